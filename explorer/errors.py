@@ -1,0 +1,102 @@
+"""Every error the package raises on purpose, by what the reader can do about it.
+
+CatalogError                    one sentence, and what to do
+├── InvalidInput                fix what was given
+│   ├── InvalidUrn
+│   ├── InvalidAspect           a value does not fit its record; names the place inside it
+│   └── UnknownName             no such entity, aspect, field; names the known ones
+├── NotFound                    there is no such thing
+├── NotSignedIn                 give a token, or another one
+├── Forbidden                   ask for the right
+├── Conflict                    somebody else wrote in between
+├── Unreachable                 try again: the server did not answer
+├── Unusable                    the place (directory, port, lock) cannot be used as it is
+└── ServerFault                 report: the server failed, or its answer cannot be read
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "CatalogError",
+    "Conflict",
+    "Forbidden",
+    "InvalidAspect",
+    "InvalidInput",
+    "InvalidUrn",
+    "NotFound",
+    "NotSignedIn",
+    "ServerFault",
+    "UnknownName",
+    "Unreachable",
+    "Unusable",
+]
+
+
+class CatalogError(Exception):
+    """The root: `str(error)` is a sentence fit to be shown to a person."""
+
+
+class InvalidInput(CatalogError):
+    """What was given cannot be used; the sentence says where and what would do."""
+
+
+class InvalidUrn(InvalidInput):
+    """A text that is no URN, or not of the shape its entity asks for."""
+
+
+class InvalidAspect(InvalidInput):
+    """A value that does not fit the record of its aspect.
+
+    `path` is the place inside the value, `fields[3].type`; empty for the value as a whole.
+    """
+
+    def __init__(self, aspect: str, path: str, problem: str) -> None:
+        self.aspect = aspect
+        self.path = path
+        self.problem = problem
+        place = f"{aspect}{'.' if path and not path.startswith('[') else ''}{path}"
+        super().__init__(f"{place}: {problem}")
+
+
+class UnknownName(InvalidInput):
+    """A name outside its vocabulary. `known` holds the names that would do, sorted."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(known))
+        near = get_close_matches(name, self.known, n=3)
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
+        else:
+            hint = f"known: {', '.join(self.known) or 'none'}"
+        super().__init__(f"no {kind} named {name!r}; {hint}")
+
+
+class NotFound(CatalogError):
+    """The entity, aspect or version that was asked for does not exist."""
+
+
+class NotSignedIn(CatalogError):
+    """The server wants a token, or refused the one it was shown."""
+
+
+class Forbidden(CatalogError):
+    """The server knows who asks and does not allow it."""
+
+
+class Conflict(CatalogError):
+    """The thing changed since it was read; nothing was written."""
+
+
+class Unreachable(CatalogError):
+    """No answer came: the server is down, too slow, or hung up."""
+
+
+class Unusable(CatalogError):
+    """A directory, port or lock cannot be used as it is."""
+
+
+class ServerFault(CatalogError):
+    """The server failed, or answered with something that cannot be read."""

@@ -1,0 +1,298 @@
+"""The registry: every entity, aspect, record, searchable field and relationship, as data.
+
+The file that ships (`registry.json`) holds the facts of the DataHub model, read by
+`explorer.metadata.derive`. A deployment adds its own entities and aspects with a second file of
+the same form (`Registry.extended_by`), and no code.
+
+Types in the file are short expressions:
+
+    string  boolean  int  long  float  double  bytes
+    com.linkedin.common.AuditStamp      a record or enum
+    array<X>  map<X>  union<X|Y>        union members are one-key objects on the wire
+    X?                                  may be left out
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from explorer.errors import InvalidInput, UnknownName
+
+__all__ = [
+    "Aspect",
+    "Entity",
+    "Field",
+    "Record",
+    "Registry",
+    "Relationship",
+    "SearchField",
+    "load_registry",
+]
+
+SearchKind = Literal[
+    "TEXT",
+    "TEXT_PARTIAL",
+    "WORD_GRAM",
+    "KEYWORD",
+    "URN",
+    "URN_PARTIAL",
+    "BOOLEAN",
+    "COUNT",
+    "DATETIME",
+    "DOUBLE",
+    "MAP_ARRAY",
+    "OBJECT",
+    "BROWSE_PATH",
+    "BROWSE_PATH_V2",
+]
+
+
+class Field(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A field of a record: `type` is an expression of the module's docstring."""
+
+    type: str
+    default: Any = None
+
+    @property
+    def optional(self) -> bool:
+        """Whether a value may lack the field."""
+        return self.type.endswith("?") or self.default is not None
+
+    @property
+    def base(self) -> str:
+        """The type without its mark of optionality."""
+        return self.type.removesuffix("?")
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record with its fields by name, or an enum with its symbols."""
+
+    fields: dict[str, Field] = {}
+    symbols: tuple[str, ...] = ()
+
+
+class SearchField(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A field of an aspect that can be searched and filtered by.
+
+    `path` leads to its values inside the aspect: names joined by `.`, `*` for every element of an
+    array or value of a map, `$key` for the keys of a map.
+    """
+
+    name: str
+    kind: SearchKind
+    path: str
+    facet: bool = False
+    label: str = ""
+    queried: bool = True
+    weight: float = 1.0
+    autocomplete: bool = False
+    has: str = ""
+    count: str = ""
+
+
+class Relationship(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A named edge from the entity that carries the aspect to the URNs found at `path`."""
+
+    name: str
+    path: str
+    to: tuple[str, ...] = ()
+    lineage: bool = False
+    source_is_upstream: bool = False
+
+
+class Aspect(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An aspect: the record of its value, and what is searchable and related in it."""
+
+    record: str
+    timeseries: bool = False
+    search: tuple[SearchField, ...] = ()
+    relationships: tuple[Relationship, ...] = ()
+
+
+class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entity type: its key aspect and every other aspect it may carry."""
+
+    key: str
+    aspects: tuple[str, ...] = ()
+
+
+class _File(msgspec.Struct):
+    source: str = ""
+    entities: dict[str, Entity] = {}
+    aspects: dict[str, Aspect] = {}
+    records: dict[str, Record] = {}
+
+
+class Registry:
+    """The vocabulary of a catalog. Cheap to look things up in, never changed once made."""
+
+    def __init__(
+        self,
+        entities: dict[str, Entity],
+        aspects: dict[str, Aspect],
+        records: dict[str, Record],
+    ) -> None:
+        self.entities = entities
+        self.aspects = aspects
+        self.records = records
+
+    @classmethod
+    def from_json(cls, data: bytes, source: str = "registry") -> "Registry":
+        """Read a file of the form above; raises `InvalidInput` with the place that is wrong."""
+        try:
+            file = msgspec.json.decode(data, type=_File)
+        except msgspec.DecodeError as error:
+            raise InvalidInput(f"{source} is not a registry file: {error}") from error
+        return cls(file.entities, file.aspects, file.records)
+
+    def extended_by(self, other: "Registry") -> "Registry":
+        """This registry with another's names added.
+
+        An entity that both have carries the aspects of both; any other name the addition has
+        replaces ours.
+        """
+        entities = dict(self.entities)
+        for name, entity in other.entities.items():
+            ours = entities.get(name)
+            names = (*(ours.aspects if ours else ()), *entity.aspects)
+            entities[name] = Entity(
+                entity.key or (ours.key if ours else ""), tuple(dict.fromkeys(names))
+            )
+        return Registry(entities, self.aspects | other.aspects, self.records | other.records)
+
+    def entity(self, name: str) -> Entity:
+        """The entity type of that name; raises `UnknownName` naming those that would do."""
+        try:
+            return self.entities[name]
+        except KeyError:
+            raise UnknownName("entity", name, self.entities) from None
+
+    def aspect(self, name: str) -> Aspect:
+        """The aspect of that name; raises `UnknownName` naming those that would do."""
+        try:
+            return self.aspects[name]
+        except KeyError:
+            raise UnknownName("aspect", name, self.aspects) from None
+
+    def aspects_of(self, entity_type: str) -> tuple[str, ...]:
+        """The names of an entity's aspects, its key aspect first."""
+        entity = self.entity(entity_type)
+        return (entity.key, *entity.aspects)
+
+    def aspect_of(self, entity_type: str, name: str) -> Aspect:
+        """The aspect `name` of an entity type; raises `UnknownName` when it carries none such."""
+        names = self.aspects_of(entity_type)
+        if name not in names:
+            raise UnknownName(f"aspect of {entity_type}", name, names)
+        return self.aspect(name)
+
+    def key_fields(self, entity_type: str) -> tuple[str, ...]:
+        """The names of the key's fields, in the order of the URN's parts."""
+        record = self.records[self.aspect(self.entity(entity_type).key).record]
+        return tuple(record.fields)
+
+    def aspect_named_by(self, record_name: str) -> str:
+        """The aspect whose record has that name. Only the last dotted segment decides, so that
+        any vendor's prefix does; raises `UnknownName`."""
+        last = record_name.rpartition(".")[2]
+        try:
+            return self._aspect_by_record[last]
+        except KeyError:
+            raise UnknownName("aspect record", last, self._aspect_by_record) from None
+
+    def entity_named_by(self, snapshot_name: str) -> str:
+        """The entity of a snapshot record's name (`com.….CorpUserSnapshot` gives `corpuser`)."""
+        last = snapshot_name.rpartition(".")[2]
+        try:
+            return self._entity_by_snapshot[last.casefold()]
+        except KeyError:
+            known = [f"{_capital(name)}Snapshot" for name in self.entities]
+            raise UnknownName("snapshot", last, known) from None
+
+    def search_fields(self, entity_types: Iterable[str] | None = None) -> dict[str, SearchField]:
+        """The searchable fields by name, of the entities named or of all. Where several aspects
+        declare one name, the first in the entity's order stands for it."""
+        found: dict[str, SearchField] = {}
+        for entity_type in self.entities if entity_types is None else entity_types:
+            for name in self.aspects_of(entity_type):
+                for field in self.aspects[name].search if name in self.aspects else ():
+                    found.setdefault(field.name, field)
+        return found
+
+    @cached_property
+    def relationship_names(self) -> tuple[str, ...]:
+        """Every relationship name, sorted."""
+        names = {edge.name for aspect in self.aspects.values() for edge in aspect.relationships}
+        return tuple(sorted(names))
+
+    @cached_property
+    def lineage_names(self) -> frozenset[str]:
+        """The relationship names that carry lineage."""
+        return frozenset(
+            edge.name
+            for aspect in self.aspects.values()
+            for edge in aspect.relationships
+            if edge.lineage
+        )
+
+    @cached_property
+    def _aspect_by_record(self) -> dict[str, str]:
+        return {aspect.record.rpartition(".")[2]: name for name, aspect in self.aspects.items()}
+
+    @cached_property
+    def _entity_by_snapshot(self) -> dict[str, str]:
+        return {f"{name}snapshot".casefold(): name for name in self.entities}
+
+
+@lru_cache(maxsize=8)
+def load_registry(addition: Path | None = None) -> Registry:
+    """The registry that ships, with a deployment's own file added where one is named.
+
+    Read once and kept. Raises `InvalidInput` when the addition cannot be read.
+    """
+    data = resources.files("explorer.metadata").joinpath("registry.json").read_bytes()
+    registry = Registry.from_json(data)
+    if addition is None:
+        return registry
+    try:
+        own = addition.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read the registry file {addition}: {error}") from error
+    return registry.extended_by(Registry.from_json(own, str(addition)))
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+_COMPOUND = re.compile(r"(array|map|union)<(.*)>", re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def read_type(expression: str) -> tuple[str, tuple[str, ...]]:
+    """A type expression as its kind and arguments.
+
+    `array<string>` gives `("array", ("string",))`, `union<a|b>` gives `("union", ("a", "b"))`,
+    a plain name gives `("name", (name,))`.
+    """
+    found = _COMPOUND.fullmatch(expression)
+    if found is None:
+        return "name", (expression,)
+    kind, inner = found.groups()
+    if kind != "union":
+        return kind, (inner,)
+    members: list[str] = []
+    depth = 0
+    begin = 0
+    for at, char in enumerate(inner):
+        depth += (char == "<") - (char == ">")
+        if char == "|" and depth == 0:
+            members.append(inner[begin:at])
+            begin = at + 1
+    members.append(inner[begin:])
+    return kind, tuple(members)

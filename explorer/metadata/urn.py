@@ -1,0 +1,123 @@
+"""URNs: the one name of every entity, parsed, printed and encoded in one place.
+
+urn:li:tag:PII                                            one part
+urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first a URN itself
+"""
+
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import quote
+
+from explorer.errors import InvalidUrn
+
+__all__ = ["MAX_URN_BYTES", "Urn"]
+
+MAX_URN_BYTES = 512
+_PREFIX = "urn:li:"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Urn:
+    """An entity's URN: its type and the parts of its key, in the key record's order.
+
+    `str(urn)` gives back the text it was parsed from, byte for byte. Parts are kept as written:
+    nothing is decoded on the way in or encoded on the way out.
+    """
+
+    entity_type: str
+    parts: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: "str | Urn") -> "Urn":
+        """Read a URN; a `Urn` is given back as it is.
+
+        Raises `InvalidUrn` naming the position of what is wrong and the shape expected.
+        """
+        if isinstance(text, Urn):
+            return text
+        if text != text.strip():
+            raise InvalidUrn(f"a URN has no white space around it: {text!r}")
+        if not text.startswith(_PREFIX):
+            raise InvalidUrn(f"position 0: expected 'urn:li:<entity>:<id>', found {text[:40]!r}")
+        if len(text.encode()) > MAX_URN_BYTES:
+            raise InvalidUrn(f"a URN has at most {MAX_URN_BYTES} bytes; this one is longer")
+        entity_type, colon, key = text[len(_PREFIX) :].partition(":")
+        if not entity_type.isalnum() or not colon:
+            raise InvalidUrn(
+                f"position {len(_PREFIX)}: expected '<entity>:<id>', found {text[len(_PREFIX) :]!r}"
+            )
+        start = len(_PREFIX) + len(entity_type) + 1
+        if not key:
+            raise InvalidUrn(f"position {start}: expected an id, found the end of {text!r}")
+        if not key.startswith("("):
+            return cls(entity_type, (key,))
+        return cls(entity_type, _split(key, start, text))
+
+    @classmethod
+    def of(cls, entity_type: str, *parts: "str | Urn") -> Self:
+        """Put a URN together from its parts; a nested URN may be given as one."""
+        return cls(entity_type, tuple(str(part) for part in parts))
+
+    @classmethod
+    def dataset(cls, platform: str, name: str, origin: str = "PROD") -> Self:
+        """The URN of a dataset: `platform` is the bare name, `hive`."""
+        return cls.of("dataset", cls.of("dataPlatform", platform), name, origin)
+
+    def __str__(self) -> str:
+        key = self.parts[0] if len(self.parts) == 1 else f"({','.join(self.parts)})"
+        return f"{_PREFIX}{self.entity_type}:{key}"
+
+    @property
+    def encoded(self) -> str:
+        """The URN as one path segment or query value: every reserved character encoded once."""
+        return quote(str(self), safe="")
+
+    @property
+    def name(self) -> str:
+        """What a person would call it when no aspect says better: the telling part of the key."""
+        return self.parts[1] if len(self.parts) > 1 else self.parts[0]
+
+    @property
+    def platform(self) -> str | None:
+        """The bare platform or tool named in the key (`hive`, `looker`), if the key has one."""
+        if self.entity_type == "dataPlatform":
+            return self.parts[0]
+        if len(self.parts) < 2:
+            return None
+        first = self.parts[0]
+        if first.startswith("urn:li:dataPlatform:"):
+            return first.rpartition(":")[2]
+        if first.startswith("urn:li:dataFlow:("):
+            return first.partition("(")[2].partition(",")[0]
+        return None if first.startswith(_PREFIX) else first
+
+    @property
+    def origin(self) -> str | None:
+        """The environment label in the key (`PROD`), if the key has one."""
+        return self.parts[2] if len(self.parts) == 3 and self.entity_type != "dataFlow" else None
+
+
+def _split(key: str, start: int, text: str) -> tuple[str, ...]:
+    """The parts of `(a,b,c)`: cut at the commas outside every inner parenthesis."""
+    parts: list[str] = []
+    depth = 0
+    begin = 1
+    for at, char in enumerate(key):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+            if depth == 0 and at != len(key) - 1:
+                raise InvalidUrn(
+                    f"position {start + at + 1}: expected the end after ')', "
+                    f"found {key[at + 1 :]!r} in {text!r}"
+                )
+        elif char == "," and depth == 1:
+            parts.append(key[begin:at])
+            begin = at + 1
+    if depth != 0:
+        raise InvalidUrn(f"position {start + len(key)}: expected ')' to close {text!r}")
+    parts.append(key[begin:-1])
+    if not all(parts):
+        raise InvalidUrn(f"position {start}: every part needs a value in {text!r}")
+    return tuple(parts)

@@ -1,0 +1,195 @@
+"""Whether a value fits the record of its aspect.
+
+Strict where a mistake would be stored for good: types, required fields, URNs. Open where a newer
+sender knows more than this registry: fields and enum symbols it does not name are kept.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from explorer.errors import InvalidAspect, InvalidUrn
+from explorer.metadata.registry import Record, Registry, read_type
+from explorer.metadata.urn import Urn
+from explorer.metadata.values import reach
+
+__all__ = ["Validator"]
+
+_Check = Callable[[Any], None]
+
+_SCALARS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "string": (str, "a string"),
+    "bytes": (str, "a string"),
+    "boolean": (bool, "true or false"),
+    "int": (int, "an integer"),
+    "long": (int, "an integer"),
+    "float": ((int, float), "a number"),
+    "double": ((int, float), "a number"),
+}
+
+
+class _Misfit(Exception):
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.path: list[str] = []
+
+
+class Validator:
+    """Checks values against a registry; what it learns of a record it keeps."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._records: dict[str, _Check] = {}
+
+    def check(self, aspect_name: str, value: Any) -> None:
+        """Raise `InvalidAspect`, naming the place inside the value, unless it fits the record."""
+        aspect = self._registry.aspect(aspect_name)
+        try:
+            self._record(aspect.record)(value)
+        except _Misfit as misfit:
+            path = "".join(reversed(misfit.path)).removeprefix(".")
+            raise InvalidAspect(aspect_name, path, misfit.problem) from None
+        for relationship in aspect.relationships:
+            for target in reach(value, relationship.path):
+                _check_urn(aspect_name, relationship.path, target)
+
+    def _record(self, name: str) -> _Check:
+        known = self._records.get(name)
+        if known is not None:
+            return known
+        record = self._registry.records.get(name)
+        if record is None:
+            check: _Check = _anything
+        elif record.symbols:
+            check = _symbol
+        else:
+            check = self._fields(record)
+        self._records[name] = check
+        return check
+
+    def _fields(self, record: Record) -> _Check:
+        required = tuple(name for name, field in record.fields.items() if not field.optional)
+        checks: dict[str, _Check] = {}
+
+        def check(value: Any) -> None:
+            if not isinstance(value, dict):
+                raise _Misfit(f"expected an object, found {_kind(value)}")
+            for name in required:
+                if value.get(name) is None:
+                    raise _Misfit(f"the field '{name}' is required")
+            for name, part in value.items():
+                if part is None or name not in record.fields:
+                    continue
+                inner = checks.get(name)
+                if inner is None:
+                    inner = checks[name] = self._type(record.fields[name].base)
+                try:
+                    inner(part)
+                except _Misfit as misfit:
+                    misfit.path.append(f".{name}")
+                    raise
+
+        return check
+
+    def _type(self, expression: str) -> _Check:
+        kind, arguments = read_type(expression)
+        if kind == "name":
+            scalar = _SCALARS.get(arguments[0])
+            return _scalar(*scalar) if scalar else self._record(arguments[0])
+        if kind == "array":
+            return _array(self._type(arguments[0]))
+        if kind == "map":
+            return _map(self._type(arguments[0]))
+        members = {name.rpartition(".")[2]: self._type(name) for name in arguments}
+        return _union(members)
+
+
+def _anything(value: Any) -> None:
+    """A record that the registry does not hold: kept as it is."""
+
+
+def _symbol(value: Any) -> None:
+    if not isinstance(value, str):
+        raise _Misfit(f"expected a symbol as a string, found {_kind(value)}")
+
+
+def _scalar(types: type | tuple[type, ...], expected: str) -> _Check:
+    def check(value: Any) -> None:
+        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+            raise _Misfit(f"expected {expected}, found {_kind(value)}")
+
+    return check
+
+
+def _array(inner: _Check) -> _Check:
+    def check(value: Any) -> None:
+        if not isinstance(value, list):
+            raise _Misfit(f"expected an array, found {_kind(value)}")
+        for at, element in enumerate(value):
+            try:
+                inner(element)
+            except _Misfit as misfit:
+                misfit.path.append(f"[{at}]")
+                raise
+
+    return check
+
+
+def _map(inner: _Check) -> _Check:
+    def check(value: Any) -> None:
+        if not isinstance(value, dict):
+            raise _Misfit(f"expected a map, found {_kind(value)}")
+        for key, element in value.items():
+            try:
+                inner(element)
+            except _Misfit as misfit:
+                misfit.path.append(f"[{key!r}]")
+                raise
+
+    return check
+
+
+def _union(members: dict[str, _Check]) -> _Check:
+    def check(value: Any) -> None:
+        if not isinstance(value, dict) or len(value) != 1:
+            raise _Misfit(
+                f"expected one of {', '.join(members)} as an object with one key, "
+                f"found {_kind(value)}"
+            )
+        ((name, part),) = value.items()
+        inner = members.get(name.rpartition(".")[2])
+        if inner is None:
+            raise _Misfit(f"expected one of {', '.join(members)}, found {name!r}")
+        try:
+            inner(part)
+        except _Misfit as misfit:
+            misfit.path.append(f"[{name!r}]")
+            raise
+
+    return check
+
+
+def _check_urn(aspect_name: str, path: str, target: Any) -> None:
+    if not isinstance(target, str):
+        raise InvalidAspect(aspect_name, path, f"expected a URN, found {_kind(target)}")
+    try:
+        Urn.parse(target)
+    except InvalidUrn as error:
+        raise InvalidAspect(aspect_name, path, f"expected a URN; {error}") from None
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case str():
+            return f"the string {value[:40]!r}"
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return "an array"
+        case dict():
+            return f"an object with {len(value)} keys"
+        case _:
+            return type(value).__name__

@@ -1,0 +1,72 @@
+"""Reaching into an aspect's value along the paths that the registry declares."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from explorer.errors import InvalidUrn
+from explorer.metadata.registry import Aspect, Relationship
+from explorer.metadata.urn import Urn
+
+__all__ = ["Edge", "edges_of", "key_value", "reach"]
+
+Edge = tuple[Relationship, str]
+
+
+@lru_cache(maxsize=4096)
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
+def reach(value: Any, path: str) -> Iterator[Any]:
+    """Every value found at `path`, in the order written; nothing where the path leads nowhere.
+
+    `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
+    """
+    return _reach(value, _steps(path), 0)
+
+
+def _reach(value: Any, steps: tuple[str, ...], at: int) -> Iterator[Any]:
+    if value is None:
+        return
+    if at == len(steps):
+        yield value
+        return
+    step = steps[at]
+    if step == "*":
+        inner = value.values() if isinstance(value, dict) else value
+        if isinstance(inner, str | int | float):
+            return
+        for element in inner:
+            yield from _reach(element, steps, at + 1)
+    elif step == "$key":
+        if isinstance(value, dict):
+            yield from value
+    elif isinstance(value, dict):
+        yield from _reach(value.get(step), steps, at + 1)
+
+
+def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
+    """The edges an aspect's value declares: each relationship with the URN it leads to.
+
+    In the order of the registry and then of the value, without repeats. What is not a URN is no
+    edge.
+    """
+    found: dict[tuple[str, str], Edge] = {}
+    for relationship in aspect.relationships:
+        for target in reach(value, relationship.path):
+            if isinstance(target, str) and target.startswith("urn:li:"):
+                found.setdefault((relationship.name, target), (relationship, target))
+    return list(found.values())
+
+
+def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:
+    """The value of an entity's key aspect, read off its URN.
+
+    Raises `InvalidUrn` when the URN has another number of parts than the key has fields.
+    """
+    if len(urn.parts) != len(key_fields):
+        shape = ",".join(f"<{field}>" for field in key_fields)
+        expected = f"({shape})" if len(key_fields) > 1 else shape
+        raise InvalidUrn(f"expected urn:li:{urn.entity_type}:{expected}, found {urn}")
+    return dict(zip(key_fields, urn.parts, strict=True))
