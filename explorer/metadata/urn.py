@@ -4,6 +4,7 @@ urn:li:tag:PII                                            one part
 urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first a URN itself
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote
@@ -52,6 +53,17 @@ class Urn:
         if not key.startswith("("):
             return cls(entity_type, (key,))
         return cls(entity_type, _split(key, start, text))
+
+    @classmethod
+    def parse_all(cls, texts: Iterable[object]) -> "tuple[Urn, ...]":
+        """The URNs among `texts`, in order; what is no URN is left out."""
+        found = []
+        for text in texts:
+            try:
+                found.append(cls.parse(text) if isinstance(text, str) else None)
+            except InvalidUrn:
+                continue
+        return tuple(urn for urn in found if urn is not None)
 
     @classmethod
     def of(cls, entity_type: str, *parts: "str | Urn") -> Self:

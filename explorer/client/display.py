@@ -1,0 +1,50 @@
+"""Text from a catalog, made safe to show: the one place where it is cleaned.
+
+Names and descriptions are written by anybody. Shown as they are, an escape sequence in one could
+set the reader's clipboard or title, a bidirectional mark could make a name read as another. What
+is cleaned is for showing only; what is edited and sent back is never touched.
+"""
+
+import re
+from datetime import UTC, datetime
+
+__all__ = ["block", "line", "moment"]
+
+# C0 but tab and newline, DEL, C1, and the marks that reorder or hide text.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+_SPACE = re.compile(r"[ \t\n]+")
+_LINE_LIMIT = 2_000
+_BLOCK_LIMIT = 100_000
+
+
+def block(text: str | None, limit: int = _BLOCK_LIMIT) -> str:
+    """Text over several lines: control, escape and bidirectional characters taken out.
+
+    Longer than `limit` characters, it is cut and the cut is said.
+    """
+    if not text:
+        return ""
+    cut = text[:limit].replace("\r\n", "\n").replace("\r", "\n")
+    clean = _UNSAFE.sub("", cut).replace("\t", "    ")
+    return f"{clean}\n… {len(text) - limit:,} more characters" if len(text) > limit else clean
+
+
+def line(text: str | None, limit: int = _LINE_LIMIT) -> str:
+    """Text as one line: as `block`, and every run of white space one space."""
+    if not text:
+        return ""
+    clean = _SPACE.sub(" ", _UNSAFE.sub("", text[:limit].replace("\r", "\n"))).strip()
+    return f"{clean}…" if len(text) > limit else clean
+
+
+def moment(millis: int, *, utc: bool = False) -> str:
+    """A moment given in milliseconds, as people write it, in the local zone or in UTC."""
+    try:
+        at = datetime.fromtimestamp(millis / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return "at an unreadable time"
+    shown = at if utc else at.astimezone()
+    return f"{shown:%Y-%m-%d %H:%M}{' UTC' if utc else ''}"

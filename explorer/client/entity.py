@@ -1,0 +1,212 @@
+"""One entity as it was read: its aspects, and what they say in the words people use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+
+from explorer.client.schema import Schema, read_schema
+from explorer.metadata import aspects as typed
+from explorer.metadata.aspects import read_aspect
+from explorer.metadata.urn import Urn
+
+__all__ = ["SUMMARY_ASPECTS", "AspectRead", "Entity"]
+
+# Where an entity's own name may stand, in the order in which they count.
+_NAMES = (
+    ("editableDatasetProperties", "name"),
+    ("datasetProperties", "name"),
+    ("containerProperties", "name"),
+    ("chartInfo", "title"),
+    ("dashboardInfo", "title"),
+    ("dataFlowInfo", "name"),
+    ("dataJobInfo", "name"),
+    ("tagProperties", "name"),
+    ("glossaryTermInfo", "name"),
+    ("glossaryNodeInfo", "name"),
+    ("domainProperties", "name"),
+    ("dataProductProperties", "name"),
+    ("corpUserEditableInfo", "displayName"),
+    ("corpUserInfo", "displayName"),
+    ("corpUserInfo", "fullName"),
+    ("corpGroupInfo", "displayName"),
+    ("dataPlatformInfo", "displayName"),
+)
+_INGESTED_TEXTS = (
+    ("datasetProperties", "description"),
+    ("containerProperties", "description"),
+    ("chartInfo", "description"),
+    ("dashboardInfo", "description"),
+    ("dataFlowInfo", "description"),
+    ("dataJobInfo", "description"),
+    ("tagProperties", "description"),
+    ("glossaryTermInfo", "definition"),
+    ("glossaryNodeInfo", "definition"),
+    ("domainProperties", "description"),
+    ("dataProductProperties", "description"),
+    ("corpGroupInfo", "description"),
+    ("corpUserInfo", "title"),
+    ("mlModelProperties", "description"),
+    ("mlFeatureProperties", "description"),
+    ("mlFeatureTableProperties", "description"),
+    ("mlPrimaryKeyProperties", "description"),
+)
+_EDITED_TEXTS = tuple(
+    (f"editable{kind}Properties", "description")
+    for kind in ("Dataset", "Container", "Chart", "Dashboard", "DataFlow", "DataJob")
+)
+
+SUMMARY_ASPECTS = tuple(
+    dict.fromkeys(
+        [
+            *(aspect for aspect, _ in (*_NAMES, *_INGESTED_TEXTS, *_EDITED_TEXTS)),
+            *("status", "subTypes", "ownership", "globalTags", "deprecation"),
+        ]
+    )
+)
+"""The aspects that a line in a list is made from."""
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRead:
+    """One aspect: its version (0 is the latest), its value as JSON, who wrote it and when."""
+
+    name: str
+    version: int
+    value: dict[str, Any]
+    created: typed.AuditStamp | None = None
+
+
+@dataclass(frozen=True)
+class Entity:
+    """An entity read at once. What it holds is raw text: clean it before it is shown.
+
+    Aspects outside those read are absent, and what is made from them is empty.
+    """
+
+    urn: Urn
+    aspects: Mapping[str, AspectRead]
+
+    def raw(self, name: str) -> dict[str, Any] | None:
+        """The value of an aspect as it came."""
+        aspect = self.aspects.get(name)
+        return aspect.value if aspect else None
+
+    def aspect(self, name: str, record: type[_T]) -> _T | None:
+        """The value of an aspect as a typed record; nothing where the entity lacks it.
+
+        Raises `ServerFault` when the value has another shape.
+        """
+        value = self.raw(name)
+        return read_aspect(value, record) if value is not None else None
+
+    @property
+    def entity_type(self) -> str:
+        """`dataset`, `chart`, …"""
+        return self.urn.entity_type
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything but its key is stored, or was asked for."""
+        return any(not name.endswith("Key") for name in self.aspects)
+
+    @cached_property
+    def name(self) -> str:
+        """What people call it."""
+        return self._first_text(_NAMES) or self.urn.name
+
+    @property
+    def ingested_description(self) -> str:
+        """What ingestion says of it."""
+        return self._first_text(_INGESTED_TEXTS)
+
+    @property
+    def edited_description(self) -> str:
+        """What people wrote of it."""
+        return self._first_text(_EDITED_TEXTS)
+
+    @property
+    def description(self) -> str:
+        """The text that counts: what people wrote where they wrote any, else what came in."""
+        return self.edited_description or self.ingested_description
+
+    @property
+    def kind(self) -> str:
+        """What the platform calls it (`View`), else its entity type."""
+        types = self.aspect("subTypes", typed.SubTypes)
+        return types.type_names[0] if types and types.type_names else self.entity_type
+
+    @property
+    def platform(self) -> str | None:
+        """The bare name of its platform or tool."""
+        held = self.raw("dataPlatformInstance")
+        if held and isinstance(held.get("platform"), str):
+            return str(held["platform"]).rpartition(":")[2]
+        return self.urn.platform
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is soft-deleted."""
+        status = self.aspect("status", typed.Status)
+        return bool(status and status.removed)
+
+    @property
+    def deprecation(self) -> str | None:
+        """Why it should no longer be used; nothing where it may be."""
+        held = self.aspect("deprecation", typed.Deprecation)
+        return (held.note or "deprecated") if held and held.deprecated else None
+
+    @property
+    def owners(self) -> tuple[typed.Owner, ...]:
+        """Who answers for it, as written."""
+        held = self.aspect("ownership", typed.Ownership)
+        return held.owners if held else ()
+
+    @property
+    def tags(self) -> tuple[Urn, ...]:
+        """Its tags."""
+        held = self.aspect("globalTags", typed.GlobalTags)
+        return Urn.parse_all(tag.tag for tag in held.tags) if held else ()
+
+    @property
+    def terms(self) -> tuple[Urn, ...]:
+        """Its glossary terms."""
+        held = self.aspect("glossaryTerms", typed.GlossaryTerms)
+        return Urn.parse_all(term.urn for term in held.terms) if held else ()
+
+    @property
+    def domains(self) -> tuple[Urn, ...]:
+        """The domains it belongs to."""
+        return Urn.parse_all((self.raw("domains") or {}).get("domains", ()))
+
+    @property
+    def links(self) -> tuple[typed.Link, ...]:
+        """Its documentation links."""
+        held = self.aspect("institutionalMemory", typed.InstitutionalMemory)
+        return held.elements if held else ()
+
+    @property
+    def browse_paths(self) -> tuple[str, ...]:
+        """The folders it is filed under, where it says so itself."""
+        paths = (self.raw("browsePaths") or {}).get("paths", ())
+        return tuple(path for path in paths if isinstance(path, str))
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Its columns; empty where it has none."""
+        return read_schema(
+            self.aspect("schemaMetadata", typed.SchemaMetadata),
+            self.aspect("editableSchemaMetadata", typed.EditableSchemaMetadata),
+        )
+
+    def _first_text(self, places: tuple[tuple[str, str], ...]) -> str:
+        for name, key in places:
+            aspect = self.aspects.get(name)
+            text = aspect.value.get(key) if aspect else None
+            if isinstance(text, str) and text.strip():
+                return text
+        return ""
