@@ -9,7 +9,7 @@ import orjson
 from explorer import config
 from explorer.client import failures
 from explorer.client.requests import Request
-from explorer.client.transport import HttpTransport, NeverSent, Transport
+from explorer.client.transport import NeverSent, Transport
 from explorer.errors import ServerFault, Unreachable
 
 __all__ = ["Connection"]
@@ -89,8 +89,13 @@ class Connection:
             if self._transport is None:
                 if self._data_dir is not None:
                     self.address = await _find(self._data_dir)
-                self._transport = HttpTransport(self.address, self._token, self._timeout_seconds)
+                self._transport = await asyncio.to_thread(self._over_http)
             return self._transport
+
+    def _over_http(self) -> Transport:
+        from explorer.client.http import HttpTransport
+
+        return HttpTransport(self.address, self._token, self._timeout_seconds)
 
 
 async def _find(data_dir: Path) -> str:

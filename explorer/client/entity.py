@@ -111,8 +111,12 @@ class Entity:
 
     @property
     def exists(self) -> bool:
-        """Whether anything but its key is stored, or was asked for."""
-        return any(not name.endswith("Key") for name in self.aspects)
+        """Whether it was ever written. A server gives the key of any URN it is asked for; only one
+        that is stored says who wrote it and when."""
+        return any(
+            aspect.created is not None or not name.endswith("Key")
+            for name, aspect in self.aspects.items()
+        )
 
     @cached_property
     def name(self) -> str:

@@ -66,11 +66,7 @@ class FacetValue:
     @property
     def label(self) -> str:
         """The value as people say it: the name of a URN, anything else as it is."""
-        if not self.value.startswith("urn:li:"):
-            return self.value
-        return (
-            self.value.rpartition(":")[2] if "(" not in self.value else Urn.parse(self.value).name
-        )
+        return Urn.label(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The terminal: a Textual application over the client."""

@@ -1,0 +1,261 @@
+"""The terminal application: one screen on which finding, browsing and one entity take turns."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on, work
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.theme import Theme
+from textual.widgets import ContentSwitcher
+
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import SCOPES, Scope, actions_of, bindings
+from explorer.tui.browse import BrowseTree
+from explorer.tui.columns import ColumnsView
+from explorer.tui.editor import EditorScreen, Saved, Target
+from explorer.tui.entity import EntityView
+from explorer.tui.find import FindView, SearchBox
+from explorer.tui.header import Header
+from explorer.tui.help import HelpScreen
+from explorer.tui.history import History
+from explorer.tui.keyline import KeyLine
+from explorer.tui.results import Results
+from explorer.tui.rows import Rows
+from explorer.tui.session import Session
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = ["CatalogApp"]
+
+_THEME = Theme(
+    name="catalog",
+    primary="#7aa2c8",
+    secondary="#9d8fc0",
+    accent="#d0a66b",
+    foreground="#d8d8d2",
+    background="#16181b",
+    surface="#1e2125",
+    panel="#262a2f",
+    success="#8fb573",
+    warning="#d0a66b",
+    error="#d08070",
+    dark=True,
+    variables={"border-blurred": "#3a3f46", "block-cursor-blurred-background": "#2a2f36"},
+)
+_WIDE = 100
+
+
+class CatalogApp(App[None]):
+    """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
+    where they are given."""
+
+    TITLE = "catalog"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [
+        (0, "-narrow"),
+        (_WIDE, "-wide"),
+    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    CSS = """
+    Screen { background: $background; }
+    #body { height: 1fr; }
+    #page { width: 1fr; }
+    BrowseTree { display: none; }
+    .-browsing BrowseTree { display: block; }
+    .-narrow.-browsing #page { display: none; }
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], "AsyncCatalog"],
+        *,
+        urn: Urn | None = None,
+        query: str = "",
+    ) -> None:
+        super().__init__(ansi_color=False)
+        self._session = Session(make, self._say)
+        self._history = History()
+        self._first_urn = urn
+        self._first_query = query
+
+    def compose(self) -> ComposeResult:
+        """Header, folders beside the page, keys."""
+        yield Header()
+        with Horizontal(id="body"):
+            yield BrowseTree(self._session)
+            with ContentSwitcher(initial="find", id="page"):
+                yield FindView(self._session)
+                yield EntityView(self._session)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Dress up, and ask for data once the first frame is drawn."""
+        self.register_theme(_THEME)
+        self.theme = "catalog"
+        wide = self.size.width >= _WIDE
+        self.screen.set_class(wide, "-browsing")
+        self.query_one(FindView).focus_results()
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        self._greet()
+        self.query_one(BrowseTree).fill()
+        self.query_one(FindView).start(self._first_query)
+        if self._first_urn is not None:
+            self._open(self._first_urn)
+
+    @work(group="info")
+    async def _greet(self) -> None:
+        header = self.query_one(Header)
+        header.show_trouble()
+        with self._session.reporting("opening the catalog"):
+            catalog = await self._session.catalog()
+            header.show(await catalog.info())
+
+    async def on_unmount(self) -> None:
+        """Hang up."""
+        await self._session.close()
+
+    def _say(self, message: str, *, error: bool = False) -> None:
+        self.screen.query_one(KeyLine).say(message, error=error)
+
+    def on_key(self) -> None:
+        """A key that does something takes the last message away."""
+        for line in self.screen.query(KeyLine):
+            line.hush()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The keys that can be used follow the focus."""
+        del event
+        for line in self.screen.query(KeyLine):
+            line.refresh()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action of the screen by name, and the settings."""
+        for scope in self._scopes_of(screen):
+            for action in actions_of(scope):
+                if action.help and action.name != "command_palette" and scope != "list":
+                    title = f"{action.help}  ({action.key})"
+                    yield SystemCommand(
+                        title, SCOPES[scope], self._doing(screen, scope, action.name)
+                    )
+        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
+
+    def _doing(self, screen: Screen[object], scope: Scope, name: str) -> Callable[[], None]:
+        """What runs an action on what has the focus now, when the palette is gone again."""
+        method = f"action_{name.partition('(')[0]}"
+        focused = screen.focused
+        nodes = focused.ancestors_with_self if focused and scope != "app" else [self]
+        owner = next((node for node in nodes if hasattr(node, method)), self)
+
+        def act() -> None:
+            self.call_later(self.run_action, name, owner)
+
+        return act
+
+    def _scopes_of(self, screen: Screen[object]) -> tuple[Scope, ...]:
+        scopes: list[Scope] = []
+        node = screen.focused
+        kinds: tuple[tuple[type, Scope], ...] = (
+            (SearchBox, "find"),
+            (Results, "results"),
+            (EntityView, "entity"),
+            (ColumnsView, "schema"),
+            (BrowseTree, "tree"),
+            (Rows, "list"),
+        )
+        for ancestor in node.ancestors_with_self if node else ():
+            scopes += [scope for kind, scope in kinds if isinstance(ancestor, kind)]
+        # What every list can do is least worth saying.
+        ordered = sorted(dict.fromkeys(scopes), key=lambda scope: scope == "list")
+        return (*ordered, "app")
+
+    def action_help(self) -> None:
+        """The keys that work here."""
+        self.push_screen(HelpScreen(self._scopes_of(self.screen)))
+
+    def action_find(self) -> None:
+        """To the search box."""
+        self._turn_to("find")
+        self.query_one(FindView).focus_box()
+
+    def action_browse(self) -> None:
+        """To the folders; from the folders, back and fold them away."""
+        tree = self.query_one(BrowseTree)
+        if self.screen.has_class("-browsing") and tree.has_focus_within:
+            self.screen.remove_class("-browsing")
+            self._focus_page()
+        else:
+            self.screen.add_class("-browsing")
+            tree.focus()
+
+    def action_go_back(self) -> None:
+        """To what was open before."""
+        self._go(self._history.back())
+
+    def action_go_forward(self) -> None:
+        """To what was open after."""
+        self._go(self._history.forward())
+
+    @on(FindView.Opened)
+    @on(EntityView.Opened)
+    @on(BrowseTree.Opened)
+    def _opened(self, event: FindView.Opened | EntityView.Opened | BrowseTree.Opened) -> None:
+        self._open(event.urn)
+
+    def _open(self, urn: Urn) -> None:
+        self._history.visit(urn)
+        self._show(urn)
+
+    def _go(self, place: Urn | None) -> None:
+        if place is None:
+            self._turn_to("find")
+            self.query_one(FindView).focus_results()
+        else:
+            self._show(place)
+
+    def _show(self, urn: Urn) -> None:
+        self._turn_to("entity")
+        view = self.query_one(EntityView)
+        view.open(urn)
+        view.focus_content()
+
+    def _turn_to(self, name: str) -> None:
+        if self.screen.has_class("-narrow"):
+            self.screen.remove_class("-browsing")
+        self.query_one("#page", ContentSwitcher).current = name
+
+    def _focus_page(self) -> None:
+        if self.query_one("#page", ContentSwitcher).current == "entity":
+            self.query_one(EntityView).focus_content()
+        else:
+            self.query_one(FindView).focus_results()
+
+    @on(EntityView.Edit)
+    def _edit(self, event: EntityView.Edit) -> None:
+        self._edit_description(event.entity, event.path)
+
+    @work(group="edit")
+    async def _edit_description(self, entity: "Entity", path: str | None) -> None:
+        view = self.query_one(EntityView)
+        while True:
+            target = Target.of(entity, path)
+            screen = EditorScreen(self._session, target, columns=path is not None)
+            left: Saved = await self.push_screen_wait(screen)
+            if left.saved:
+                self._say(f"Saved {target.column or target.name}.")
+                entity = await view.refresh_entity() or entity
+            following = view.columns.undocumented_after(path) if left.onward else None
+            if path is not None:
+                view.columns.move_to_path(following or path)
+            if following is None:
+                if left.onward:
+                    self._say("Saved. Every column of this one is documented.")
+                return
+            path = following

@@ -1,0 +1,227 @@
+"""The columns of a dataset: a tree in a table, and all that is known of the one looked at."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, said
+from explorer.tui.rows import Rows
+
+if TYPE_CHECKING:
+    from explorer.client.schema import Column, Schema
+
+__all__ = ["ColumnsView"]
+
+_WIDE = 76
+_INDENT = 2
+
+
+class ColumnRows(Rows):
+    """The rows of the table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the view around the table does."""
+
+        what: str
+
+    def action_choose(self) -> None:
+        """A click on the row under the cursor edits it."""
+        self.action_edit_column()
+
+    def action_edit_column(self) -> None:
+        """Edit the column under the cursor."""
+        self.post_message(self.Asked("edit"))
+
+    def action_next_undocumented(self) -> None:
+        """To the next column without a description."""
+        self.post_message(self.Asked("next"))
+
+    def action_fold(self) -> None:
+        """Fold or unfold the record under the cursor."""
+        self.post_message(self.Asked("toggle"))
+
+
+class ColumnsView(Vertical):
+    """A schema as a tree of columns; the line below tells what the row has no room for."""
+
+    DEFAULT_CSS = """
+    ColumnsView #heading { height: 1; color: $text-muted; }
+    ColumnsView #names { width: 1fr; height: 1; }
+    ColumnsView #tally { width: auto; padding: 0 1; }
+    ColumnsView #column { height: auto; max-height: 7; min-height: 4; padding: 0 2;
+                          border-top: solid $border-blurred; }
+    """
+
+    @dataclass
+    class Edited(Message):
+        """A column is to be edited."""
+
+        path: str
+
+    def __init__(self) -> None:
+        super().__init__(id="columns")
+        self._schema: Schema | None = None
+        self._folded: set[str] = set()
+        self._visible: list[Column] = []
+
+    def compose(self) -> ComposeResult:
+        """A heading, the table, and the column looked at."""
+        with Horizontal(id="heading"):
+            yield Static("", id="names", markup=False)
+            yield Static("", id="tally", markup=False)
+        yield ColumnRows()
+        yield Static("", id="column", markup=False)
+
+    def show_schema(self, schema: "Schema", *, keep: bool) -> None:
+        """Show a schema; `keep` leaves the cursor and the folds, for the same dataset anew."""
+        self._schema = schema
+        rows = self.query_one(ColumnRows)
+        cursor = rows.cursor if keep else 0
+        if not keep:
+            self._folded.clear()
+        self._lay_out(cursor)
+
+    def focus_rows(self) -> None:
+        """Give the table the keys."""
+        self.query_one(ColumnRows).focus()
+
+    def move_to_path(self, path: str) -> None:
+        """Put the cursor on a column, unfolding what hides it."""
+        if self._schema is None:
+            return
+        column = self._schema.column(path)
+        while column is not None and column.parent is not None:
+            self._folded.discard(column.parent.raw)
+            column = self._schema.column(column.parent.raw)
+        self._lay_out(0)
+        for at, shown in enumerate(self._visible):
+            if shown.path.raw == path:
+                self.query_one(ColumnRows).move_to(at)
+
+    def undocumented_after(self, path: str | None) -> str | None:
+        """The next column without a description after `path`, from the top again at the end."""
+        if self._schema is None:
+            return None
+        columns = self._schema.columns
+        at = next((n for n, one in enumerate(columns) if one.path.raw == path), -1)
+        ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
+        return next((one.path.raw for one in ahead if not one.documented), None)
+
+    @property
+    def current(self) -> "Column | None":
+        """The column under the cursor."""
+        at = self.query_one(ColumnRows).cursor
+        return self._visible[at] if at < len(self._visible) else None
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(ColumnRows.Asked)
+    def _asked(self, event: ColumnRows.Asked) -> None:
+        event.stop()
+        current = self.current
+        match event.what:
+            case "edit":
+                self._edit()
+            case "next" if current is not None:
+                path = self.undocumented_after(current.path.raw)
+                if path is not None:
+                    self.move_to_path(path)
+            case "toggle" if current is not None and current.children:
+                self._folded ^= {current.path.raw}
+                self._lay_out(self.query_one(ColumnRows).cursor)
+
+    def _edit(self) -> None:
+        if self.current is not None:
+            self.post_message(self.Edited(self.current.path.raw))
+
+    def _lay_out(self, cursor: int) -> None:
+        schema = self._schema
+        columns = schema.columns if schema else ()
+        self._visible = [column for column in columns if not self._hidden(column)]
+        rows = self.query_one(ColumnRows)
+        rows.show(
+            len(self._visible),
+            self._draw_column,
+            cursor=cursor,
+            empty="No columns are known of this one.",
+        )
+        self._tell()
+
+    def _hidden(self, column: "Column") -> bool:
+        parent = column.parent
+        while parent is not None:
+            if parent.raw in self._folded:
+                return True
+            above = self._schema.column(parent.raw) if self._schema else None
+            parent = above.parent if above else None
+        return False
+
+    def _widths(self, width: int) -> tuple[int, int, int]:
+        name = max(18, min(44, width * 2 // 5 if width < _WIDE else width // 3))
+        kind = 10 if width < _WIDE else 14
+        return name, kind, max(8, width - name - kind - 9)
+
+    def _draw_column(self, index: int, width: int) -> tuple[Text]:
+        column = self._visible[index]
+        name_width, kind_width, text_width = self._widths(width)
+        fold = " "
+        if column.children:
+            fold = "▸" if column.path.raw in self._folded else "▾"
+        indent = min(column.depth * _INDENT, name_width - 12)
+        name = Text(f" {' ' * indent}{fold} ", "dim").append_text(said(column.name))
+        row = padded(name, name_width).append(" ")
+        kind = column.type or column.native_type
+        row.append_text(padded(said(kind, "dim"), kind_width)).append(" ")
+        row.append("key " if column.is_key else "    ", "bold")
+        row.append("✎ " if column.edited else "  ", "bold")
+        row.append_text(padded(said(column.description, missing="—"), text_width))
+        return (row,)
+
+    def _tell(self) -> None:
+        schema = self._schema
+        heading = Text(no_wrap=True, overflow="ellipsis")
+        if schema is not None and schema.columns:
+            width = self.query_one(ColumnRows).scrollable_content_region.width or self.size.width
+            name, kind, _ = self._widths(width)
+            heading.append(f"{'   column':<{name}} {'type':<{kind}} {'':4}  description")
+        self.query_one("#names", Static).update(heading)
+        tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
+        self.query_one("#tally", Static).update(tally)
+        column = self.current
+        self.query_one("#column", Static).update(_told(column) if column else "")
+
+
+def _told(column: "Column") -> Text:
+    """Everything known of a column."""
+    facts = [
+        said(column.path.simple, "bold"),
+        said(column.native_type),
+        Text("nullable" if column.nullable else "not null"),
+        Text("key" if column.is_key else ""),
+        Text("recursive" if column.recursive else ""),
+        said(f"{column.children} inside" if column.children else ""),
+        *(Text.assemble("tag ", said(tag.name, "bold")) for tag in column.tags),
+        *(Text.assemble("term ", said(term.name, "bold")) for term in column.terms),
+    ]
+    text = join(facts)
+    if column.edited:
+        text.append("\n✎ edited    ", "bold").append_text(said(column.edited))
+    if column.ingested or not column.edited:
+        text.append("\n  ingested  ", "dim").append_text(
+            said(column.ingested, missing="no description")
+        )
+    return text

@@ -1,0 +1,52 @@
+"""What a catalog says, as literal text for the screen: cleaned, and never read as markup."""
+
+import re
+from collections.abc import Iterable
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from explorer.client.display import block, line
+
+__all__ = ["MUTED", "join", "markdown", "marked", "padded", "said"]
+
+MUTED = "dim"
+_NOT_DESCRIBED = "no description"
+_RENDERED_LIMIT = 20_000
+
+
+def said(text: str | None, style: str = "", missing: str = "") -> Text:
+    """One line of a catalog's text; `missing` is said in its place where there is none."""
+    shown = line(text)
+    return Text(shown, style) if shown else Text(missing, "dim italic")
+
+
+def marked(text: Text, query: str, style: str = "bold underline") -> Text:
+    """The same text with every word of a search marked in it."""
+    words = [word for word in re.findall(r"\w+", query.lower()) if len(word) > 1]
+    if words:
+        text.highlight_regex("|".join(f"(?i:{re.escape(word)})" for word in words), style)
+    return text
+
+
+def padded(text: Text, width: int) -> Text:
+    """The text cut or filled to a width in cells."""
+    cut = text.copy()
+    cut.truncate(max(width, 0), overflow="ellipsis", pad=True)
+    return cut
+
+
+def join(parts: Iterable[Text], between: str = " · ") -> Text:
+    """Parts side by side; those that are empty are left out."""
+    return Text(between, MUTED).join(part for part in parts if part.plain)
+
+
+def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
+    """A description as it is meant to look. Links are text, pictures are their names."""
+    clean = block(text, _RENDERED_LIMIT)
+    if not clean.strip():
+        return Text(missing, "dim italic")
+    # Rendering markdown is worth its import only once there is some.
+    from rich.markdown import Markdown
+
+    return Markdown(clean, hyperlinks=False, code_theme="ansi_dark", inline_code_lexer=None)

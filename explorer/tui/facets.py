@@ -1,0 +1,117 @@
+"""The facets of a search: by what it can be narrowed, counted over the whole result."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from explorer.tui.content import padded, said
+from explorer.tui.rows import Rows
+
+if TYPE_CHECKING:
+    from explorer.client.records import Facet, FacetValue
+
+__all__ = ["Facets"]
+
+_FIRST = ("_entityType", "platform", "tags", "owners", "domains", "glossaryTerms", "typeNames")
+_SHORT = 5
+_NUMBERED = 9
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    facet: "Facet"
+    value: "FacetValue | None" = None
+    number: int = 0
+
+
+class Facets(Rows):
+    """Facets and their values. Enter, or its number, takes a value on and off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "choose", "Take on or off", show=False),
+        Binding("escape,f,right,l", "leave", "results", key_display="esc"),
+    ]
+
+    @dataclass
+    class Toggled(Message):
+        """A value was taken on or off."""
+
+        field: str
+        value: str
+
+    @dataclass
+    class Left(Message):
+        """The reader goes back to the results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[_Row] = []
+        self._facets: tuple[Facet, ...] = ()
+        self._chosen: Mapping[str, Sequence[str]] = {}
+        self._open: set[str] = set()
+
+    def show_facets(self, facets: Sequence["Facet"], chosen: Mapping[str, Sequence[str]]) -> None:
+        """Show the facets of a result, those most used first, with what is taken on marked."""
+        self._facets = tuple(sorted((one for one in facets if one.values), key=_rank))
+        self._chosen = {field: tuple(values) for field, values in chosen.items()}
+        self._lay_out()
+
+    def toggle_numbered(self, number: int) -> None:
+        """Take the value with that number on or off."""
+        for row in self._rows:
+            if row.value is not None and row.number == number:
+                self.post_message(self.Toggled(row.facet.name, row.value.value))
+
+    def action_leave(self) -> None:
+        """Back to the results."""
+        self.post_message(self.Left())
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        row = self._rows[event.index]
+        if row.value is not None:
+            self.post_message(self.Toggled(row.facet.name, row.value.value))
+            return
+        self._open ^= {row.facet.name}
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        rows: list[_Row] = []
+        number = 0
+        for facet in self._facets:
+            rows.append(_Row(facet))
+            chosen = self._chosen.get(facet.name, ())
+            shown = len(facet.values) if facet.name in self._open else _SHORT
+            for at, value in enumerate(facet.values):
+                if at < shown or value.value in chosen:
+                    number += 1
+                    rows.append(_Row(facet, value, number if number <= _NUMBERED else 0))
+        self._rows = rows
+        self.show(len(rows), self._draw_facet, cursor=self.cursor)
+
+    def _draw_facet(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.value is None:
+            more = len(row.facet.values) > _SHORT and row.facet.name not in self._open
+            text = Text("▸ " if more else "▾ ", "dim").append_text(said(row.facet.label, "bold"))
+            if more:
+                text.append(f" {len(row.facet.values)}", "dim")
+            return (text,)
+        on_now = row.value.value in self._chosen.get(row.facet.name, ())
+        number = str(row.number) if row.number else " "
+        count = f"{row.value.count:,}"
+        name = said(row.value.label, "bold" if on_now else "", missing="none")
+        text = Text.assemble((f" {number} ", "dim"), ("● " if on_now else "  ", "bold"))
+        text.append_text(padded(name, width - len(count) - 8))
+        return (text.append(f" {count}", "dim"),)
+
+
+def _rank(facet: "Facet") -> tuple[int, str]:
+    name = facet.name
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), facet.label)

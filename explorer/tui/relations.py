@@ -1,0 +1,118 @@
+"""What an entity is related to: every relationship by name, in both directions."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual import on
+from textual.message import Message
+
+from explorer.metadata.urn import Urn
+from explorer.tui.content import join, padded, said
+from explorer.tui.rows import Rows
+from explorer.tui.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from explorer.client.entity import Entity
+    from explorer.client.records import Direction
+
+__all__ = ["RelationsView"]
+
+_NAMED_AT_MOST = 500
+
+# What a relationship says, read from this entity: (outgoing, incoming).
+_WORDS = {
+    "DownstreamOf": ("made from", "feeds"),
+    "Consumes": ("reads", "read by"),
+    "Produces": ("produces", "produced by"),
+    "Contains": ("contains", "contained in"),
+    "OwnedBy": ("owned by", "owns"),
+    "TaggedWith": ("tagged", "tag of"),
+    "TermedWith": ("means", "term of"),
+    "DerivedFrom": ("derived from", "source of"),
+    "ForeignKeyTo": ("foreign key to", "foreign key from"),
+    "ForeignKeyToDataset": ("foreign key to", "foreign key from"),
+    "IsPartOf": ("part of", "holds"),
+    "IsMemberOfGroup": ("member of", "members"),
+    "AssociatedWith": ("in domain", "domain of"),
+    "SchemaFieldTaggedWith": ("columns tagged", "tag of columns in"),
+    "EditableSchemaFieldTaggedWith": ("columns tagged by people", "tag of columns in, by people"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    words: str = ""
+    name: str = ""
+    count: int = 0
+    urn: Urn | None = None
+
+
+class RelationsView(Rows):
+    """Relationships as a list; choosing one follows it."""
+
+    @dataclass
+    class Opened(Message):
+        """The entity on the other side was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.id = "relations"
+        self._session = session
+        self._rows: list[_Row] = []
+        self._known: Mapping[Urn, Entity] = {}
+        self.total = 0
+
+    async def read(self, urn: Urn) -> None:
+        """Read and show the relationships of an entity: two requests, and one for the names."""
+        catalog = await self._session.catalog()
+        outgoing, incoming = await asyncio.gather(
+            catalog.relationships(urn, "OUTGOING"), catalog.relationships(urn, "INCOMING")
+        )
+        rows: list[_Row] = []
+        for edges in (incoming, outgoing):
+            for name, urns in edges.by_relationship().items():
+                rows.append(_Row(_words(name, edges.direction), name, len(urns)))
+                rows += [_Row(urn=other) for other in urns]
+        self._rows = rows
+        self.total = outgoing.total + incoming.total
+        related = [row.urn for row in rows if row.urn is not None]
+        self._known = await catalog.summaries(related[:_NAMED_AT_MOST])
+        self.show(len(rows), self._draw_row, cursor=1, empty="Nothing is related to this one.")
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        urn = self._rows[event.index].urn
+        if urn is not None:
+            self.post_message(self.Opened(urn))
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.urn is None:
+            text = Text(f" {row.words}", "bold").append(f" {row.name} · {row.count:,}", "dim")
+            return (text,)
+        entity = self._known.get(row.urn)
+        missing = entity is None or not entity.exists
+        kind = join(
+            [
+                said(entity.kind if entity else row.urn.entity_type, "dim"),
+                said(row.urn.platform or ""),
+                Text("not in the catalog" if missing else "", "italic"),
+            ]
+        )
+        right = min(44, width // 2)
+        text = Text("     ").append_text(
+            padded(said(entity.name if entity else row.urn.name), width - right - 7)
+        )
+        return (text.append("  ").append_text(kind),)
+
+
+def _words(name: str, direction: "Direction") -> str:
+    outgoing, incoming = _WORDS.get(name, ("", "from"))
+    return outgoing if direction == "OUTGOING" else incoming

@@ -1,0 +1,76 @@
+"""What the screens share: the catalog they ask, and the one way in which trouble is told."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from explorer import config
+from explorer.errors import CatalogError
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+__all__ = ["Say", "Session"]
+
+_log = logging.getLogger("explorer.tui")
+
+
+class Say(Protocol):
+    """Shows one sentence to the reader."""
+
+    def __call__(self, message: str, *, error: bool = False) -> None:
+        """Show it, loudly when it is an error."""
+        ...
+
+
+class Session:
+    """One run of the terminal against one server."""
+
+    def __init__(self, make: Callable[[], "AsyncCatalog"], say: Say) -> None:
+        self._make = make
+        self._catalog: AsyncCatalog | None = None
+        self._opening = asyncio.Lock()
+        self.say = say
+
+    async def catalog(self) -> "AsyncCatalog":
+        """The client, made when first asked for: its import is not paid before the first frame."""
+        async with self._opening:
+            if self._catalog is None:
+                self._catalog = await asyncio.to_thread(self._make)
+            return self._catalog
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._catalog is not None:
+            await self._catalog.close()
+
+    @contextmanager
+    def reporting(self, doing: str) -> Iterator[None]:
+        """Tell what went wrong in one sentence and go on; `doing` says what was being tried.
+
+        This is the edge of every worker: an error of ours is shown in its own words, any other
+        leaves its trace in the log file, which the sentence names.
+        """
+        try:
+            yield
+        except CatalogError as error:
+            self.say(f"{error}", error=True)
+        except Exception:
+            path = log_to_file()
+            _log.exception("while %s", doing)
+            self.say(f"Something went wrong while {doing}; the trace is in {path}", error=True)
+
+
+def log_to_file() -> Path:
+    """The terminal's log file, opened for writing when first needed."""
+    path = config.state_dir() / "catalog-tui.log"
+    if not _log.handlers:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        _log.addHandler(handler)
+        _log.propagate = False
+    return path

@@ -1,0 +1,114 @@
+"""The registry that ships, and a deployment's own names beside it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.derive import derive
+from explorer.metadata.registry import Registry, load_registry, read_type
+
+MODEL = Path(__file__).parents[3] / "shared/data/datahub/model_registry.json"
+
+
+@pytest.fixture
+def registry():
+    return load_registry()
+
+
+def test_the_whole_model_is_there(registry):
+    assert len(registry.entities) == 54
+    assert len(registry.aspects) == 220
+    assert all(aspect.record in registry.records for aspect in registry.aspects.values())
+    assert {"OwnedBy", "DownstreamOf", "TaggedWith", "IsPartOf"} <= set(registry.relationship_names)
+    assert "DownstreamOf" in registry.lineage_names
+    assert "OwnedBy" not in registry.lineage_names
+
+
+@pytest.mark.skipif(not MODEL.exists(), reason="the model's source is not beside this checkout")
+def test_the_file_that_ships_is_what_the_script_makes_of_the_model():
+    import msgspec
+
+    shipped = Path(__file__).parents[2] / "explorer/metadata/registry.json"
+    made = msgspec.json.encode(derive(json.loads(MODEL.read_bytes())))
+    assert json.loads(shipped.read_bytes()) == json.loads(made)
+
+
+def test_key_fields_stand_in_the_order_of_the_urn(registry):
+    assert registry.key_fields("dataset") == ("platform", "name", "origin")
+    assert registry.key_fields("chart") == ("dashboardTool", "chartId")
+    assert registry.key_fields("tag") == ("name",)
+    assert registry.key_fields("container") == ("guid",)
+
+
+def test_only_the_last_segment_of_a_record_name_decides(registry):
+    for prefix in ("com.linkedin.common", "com.vendor.common", "com.linkedin.pegasus2avro.common"):
+        assert registry.aspect_named_by(f"{prefix}.Ownership") == "ownership"
+    assert registry.entity_named_by("com.vendor.metadata.snapshot.CorpUserSnapshot") == "corpuser"
+    assert registry.entity_named_by("MLModelSnapshot") == "mlModel"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(registry):
+    with pytest.raises(UnknownName, match="did you mean dataset"):
+        registry.entity("datset")
+    with pytest.raises(UnknownName, match="ownership"):
+        registry.aspect_of("dataset", "ownerships")
+    with pytest.raises(UnknownName, match="aspect of dataset"):
+        registry.aspect_of("dataset", "chartInfo")
+
+
+def test_search_fields_carry_weight_and_facet(registry):
+    fields = registry.search_fields(["dataset"])
+    assert fields["id"].weight == 10
+    assert fields["tags"].facet
+    assert not fields["owners"].queried
+    assert fields["fieldTags"].path == "fields.*.globalTags.tags.*.tag"
+
+
+def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path):
+    own = {
+        "entities": {
+            "sensor": {"key": "sensorKey", "aspects": ["calibration", "ownership"]},
+            "dataset": {"key": "datasetKey", "aspects": ["calibration"]},
+        },
+        "aspects": {
+            "sensorKey": {"record": "acme.SensorKey"},
+            "calibration": {
+                "record": "acme.Calibration",
+                "search": [{"name": "calibratedBy", "kind": "URN", "path": "by"}],
+                "relationships": [{"name": "CalibratedBy", "path": "by", "to": ["corpuser"]}],
+            },
+        },
+        "records": {
+            "acme.SensorKey": {"fields": {"id": {"type": "string"}}},
+            "acme.Calibration": {"fields": {"by": {"type": "string"}}},
+        },
+    }
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(own))
+    registry = load_registry(file)
+    assert registry.key_fields("sensor") == ("id",)
+    assert "calibration" in registry.aspects_of("dataset")
+    assert "schemaMetadata" in registry.aspects_of("dataset")
+    assert "CalibratedBy" in registry.relationship_names
+    assert "calibratedBy" in registry.search_fields(["sensor"])
+
+
+def test_a_broken_registry_file_is_refused_with_the_place(tmp_path):
+    file = tmp_path / "own.json"
+    file.write_text('{"aspects": {"a": {"record": 3}}}')
+    with pytest.raises(InvalidInput, match=r"own\.json.*aspects.*record"):
+        load_registry(file)
+    with pytest.raises(InvalidInput, match="cannot read"):
+        load_registry(tmp_path / "none.json")
+
+
+def test_type_expressions_are_read_with_what_is_inside():
+    assert read_type("string") == ("name", ("string",))
+    assert read_type("array<map<string>>") == ("array", ("map<string>",))
+    assert read_type("union<a|array<b>>") == ("union", ("a", "array<b>"))
+
+
+def test_a_registry_reads_from_bytes():
+    assert Registry.from_json(b"{}").entities == {}
