@@ -50,7 +50,9 @@ SCOPES: dict[Scope, str] = {
 }
 
 ACTIONS: tuple[Action, ...] = (
-    Action("schema", "edit_column", ("e", "enter"), "Edit this column's description", "edit column"),
+    Action(
+        "schema", "edit_column", ("e", "enter"), "Edit this column's description", "edit column"
+    ),
     Action(
         "schema",
         "next_undocumented",

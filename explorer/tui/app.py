@@ -57,7 +57,7 @@ class CatalogApp(App[None]):
     TITLE = "catalog"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [  # noqa: RUF012 - as Textual declares it
         (0, "-narrow"),
         (_WIDE, "-wide"),
     ]
@@ -68,7 +68,11 @@ class CatalogApp(App[None]):
     #page { width: 1fr; }
     BrowseTree { display: none; }
     .-browsing BrowseTree { display: block; }
+    .-narrow BrowseTree { width: 1fr; border-right: none; }
     .-narrow.-browsing #page { display: none; }
+    .-narrow FindView Facets { display: none; }
+    .-narrow FindView.-facets Facets { display: block; width: 1fr; }
+    .-narrow FindView.-facets #found { display: none; }
     """
 
     def __init__(
@@ -94,6 +98,11 @@ class CatalogApp(App[None]):
                 yield EntityView(self._session)
         yield KeyLine()
 
+    @property
+    def _desk(self) -> Screen[object]:
+        """The one screen that is always there, below whatever else is open."""
+        return self.screen_stack[0]
+
     def on_mount(self) -> None:
         """Dress up, and ask for data once the first frame is drawn."""
         self.register_theme(_THEME)
@@ -103,16 +112,21 @@ class CatalogApp(App[None]):
         self.query_one(FindView).focus_results()
         self.call_after_refresh(self._start)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """In a narrow terminal the page has the room, unless the reader is in the folders."""
+        if event.size.width < _WIDE and not self._desk.query_one(BrowseTree).has_focus_within:
+            self._desk.remove_class("-browsing")
+
     def _start(self) -> None:
         self._greet()
-        self.query_one(BrowseTree).fill()
-        self.query_one(FindView).start(self._first_query)
+        self._desk.query_one(BrowseTree).fill()
+        self._desk.query_one(FindView).start(self._first_query)
         if self._first_urn is not None:
             self._open(self._first_urn)
 
     @work(group="info")
     async def _greet(self) -> None:
-        header = self.query_one(Header)
+        header = self._desk.query_one(Header)
         header.show_trouble()
         with self._session.reporting("opening the catalog"):
             catalog = await self._session.catalog()
@@ -123,7 +137,11 @@ class CatalogApp(App[None]):
         await self._session.close()
 
     def _say(self, message: str, *, error: bool = False) -> None:
-        self.screen.query_one(KeyLine).say(message, error=error)
+        for screen in (self.screen, self._desk):
+            lines = screen.query(KeyLine)
+            if lines:
+                lines.first().say(message, error=error)
+                return
 
     def on_key(self) -> None:
         """A key that does something takes the last message away."""
@@ -183,16 +201,16 @@ class CatalogApp(App[None]):
     def action_find(self) -> None:
         """To the search box."""
         self._turn_to("find")
-        self.query_one(FindView).focus_box()
+        self._desk.query_one(FindView).focus_box()
 
     def action_browse(self) -> None:
         """To the folders; from the folders, back and fold them away."""
-        tree = self.query_one(BrowseTree)
-        if self.screen.has_class("-browsing") and tree.has_focus_within:
-            self.screen.remove_class("-browsing")
+        tree = self._desk.query_one(BrowseTree)
+        if self._desk.has_class("-browsing") and tree.has_focus_within:
+            self._desk.remove_class("-browsing")
             self._focus_page()
         else:
-            self.screen.add_class("-browsing")
+            self._desk.add_class("-browsing")
             tree.focus()
 
     def action_go_back(self) -> None:
@@ -216,26 +234,26 @@ class CatalogApp(App[None]):
     def _go(self, place: Urn | None) -> None:
         if place is None:
             self._turn_to("find")
-            self.query_one(FindView).focus_results()
+            self._desk.query_one(FindView).focus_results()
         else:
             self._show(place)
 
     def _show(self, urn: Urn) -> None:
         self._turn_to("entity")
-        view = self.query_one(EntityView)
+        view = self._desk.query_one(EntityView)
         view.open(urn)
         view.focus_content()
 
     def _turn_to(self, name: str) -> None:
-        if self.screen.has_class("-narrow"):
-            self.screen.remove_class("-browsing")
-        self.query_one("#page", ContentSwitcher).current = name
+        if self._desk.has_class("-narrow"):
+            self._desk.remove_class("-browsing")
+        self._desk.query_one("#page", ContentSwitcher).current = name
 
     def _focus_page(self) -> None:
-        if self.query_one("#page", ContentSwitcher).current == "entity":
-            self.query_one(EntityView).focus_content()
+        if self._desk.query_one("#page", ContentSwitcher).current == "entity":
+            self._desk.query_one(EntityView).focus_content()
         else:
-            self.query_one(FindView).focus_results()
+            self._desk.query_one(FindView).focus_results()
 
     @on(EntityView.Edit)
     def _edit(self, event: EntityView.Edit) -> None:
@@ -243,7 +261,7 @@ class CatalogApp(App[None]):
 
     @work(group="edit")
     async def _edit_description(self, entity: "Entity", path: str | None) -> None:
-        view = self.query_one(EntityView)
+        view = self._desk.query_one(EntityView)
         while True:
             target = Target.of(entity, path)
             screen = EditorScreen(self._session, target, columns=path is not None)

@@ -71,7 +71,6 @@ class BrowseTree(Tree[_Place]):
     BrowseTree { width: 30; background: $background; padding: 0 1 0 0; scrollbar-size-vertical: 1;
                  border-right: solid $border-blurred; }
     BrowseTree:focus { border-right: solid $primary; }
-    .-narrow BrowseTree { width: 1fr; border-right: none; }
     """
 
     @dataclass

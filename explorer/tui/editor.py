@@ -93,7 +93,7 @@ class EditorScreen(ModalScreen[Saved]):
         scrollbar-size-vertical: 1;
     }
     EditorScreen #state { height: auto; max-height: 6; padding: 0 1; color: $text-muted; }
-    .-narrow EditorScreen #preview, EditorScreen.-narrow #preview { display: none; }
+    EditorScreen.-narrow #preview { display: none; }
     """
 
     def __init__(self, session: Session, target: Target, *, columns: bool) -> None:
@@ -109,7 +109,7 @@ class EditorScreen(ModalScreen[Saved]):
         """The title, the text beside its preview, what came in, the keys."""
         yield Static(self._title(), id="title", markup=False)
         with Horizontal():
-            area = TextArea(self._base, soft_wrap=True, tab_behavior="indent")
+            area = TextArea(self._base, soft_wrap=True)
             area.cursor_blink = False
             area.border_title = "edit"
             yield area

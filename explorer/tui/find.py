@@ -67,9 +67,6 @@ class FindView(Vertical):
     FindView #said { height: 1; padding: 0 1; color: $text-muted; }
     FindView Facets { width: 25; }
     FindView Results { width: 1fr; }
-    .-narrow FindView Facets { display: none; }
-    .-narrow FindView.-facets Facets { display: block; width: 1fr; }
-    .-narrow FindView.-facets Results { display: none; }
     """
 
     @dataclass
@@ -93,7 +90,7 @@ class FindView(Vertical):
         yield Static("", id="completions", markup=False)
         with Horizontal():
             yield Facets()
-            with Vertical():
+            with Vertical(id="found"):
                 yield Static("", id="said", markup=False)
                 yield Results()
 

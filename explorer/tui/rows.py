@@ -119,7 +119,6 @@ class Rows(ScrollView, can_focus=True):
 
     def _follow(self) -> None:
         if self.size.height == 0:
-            self.call_after_refresh(self._follow)
             return
         top = self.cursor * self.row_height
         bottom = top + self.row_height
@@ -130,6 +129,10 @@ class Rows(ScrollView, can_focus=True):
         elif bottom > last:
             height = self.scrollable_content_region.height
             self.scroll_to(y=bottom - height, animate=False, immediate=True)
+
+    def on_resize(self) -> None:
+        """A list that was hidden, or had another height, brings its cursor into view."""
+        self._follow()
 
     @property
     def _page(self) -> int:

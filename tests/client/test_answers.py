@@ -1,0 +1,168 @@
+"""Answers of the specification's shape and of a current DataHub's read as the same records."""
+
+import pytest
+
+from explorer.client import answers, failures
+from explorer.client.records import Match
+from explorer.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotSignedIn,
+    ServerFault,
+    Unreachable,
+)
+from explorer.metadata import Urn
+
+TAG = "urn:li:tag:PII"
+USER = "urn:li:corpuser:jdoe"
+
+
+def test_search_hits_are_read_as_urns_and_as_objects():
+    plain = answers.search(
+        {
+            "value": {
+                "numEntities": 3,
+                "pageSize": 1,
+                "from": 2,
+                "entities": [TAG],
+                "metadata": {
+                    "urns": [TAG],
+                    "matches": [{"matchedFields": [{"name": "name", "value": "PII"}]}],
+                    "searchResultMetadatas": [
+                        {"name": "typeNames", "aggregations": {"a": 1, "b": 2}}
+                    ],
+                },
+            }
+        },
+        "pii",
+    )
+    modern = answers.search(
+        {
+            "value": {
+                "numEntities": 3,
+                "from": 2,
+                "entities": [
+                    {"entity": TAG, "matchedFields": [{"name": "name", "value": "PII"}], "score": 1}
+                ],
+                "metadata": {
+                    "aggregations": [
+                        {"name": "typeNames", "displayName": "Sub type", "aggregations": {"b": 2}}
+                    ]
+                },
+            }
+        },
+        "pii",
+    )
+    for page in (plain, modern):
+        assert (page.total, page.start, len(page)) == (3, 2, 1)
+        assert page.hits[0].urn == Urn.parse(TAG)
+        assert page.hits[0].matched == (Match("name", "PII"),)
+        assert page.facets[0].values[0].value == "b"
+    assert plain.facets[0].label == "type names"
+    assert modern.facets[0].label == "Sub type"
+    assert not plain.truncated
+
+
+def test_relationships_are_read_with_and_without_types():
+    bare = answers.relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
+    typed = answers.relationships(
+        {
+            "start": 0,
+            "count": 1,
+            "total": 7,
+            "relationships": [{"entity": USER, "type": "OwnedBy"}],
+        },
+        "OUTGOING",
+        ["OwnedBy", "TaggedWith"],
+    )
+    assert bare.edges == typed.edges
+    assert (bare.total, typed.total) == (1, 7)
+    assert typed.by_relationship() == {"OwnedBy": (Urn.parse(USER),)}
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_folders_are_read_from_either_place(above):
+    groups = [{"name": "hive", "count": 2}]
+    value = {
+        "numEntities": 1,
+        "pageSize": 10,
+        "from": 0,
+        "entities": [{"name": "t", "urn": TAG}],
+        "metadata": {"path": "/prod", "totalNumEntities": 3, "groups": [] if above else groups},
+    }
+    page = answers.browse({"value": value | ({"groups": groups} if above else {})})
+    assert [(folder.name, folder.count) for folder in page.folders] == [("hive", 2)]
+    assert (page.here, page.total, page.path) == (1, 3, "/prod")
+
+
+def test_timeseries_points_come_oldest_first():
+    point = {"contentType": "application/json"}
+    values = [
+        {"aspect": point | {"value": '{"timestampMillis": 2}'}},
+        {"aspect": point | {"value": '{"timestampMillis": 1}'}},
+    ]
+    series = answers.timeseries({"value": {"limit": 2, "values": values}}, "datasetProfile")
+    assert [value["timestampMillis"] for value in series.values] == [1, 2]
+    assert series.truncated
+
+
+def test_an_entity_that_was_never_written_does_not_exist():
+    key = {"name": "tagKey", "version": 0, "value": {"name": "PII"}}
+    stored = key | {"created": {"time": 1, "actor": USER}}
+    assert not answers.entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
+    assert answers.entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
+
+
+def test_a_server_tells_what_it_is():
+    ours = answers.config(
+        {"noCode": "true", "catalogExplorer": {"version": "1", "sample": True, "entities": 3}},
+        "unix:x",
+    )
+    assert (ours.product, ours.sample, ours.entities, ours.embedded) == ("catalog", True, 3, True)
+    theirs = answers.config(
+        {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.2.0"}}}, "http://x"
+    )
+    assert (theirs.product, theirs.version) == ("datahub", "v1.2.0")
+    with pytest.raises(ServerFault, match="no metadata service"):
+        answers.config({}, "http://x")
+
+
+@pytest.mark.parametrize("body", [None, [], {"value": None}, {"value": []}, "text"])
+def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
+    with pytest.raises(ServerFault):
+        answers.search(body, "")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, InvalidInput),
+        (401, NotSignedIn),
+        (403, Forbidden),
+        (404, NotFound),
+        (412, Conflict),
+        (418, InvalidInput),
+        (422, InvalidInput),
+        (500, ServerFault),
+        (503, Unreachable),
+    ],
+)
+def test_a_refusal_becomes_the_error_that_says_what_to_do(status, kind):
+    error = failures.from_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
+    assert type(error) is kind
+    assert "the reason" in str(error)
+    assert "\x1b" not in str(error)
+
+
+def test_a_page_of_a_proxy_is_not_shown():
+    assert "html" not in str(failures.from_answer(502, b"<html><body>Bad Gateway</body></html>"))
+    assert "said no more" in str(failures.from_answer(500, b""))
+
+
+def test_a_graphql_error_keeps_the_words_of_the_server():
+    error = failures.from_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
+    assert type(error) is NotFound
+    assert str(error) == "x does not exist."
+    assert type(failures.from_graphql([{"message": "m"}])) is InvalidInput

@@ -1,0 +1,136 @@
+"""The blocking client is the asynchronous one, waited for."""
+
+import asyncio
+import inspect
+
+import orjson
+import pytest
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.client.connection import Connection
+from explorer.client.requests import Request
+from explorer.client.transport import NeverSent
+from explorer.errors import InvalidInput, Unreachable
+from explorer.metadata import Proposal, Urn
+
+TAG = Urn.parse("urn:li:tag:x")
+
+
+class Wire:
+    """Answers as told, and remembers what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = []
+
+    async def send(self, request):
+        self.asked.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer
+        return status, orjson.dumps(body)
+
+    async def close(self):
+        self.closed = True
+
+
+def public(kind):
+    return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
+
+
+def test_both_faces_have_the_same_methods_with_the_same_parameters():
+    ours, theirs = public(Catalog), public(AsyncCatalog)
+    assert ours.keys() == theirs.keys()
+    for name, member in theirs.items():
+        if inspect.isfunction(member):
+            blocking = inspect.signature(ours[name])
+            assert blocking.parameters == inspect.signature(member).parameters, name
+
+
+async def test_it_works_inside_a_running_loop():
+    with Catalog(transport=Wire((200, {"value": {"suggestions": ["a"], "query": "a"}}))) as catalog:
+        assert catalog.autocomplete("a") == ("a",)
+
+
+test_it_works_inside_a_running_loop = pytest.mark.anyio(test_it_works_inside_a_running_loop)
+
+
+def test_closing_ends_the_thread_and_may_be_done_twice():
+    wire = Wire((200, {}))
+    catalog = Catalog(transport=wire)
+    catalog.close()
+    catalog.close()
+    assert wire.closed
+    assert not catalog._thread.is_alive()
+
+
+def test_a_request_that_never_left_is_sent_again_whatever_it_does():
+    wire = Wire(NeverSent("nobody there"), (200, {"ok": 1}))
+    connection = Connection(transport=wire)
+    body = asyncio.run(connection.send(Request("POST", "/x", repeatable=False)))
+    assert body == {"ok": 1}
+
+
+def test_a_write_that_may_have_arrived_is_not_sent_again():
+    wire = Wire(Unreachable("hung up"), (200, {}))
+    with pytest.raises(Unreachable):
+        asyncio.run(Connection(transport=wire).send(Request("POST", "/x", repeatable=False)))
+    assert len(wire.asked) == 1
+
+
+def test_a_batch_that_is_refused_goes_in_one_by_one():
+    proposals = [Proposal(TAG, name, {}) for name in ("a", "b", "c")]
+    wire = Wire(
+        (400, {"message": "no such action"}), (200, {}), (422, {"message": "bad b"}), (200, {})
+    )
+    with Catalog(transport=wire) as catalog:
+        report = catalog.ingest_batch(proposals)
+    assert report.written == 2
+    assert report.refused == (("urn:li:tag:x b", "bad b"),)
+
+
+def test_what_concerns_every_record_stops_a_load():
+    with (
+        Catalog(transport=Wire((503, {"message": "later"}))) as catalog,
+        pytest.raises(Unreachable),
+    ):
+        catalog.ingest_batch([Proposal(TAG, "a", {})])
+
+
+def test_an_old_server_is_asked_for_a_batch_only_once():
+    entity = {"urn": str(TAG), "aspects": {}}
+    wire = Wire((400, {"message": "no batches"}), (200, entity))
+    with Catalog(transport=wire) as catalog:
+        assert list(catalog.entities([TAG])) == [TAG]
+        assert list(catalog.entities([TAG])) == [TAG]
+    assert [request.path.startswith("/entitiesV2?") for request in wire.asked] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_only_what_can_be_described_is_sent():
+    wire = Wire((200, {"data": {"updateDescription": True}}))
+    with Catalog(transport=wire) as catalog:
+        with pytest.raises(InvalidInput, match="not of a tag"):
+            catalog.describe(TAG, "text")
+        catalog.describe("urn:li:container:c", "text")
+    (request,) = wire.asked
+    assert request.body["variables"]["input"] == {
+        "description": "text",
+        "resourceUrn": "urn:li:container:c",
+    }
+
+
+def test_relationship_names_come_from_the_model():
+    with Catalog(transport=Wire((200, {}))) as catalog:
+        assert "OwnedBy" in catalog.relationship_names("dataset", "OUTGOING")
+        assert "OwnedBy" not in catalog.relationship_names("tag", "INCOMING")
+        assert "TaggedWith" in catalog.relationship_names("tag", "INCOMING")
+
+
+def test_no_token_shows_in_a_repr():
+    with Catalog("http://127.0.0.1:9", token="s3cret") as catalog:
+        assert "s3cret" not in repr(catalog) + repr(vars(catalog))

@@ -1,0 +1,134 @@
+"""The terminal's tests run on the sample catalog as of a fixed day, behind the real service."""
+
+import asyncio
+import html
+import os
+import re
+import signal
+import time
+from contextlib import contextmanager
+from datetime import date
+
+import pytest
+
+from explorer import instance
+from explorer.client import AsyncCatalog, Catalog
+from explorer.sample import sample_proposals
+from explorer.tui.app import CatalogApp
+
+DAY = date(2026, 3, 2)
+CELL = 12.2
+CELLS = re.compile(
+    r'<text [^>]*?x="([\d.]+)"[^>]*?clip-path="url\(#[\w-]*?line-(\d+)\)">(.*?)</text>', re.DOTALL
+)
+
+
+@contextmanager
+def service(directory):
+    """A catalog of its own holding the sample, served until the end."""
+    with Catalog(data_dir=directory) as catalog:
+        report = catalog.ingest_batch(sample_proposals(DAY))
+    assert not report.refused
+    yield directory
+    stop(directory)
+
+
+def stop(directory):
+    running = instance.find(directory)
+    if running is not None:
+        os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while instance.find(directory) is not None and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory):
+    os.environ["CATALOG_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["CATALOG_NO_SAMPLE"] = "1"
+    yield
+    del os.environ["CATALOG_STATE_DIR"], os.environ["CATALOG_NO_SAMPLE"]
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory, _own_state):
+    """A catalog that no test writes to."""
+    with service(tmp_path_factory.mktemp("read") / "catalog") as directory:
+        yield directory
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory, _own_state):
+    """A catalog that tests write to."""
+    with service(tmp_path_factory.mktemp("write") / "catalog") as directory:
+        yield directory
+
+
+class Reader:
+    """A reader at the terminal: presses keys and looks at the screen."""
+
+    def __init__(self, pilot):
+        self.pilot = pilot
+        self.app = pilot.app
+
+    async def press(self, *keys):
+        for key in keys:
+            await self.pilot.press(key)
+        await self.settle()
+
+    async def type(self, text):
+        await self.pilot.press(*(NAMED.get(char, char) for char in text))
+        await self.settle()
+
+    async def settle(self):
+        for _ in range(3):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
+
+    def screen(self):
+        """What a reader sees, as text."""
+        rows = {}
+        for x, row, body in CELLS.findall(self.app.export_screenshot(simplify=True)):
+            rows.setdefault(int(row), []).append((float(x), html.unescape(body)))
+        lines = []
+        for row in range(max(rows, default=-1) + 1):
+            text = ""
+            for x, body in sorted(rows.get(row, [])):
+                text = text.ljust(round(x / CELL)) + body.replace("\xa0", " ")
+            lines.append(text.rstrip())
+        return "\n".join(lines)
+
+    async def sees(self, *words):
+        """Wait until every one of the words is on the screen."""
+        for _ in range(100):
+            shown = self.screen()
+            if all(word in shown for word in words):
+                return shown
+            await asyncio.sleep(0.05)
+            await self.pilot.pause()
+        missing = [word for word in words if word not in shown]
+        raise AssertionError(f"not on the screen: {missing}\n{shown}")
+
+
+NAMED = {"_": "underscore", "/": "slash", " ": "space", ":": "colon", "\n": "enter"}
+
+
+@pytest.fixture
+def at():
+    """Opens the terminal on a catalog: `async with at(directory) as reader`."""
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def open_at(directory, size=(120, 36), transport=None, **start):
+        def make():
+            if transport is not None:
+                return AsyncCatalog(transport=transport)
+            return AsyncCatalog(data_dir=directory)
+
+        app = CatalogApp(make, **start)
+        async with app.run_test(size=size) as pilot:
+            reader = Reader(pilot)
+            await reader.settle()
+            yield reader
+
+    return open_at
