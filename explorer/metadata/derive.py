@@ -76,7 +76,7 @@ def _relationship(body: dict[str, Any]) -> Relationship:
         _path(body["path"]),
         tuple(body["to"]),
         body.get("lineage", False),
-        body.get("isUpstream", False),
+        not body.get("isUpstream", True),
     )
 
 

@@ -115,9 +115,10 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
 
 def _change(record: dict[str, Any], registry: Registry) -> Proposal:
     change = read_proposal(record)
-    if change.value is None or change.change == "PATCH":
+    aspect = registry.aspects.get(change.aspect)
+    # A name that is not in this registry may be in the server's, whose word it is to refuse it.
+    if aspect is None or change.value is None or change.change == "PATCH":
         return change
-    aspect = registry.aspect(change.aspect)
     plain = _plain(change.value, aspect.record, registry)
     return Proposal(change.urn, change.aspect, plain, change.change, change.system, change.actor)
 

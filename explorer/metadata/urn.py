@@ -75,6 +75,14 @@ class Urn:
         """The URN of a dataset: `platform` is the bare name, `hive`."""
         return cls.of("dataset", cls.of("dataPlatform", platform), name, origin)
 
+    @staticmethod
+    def label(text: str) -> str:
+        """A value as people say it: the name of a URN, anything else as it is."""
+        try:
+            return Urn.parse(text).name if text.startswith(_PREFIX) else text
+        except InvalidUrn:
+            return text
+
     def __str__(self) -> str:
         key = self.parts[0] if len(self.parts) == 1 else f"({','.join(self.parts)})"
         return f"{_PREFIX}{self.entity_type}:{key}"

@@ -257,23 +257,28 @@ class CatalogApp(App[None]):
 
     @on(EntityView.Edit)
     def _edit(self, event: EntityView.Edit) -> None:
-        self._edit_description(event.entity, event.path)
+        self._open_editor(event.entity, event.path)
+
+    def _open_editor(self, entity: "Entity", path: str | None) -> None:
+        target = Target.of(entity, path)
+        screen = EditorScreen(self._session, target, columns=path is not None)
+
+        def left(how: Saved | None) -> None:
+            if how is not None:
+                self._after_edit(entity, target, how)
+
+        self.push_screen(screen, left)
 
     @work(group="edit")
-    async def _edit_description(self, entity: "Entity", path: str | None) -> None:
+    async def _after_edit(self, entity: "Entity", target: Target, left: Saved) -> None:
         view = self._desk.query_one(EntityView)
-        while True:
-            target = Target.of(entity, path)
-            screen = EditorScreen(self._session, target, columns=path is not None)
-            left: Saved = await self.push_screen_wait(screen)
-            if left.saved:
-                self._say(f"Saved {target.column or target.name}.")
-                entity = await view.refresh_entity() or entity
-            following = view.columns.undocumented_after(path) if left.onward else None
-            if path is not None:
-                view.columns.move_to_path(following or path)
-            if following is None:
-                if left.onward:
-                    self._say("Saved. Every column of this one is documented.")
-                return
-            path = following
+        if left.saved:
+            self._say(f"Saved {target.column or target.name}.")
+            entity = await view.refresh_entity() or entity
+        following = view.columns.undocumented_after(target.path) if left.onward else None
+        if target.path is not None:
+            view.columns.move_to_path(following or target.path)
+        if following is not None:
+            self._open_editor(entity, following)
+        elif left.onward:
+            self._say("Saved. Every column of this one is documented.")

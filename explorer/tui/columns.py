@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, RenderResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
@@ -52,13 +53,34 @@ class ColumnRows(Rows):
         self.post_message(self.Asked("toggle"))
 
 
+class Heading(Widget):
+    """The names of the table's columns over them, and at the right how far its text goes."""
+
+    DEFAULT_CSS = """
+    Heading { height: 1; color: $text-muted; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tally = ""
+
+    def show(self, tally: str) -> None:
+        """Say at the right how much of the schema is documented."""
+        self._tally = tally
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """The names at the widths of the rows below, whose last cell is the scroll bar's."""
+        name, kind, _ = _widths(self.size.width - 1)
+        text = Text(f"{'   column':<{name}} {'type':<{kind}} {'':6}description", no_wrap=True)
+        text.truncate(max(self.size.width - len(self._tally) - 1, 0), pad=True)
+        return text.append(f"{self._tally} ")
+
+
 class ColumnsView(Vertical):
     """A schema as a tree of columns; the line below tells what the row has no room for."""
 
     DEFAULT_CSS = """
-    ColumnsView #heading { height: 1; color: $text-muted; }
-    ColumnsView #names { width: 1fr; height: 1; }
-    ColumnsView #tally { width: auto; padding: 0 1; }
     ColumnsView #column { height: auto; max-height: 7; min-height: 4; padding: 0 2;
                           border-top: solid $border-blurred; }
     """
@@ -77,9 +99,7 @@ class ColumnsView(Vertical):
 
     def compose(self) -> ComposeResult:
         """A heading, the table, and the column looked at."""
-        with Horizontal(id="heading"):
-            yield Static("", id="names", markup=False)
-            yield Static("", id="tally", markup=False)
+        yield Heading()
         yield ColumnRows()
         yield Static("", id="column", markup=False)
 
@@ -170,19 +190,14 @@ class ColumnsView(Vertical):
             parent = above.parent if above else None
         return False
 
-    def _widths(self, width: int) -> tuple[int, int, int]:
-        name = max(18, min(44, width * 2 // 5 if width < _WIDE else width // 3))
-        kind = 10 if width < _WIDE else 14
-        return name, kind, max(8, width - name - kind - 9)
-
     def _draw_column(self, index: int, width: int) -> tuple[Text]:
         column = self._visible[index]
-        name_width, kind_width, text_width = self._widths(width)
+        name_width, kind_width, text_width = _widths(width)
         fold = " "
         if column.children:
             fold = "▸" if column.path.raw in self._folded else "▾"
         indent = min(column.depth * _INDENT, name_width - 12)
-        name = Text(f" {' ' * indent}{fold} ", "dim").append_text(said(column.name))
+        name = Text.assemble((f" {' ' * indent}{fold} ", "dim"), said(column.name))
         row = padded(name, name_width).append(" ")
         kind = column.type or column.native_type
         row.append_text(padded(said(kind, "dim"), kind_width)).append(" ")
@@ -193,16 +208,17 @@ class ColumnsView(Vertical):
 
     def _tell(self) -> None:
         schema = self._schema
-        heading = Text(no_wrap=True, overflow="ellipsis")
-        if schema is not None and schema.columns:
-            width = self.query_one(ColumnRows).scrollable_content_region.width or self.size.width
-            name, kind, _ = self._widths(width)
-            heading.append(f"{'   column':<{name}} {'type':<{kind}} {'':4}  description")
-        self.query_one("#names", Static).update(heading)
         tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
-        self.query_one("#tally", Static).update(tally)
+        self.query_one(Heading).show(tally)
         column = self.current
         self.query_one("#column", Static).update(_told(column) if column else "")
+
+
+def _widths(width: int) -> tuple[int, int, int]:
+    """The widths of name, type and description in a table of `width` cells."""
+    name = max(18, min(44, width * 2 // 5 if width < _WIDE else width // 3))
+    kind = 10 if width < _WIDE else 14
+    return name, kind, max(8, width - name - kind - 8)
 
 
 def _told(column: "Column") -> Text:

@@ -38,7 +38,11 @@ def padded(text: Text, width: int) -> Text:
 
 def join(parts: Iterable[Text], between: str = " · ") -> Text:
     """Parts side by side; those that are empty are left out."""
-    return Text(between, MUTED).join(part for part in parts if part.plain)
+    joined = Text()
+    for part in parts:
+        if part.plain:
+            joined.append(between if joined.plain else "", MUTED).append_text(part)
+    return joined
 
 
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:

@@ -90,7 +90,7 @@ class EditorScreen(ModalScreen[Saved]):
     EditorScreen TextArea:focus { border: round $primary; }
     EditorScreen #preview {
         width: 1fr; height: 1fr; border: round $border-blurred; padding: 0 1;
-        scrollbar-size-vertical: 1;
+        scrollbar-size-vertical: 1; border-title-color: $text-muted;
     }
     EditorScreen #state { height: auto; max-height: 6; padding: 0 1; color: $text-muted; }
     EditorScreen.-narrow #preview { display: none; }

@@ -32,6 +32,9 @@ class _Row:
 class Facets(Rows):
     """Facets and their values. Enter, or its number, takes a value on and off."""
 
+    DEFAULT_CSS = """
+    Facets > .rows--cursor { background: transparent; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "choose", "Take on or off", show=False),
         Binding("escape,f,right,l", "leave", "results", key_display="esc"),
@@ -99,7 +102,7 @@ class Facets(Rows):
         row = self._rows[index]
         if row.value is None:
             more = len(row.facet.values) > _SHORT and row.facet.name not in self._open
-            text = Text("▸ " if more else "▾ ", "dim").append_text(said(row.facet.label, "bold"))
+            text = Text.assemble(("▸ " if more else "▾ ", "dim"), said(row.facet.label, "bold"))
             if more:
                 text.append(f" {len(row.facet.values)}", "dim")
             return (text,)

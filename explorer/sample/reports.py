@@ -1,0 +1,101 @@
+"""Charts and dashboards, and what they are drawn from."""
+
+from typing import Any
+
+from explorer.metadata import Urn
+from explorer.sample.change import Change, Changes, audit_stamp, user
+from explorer.sample.datasets import ownership_value
+from explorer.sample.days import Days
+from explorer.sample.notation import rows
+from explorer.sample.schema import tags_value
+from explorer.sample.warehouse import Warehouse, read_data
+
+__all__ = ["chart_inputs", "reports"]
+
+_TOOL = "looker"
+_SITE = "https://looker.tarnwood.example"
+
+
+def reports(warehouse: Warehouse, days: Days) -> Changes:
+    """Every dashboard after the charts that are first shown on it."""
+    dashboards: list[tuple[list[str], list[str]]] = []
+    for cells in rows(read_data("reports")):
+        sign, _, number = cells[0].partition(" ")
+        if sign == "=":
+            dashboards.append(([number, *cells[1:]], []))
+            continue
+        head, charts = dashboards[-1]
+        charts.append(str(_chart_urn(number)))
+        if len(cells) > 1:
+            yield from _chart(number, cells[1:], head, warehouse, days)
+    for head, charts in dashboards:
+        yield from _dashboard(head, charts, days)
+
+
+def chart_inputs() -> frozenset[str]:
+    """The names of the datasets that some chart is drawn from."""
+    charts = [cells for cells in rows(read_data("reports")) if cells[0].startswith("- ")]
+    return frozenset(name for cells in charts if len(cells) > 1 for name in cells[3].split())
+
+
+def _chart_urn(number: str) -> Urn:
+    return Urn.of("chart", _TOOL, f"dashboard_elements.{number}")
+
+
+def _chart(
+    number: str, cells: list[str], head: list[str], warehouse: Warehouse, days: Days
+) -> Changes:
+    title, kind, inputs, description = cells
+    _, _, folder, domain, owners, *_ = head
+    value: dict[str, Any] = {
+        "title": title,
+        "description": description,
+        "lastModified": _stamps(int(number), days),
+        "chartUrl": f"{_SITE}/looks/{number}",
+        "inputs": [{"string": str(warehouse[name].urn)} for name in inputs.split()],
+        "type": kind,
+        "access": "PUBLIC",
+    }
+    urn = _chart_urn(number)
+    yield Change(urn, "chartInfo", value)
+    yield from _common(urn, folder, domain)
+    first, *_ = owners.split()
+    yield from _owned(urn, first, days)
+
+
+def _dashboard(head: list[str], charts: list[str], days: Days) -> Changes:
+    number, title, folder, domain, owners, tags, description = head
+    value: dict[str, Any] = {
+        "title": title,
+        "description": description.replace("\\n", "\n"),
+        "charts": charts,
+        "lastModified": _stamps(int(number), days),
+        "dashboardUrl": f"{_SITE}/dashboards/{number}",
+        "access": "PUBLIC",
+    }
+    urn = Urn.of("dashboard", _TOOL, f"dashboards.{number}")
+    yield Change(urn, "dashboardInfo", value)
+    yield from _common(urn, folder, domain)
+    yield from _owned(urn, owners, days)
+    if tags:
+        yield Change(urn, "globalTags", tags_value(tags.split()))
+
+
+def _common(urn: Urn, folder: str, domain: str) -> Changes:
+    platform = {"platform": str(Urn.of("dataPlatform", _TOOL))}
+    yield Change(urn, "dataPlatformInstance", platform)
+    yield Change(urn, "browsePaths", {"paths": [f"/{_TOOL}/{folder}"]})
+    yield Change(urn, "domains", {"domains": [f"urn:li:domain:{domain}"]})
+
+
+def _owned(urn: Urn, owners: str, days: Days) -> Changes:
+    pairs = tuple((name, kind) for name, _, kind in (o.partition("/") for o in owners.split()))
+    yield Change(urn, "ownership", ownership_value(pairs, days.millis(45)))
+
+
+def _stamps(number: int, days: Days) -> dict[str, Any]:
+    ago = 4 + number % 37
+    return {
+        "created": audit_stamp(days.millis(300 + number % 211), user("jlarsen")),
+        "lastModified": audit_stamp(days.millis(ago), user("jlarsen")),
+    }
