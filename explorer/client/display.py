@@ -8,7 +8,7 @@ is cleaned is for showing only; what is edited and sent back is never touched.
 import re
 from datetime import UTC, datetime
 
-__all__ = ["block", "line", "moment"]
+__all__ = ["block", "line", "moment", "visible"]
 
 # C0 but tab and newline, DEL, C1, and the marks that reorder or hide text.
 _UNSAFE = re.compile(
@@ -16,6 +16,8 @@ _UNSAFE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 _SPACE = re.compile(r"[ \t\n]+")
+_CONTROL_PICTURES = 0x2400
+_SPACE_CODE = 0x20
 _LINE_LIMIT = 2_000
 _BLOCK_LIMIT = 100_000
 
@@ -38,6 +40,17 @@ def line(text: str | None, limit: int = _LINE_LIMIT) -> str:
         return ""
     clean = _SPACE.sub(" ", _UNSAFE.sub("", text[:limit].replace("\r", "\n"))).strip()
     return f"{clean}…" if len(text) > limit else clean
+
+
+def visible(text: str) -> str:
+    """Text being edited: each unsafe character shown as a mark in its place, none taken out, so
+    that every character stands where it does in the text itself."""
+    return _UNSAFE.sub(_mark, text)
+
+
+def _mark(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(_CONTROL_PICTURES + code) if code < _SPACE_CODE else "�"
 
 
 def moment(millis: int, *, utc: bool = False) -> str:

@@ -140,7 +140,9 @@ class BrowseTree(Tree[_Place]):
             types = next((one for one in page.facets if one.name == "_entityType"), None)
             self.root.remove_children()
             for name, count in _in_order(types, catalog):
-                label = Text.assemble((_PLURALS.get(name, f"{name}s"), "bold"), (f" {count:,}", "dim"))
+                label = Text.assemble(
+                    (_PLURALS.get(name, f"{name}s"), "bold"), (f" {count:,}", "dim")
+                )
                 self.root.add(label, _Place(name))
             if self.root.children:
                 first = self.root.children[0]

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
+from explorer.client.display import visible
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, markdown, said
@@ -75,6 +76,16 @@ class Saved:
     onward: bool = False
 
 
+class DescriptionArea(TextArea):
+    """The text as it is, except that what would drive the terminal is shown as a mark."""
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        line = super().get_line(line_index)
+        line.plain = visible(line.plain)
+        return line
+
+
 class EditorScreen(ModalScreen[Saved]):
     """Edits one description. What is typed is on disk at every pause; saving goes to the server
     and says so; a text that somebody else changed meanwhile is shown, not overwritten."""
@@ -109,7 +120,7 @@ class EditorScreen(ModalScreen[Saved]):
         """The title, the text beside its preview, what came in, the keys."""
         yield Static(self._title(), id="title", markup=False)
         with Horizontal():
-            area = TextArea(self._base, soft_wrap=True)
+            area = DescriptionArea(self._base, soft_wrap=True)
             area.cursor_blink = False
             area.border_title = "edit"
             yield area

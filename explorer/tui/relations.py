@@ -95,8 +95,8 @@ class RelationsView(Rows):
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
         if row.urn is None:
-            count = f" {row.name} · {row.count:,}"
-            return (Text.assemble((f" {row.words}", "bold"), (count, "dim")),)
+            count = said(f"{row.name} · {row.count:,}", "dim")
+            return (Text.assemble(" ", said(row.words, "bold"), " ", count),)
         entity = self._known.get(row.urn)
         missing = entity is None or not entity.exists
         kind = join(

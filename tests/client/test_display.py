@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.client.display import block, line, moment
+from explorer.client.display import block, line, moment, visible
 
 HOSTILE = "\x1b]52;c;aGk=\x07 \x9b31m \u202eevil\u2066 \x00 a\u200bb \U000e0041"
 
@@ -41,3 +41,10 @@ def test_what_is_too_long_is_cut_and_the_cut_is_said():
 def test_a_moment_is_told_in_the_zone_asked_for():
     assert moment(0, utc=True) == "1970-01-01 00:00 UTC"
     assert moment(10**20) == "at an unreadable time"
+
+
+@given(st.text())
+def test_text_being_edited_keeps_its_length_and_loses_its_danger(text):
+    shown = visible(text)
+    assert len(shown) == len(text)
+    assert {char for char in shown if unicodedata.category(char) == "Cc"} <= {"\t", "\n"}

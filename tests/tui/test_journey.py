@@ -1,13 +1,177 @@
 """A reader finds a table, looks at it and documents a column; it is there ever after."""
 
+import pytest
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+FOLLOWING = Urn.dataset("snowflake", "analytics.marts.fct_returns")
 
 
+def columns_of(directory, urn=ORDERS):
+    with Catalog(data_dir=directory) as catalog:
+        return {column.path.raw: column for column in catalog.entity(urn).schema}
 
-async def test_typing_finds_and_enter_opens(sample, at):
+
+async def test_the_first_screen_shows_the_catalog_before_anything_is_typed(sample, at):
+    async with at(sample) as reader:
+        shown = await reader.sees("datasets", "dashboards", "results")
+        assert "on this machine" in shown
+
+
+async def test_typing_finds_completes_and_opens(sample, at):
     async with at(sample) as reader:
         await reader.press("slash")
-        await reader.type("fct_orders")
-        shown = await reader.sees("best first", "fct_orders")
-        assert "⇥" in shown or "fct_orders" in shown
+        await reader.type("fct_ord")
+        await reader.sees("⇥ fct_orders", "best first")
+        await reader.press("tab")
+        await reader.sees("│ fct_orders")
         await reader.press("enter", "enter")
-        await reader.sees("Columns·", "owner", "documented")
+        await reader.sees("Columns·", "documented", "order_id", "Surrogate key of an order.")
+
+
+async def test_a_facet_is_taken_on_and_off_by_its_number(sample, at):
+    async with at(sample) as reader:
+        await reader.press("slash")
+        await reader.type("orders")
+        everything = await reader.sees("entity type", "results")
+        await reader.press("enter", "1")
+        narrowed = await reader.sees("· only ")
+        assert "●" in narrowed
+        await reader.press("x")
+        assert "· only " not in await reader.sees(_count(everything))
+
+
+def _count(screen):
+    return next(word for word in screen.split("│") if " results" in word).split("·")[0].strip()
+
+
+async def test_folders_are_read_as_they_are_unfolded(sample, at):
+    async with at(sample) as reader:
+        await reader.press("b", "b")
+        await reader.sees("datasets")
+        await reader.press("b", "down", "right", "right")
+        await reader.sees("snowflake")
+
+
+async def test_a_column_is_described_and_stays_described(desk, at):
+    assert not columns_of(desk)["status"].documented
+    async with at(desk, urn=ORDERS) as reader:
+        await reader.sees("order_id")
+        await reader.press("u")
+        await reader.sees("status", "no description")
+        await reader.press("e")
+        await reader.type("Where the order *stands*")
+        await reader.press("ctrl+s")
+        await reader.sees("✎", "Where the order *stands*", "Saved status")
+    column = columns_of(desk)["status"]
+    assert column.edited == "Where the order *stands*"
+    assert column.ingested is None
+    async with at(desk, urn=ORDERS) as reader:
+        await reader.sees("Where the order *stands*")
+
+
+async def test_saving_goes_on_to_the_next_column_without_a_description(desk, at):
+    async with at(desk, urn=FOLLOWING) as reader:
+        await reader.sees("documented")
+        undocumented = [
+            path for path, one in columns_of(desk, FOLLOWING).items() if not one.documented
+        ]
+        await reader.press("u", "e")
+        await reader.type("First")
+        await reader.press("ctrl+n")
+        await reader.type("Second")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved")
+    after = columns_of(desk, FOLLOWING)
+    written = [path for path in undocumented if after[path].documented]
+    assert sorted(after[path].edited for path in written) == ["First", "Second"]
+
+
+async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk, at):
+    text = "# Head\n\n\ttabbed  \n| a | b |\n"
+    urn = Urn.dataset("snowflake", "analytics.marts.fct_payments")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("E")
+        from textual.widgets import TextArea
+
+        reader.app.screen.query_one(TextArea).text = text
+        await reader.press("ctrl+s")
+        await reader.sees("Saved")
+    with Catalog(data_dir=desk) as catalog:
+        assert catalog.entity(urn).edited_description == text
+
+
+async def test_what_was_typed_and_not_saved_is_there_again(desk, at):
+    urn = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("e")
+        await reader.type(" half a thought")
+        await reader.press("escape")
+        await reader.sees("Columns·")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("e")
+        await reader.sees("half a thought", "your draft")
+        await reader.press("ctrl+r", "escape")
+
+
+async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(desk, at):
+    urn = Urn.dataset("snowflake", "analytics.marts.dim_customers")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        path = next(iter(columns_of(desk, urn)))
+        await reader.press("e")
+        await reader.type(" mine")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.describe(urn, "theirs", column=path)
+        await reader.press("ctrl+s")
+        await reader.sees("theirs", "Not saved")
+        assert columns_of(desk, urn)[path].edited == "theirs"
+        await reader.press("ctrl+s")
+        await reader.sees("Saved")
+    assert columns_of(desk, urn)[path].edited.endswith(" mine")
+
+
+async def test_relationships_are_followed_and_the_way_back_is_kept(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("Columns·")
+        await reader.press("3")
+        await reader.sees("feeds", "made from", "owned by")
+        await reader.press("enter")
+        shown = await reader.sees("1 Overview")
+        assert "fct_orders   " not in shown
+        await reader.press("left_square_bracket")
+        await reader.sees("fct_orders   ")
+        await reader.press("left_square_bracket")
+        await reader.sees("results")
+        await reader.press("right_square_bracket")
+        await reader.sees("fct_orders   ")
+
+
+async def test_help_says_the_keys_that_work_here(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("Columns·")
+        await reader.press("question_mark")
+        await reader.sees("Columns  here", "Edit this column's description", "Everywhere  here")
+        await reader.press("escape")
+        await reader.sees("documented")
+
+
+async def test_everything_can_be_found_by_name(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("Columns·")
+        await reader.press("colon")
+        await reader.type("relationships")
+        await reader.press("enter", "enter")
+        await reader.sees("made from")
+
+
+async def test_what_is_not_in_the_catalog_is_said(sample, at):
+    async with at(sample, urn=Urn.dataset("hive", "never.written")) as reader:
+        await reader.sees("Not in the catalog")

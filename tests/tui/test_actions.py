@@ -1,0 +1,44 @@
+"""One register of actions: every key has a method, and no two share a key in a scope."""
+
+from collections import Counter
+
+import pytest
+
+from explorer.tui.actions import ACTIONS, SCOPES, actions_of
+from explorer.tui.app import CatalogApp
+from explorer.tui.browse import BrowseTree
+from explorer.tui.columns import ColumnRows
+from explorer.tui.editor import EditorScreen
+from explorer.tui.entity import EntityView
+from explorer.tui.find import SearchBox
+from explorer.tui.help import HelpScreen
+from explorer.tui.results import Results
+from explorer.tui.rows import Rows
+
+OWNERS = {
+    "app": CatalogApp,
+    "tree": BrowseTree,
+    "schema": ColumnRows,
+    "editor": EditorScreen,
+    "entity": EntityView,
+    "find": SearchBox,
+    "help": HelpScreen,
+    "results": Results,
+    "list": Rows,
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_an_action_is_a_method_of_what_has_its_scope(action):
+    assert hasattr(OWNERS[action.scope], f"action_{action.name.partition('(')[0]}")
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_no_key_means_two_things_in_one_scope(scope):
+    keys = Counter(key for action in actions_of(scope) for key in action.keys)
+    assert [key for key, times in keys.items() if times > 1] == []
+
+
+def test_no_key_is_one_that_terminals_swallow():
+    keys = {key for action in ACTIONS for key in action.keys}
+    assert not keys & {"ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+a", "ctrl+b"}

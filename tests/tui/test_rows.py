@@ -1,0 +1,91 @@
+"""The list under every table draws what is on screen and nothing else."""
+
+import pytest
+from rich.text import Text
+from textual.app import App, ComposeResult
+
+from explorer.tui.rows import Rows
+
+pytestmark = pytest.mark.anyio
+
+
+class Listing(App[None]):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+        self.drawn = set()
+
+    def compose(self) -> ComposeResult:
+        yield Rows()
+
+    def on_mount(self):
+        self.query_one(Rows).show(self.count, self.draw)
+        self.query_one(Rows).focus()
+
+    def draw(self, index, width):
+        self.drawn.add(index)
+        return (Text(f"row {index}"),)
+
+
+async def test_ten_million_rows_cost_what_is_on_screen():
+    app = Listing(10_000_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("down", "G", "pagedown", "k")
+        await pilot.pause()
+        rows = app.query_one(Rows)
+        assert rows.cursor == 9_999_998
+        assert len(app.drawn) < 100
+
+
+@pytest.mark.parametrize(
+    ("keys", "cursor"),
+    [
+        (["j", "j", "k"], 1),
+        (["pagedown"], 10),
+        (["ctrl+d"], 5),
+        (["G"], 99),
+        (["G", "g"], 0),
+        (["up"], 0),
+        (["end", "down"], 99),
+    ],
+)
+async def test_the_cursor_moves_by_arrows_and_by_letters(keys, cursor):
+    app = Listing(100)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press(*keys)
+        rows = app.query_one(Rows)
+        assert rows.cursor == cursor
+        height = rows.scrollable_content_region.height
+        assert rows.scroll_offset.y <= cursor < rows.scroll_offset.y + height
+
+
+async def test_a_click_moves_and_a_second_one_chooses():
+    chosen = []
+
+    class Choosing(Listing):
+        def on_rows_chosen(self, event):
+            chosen.append(event.index)
+
+    app = Choosing(100)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.click(Rows, offset=(3, 4))
+        assert (app.query_one(Rows).cursor, chosen) == (4, [])
+        await pilot.click(Rows, offset=(3, 4))
+        assert chosen == [4]
+
+
+async def test_a_list_that_is_hidden_keeps_still():
+    app = Listing(100)
+    async with app.run_test(size=(40, 10)) as pilot:
+        rows = app.query_one(Rows)
+        rows.display = False
+        await pilot.pause()
+        asked = []
+        rows.call_after_refresh = lambda *args: asked.append(args)
+        rows.show(50, app.draw, cursor=40)
+        await pilot.pause()
+        assert not asked
+        del rows.call_after_refresh
+        rows.display = True
+        await pilot.pause()
+        assert rows.scroll_offset.y > 30

@@ -1,0 +1,165 @@
+"""Trouble is one sentence, and nothing typed is lost."""
+
+import orjson
+import pytest
+
+from explorer.errors import Unreachable
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+URN = Urn.dataset("hive", "t")
+HOSTILE = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]here[/] \x9b31m\u202e <b>bold</b> [bold red"
+
+
+class Wire:
+    """A server that fails when told to."""
+
+    def __init__(self, text="plain"):
+        self.text = text
+        self.failing = None
+        self.saved = []
+
+    async def send(self, request):
+        if self.failing:
+            raise self.failing
+        return 200, orjson.dumps(self.answer(request))
+
+    async def close(self):
+        """Nothing is held."""
+
+    def answer(self, request):
+        stamp = {"time": 1, "actor": "urn:li:corpuser:a"}
+        text = self.text
+
+        def aspect(name, value):
+            return {"name": name, "version": 0, "value": value, "created": stamp}
+
+        fields = [
+            {
+                "fieldPath": text,
+                "nativeDataType": text,
+                "description": text,
+                "type": {"type": {"x.StringType": {}}},
+            }
+        ]
+        aspects = {
+            "datasetProperties": aspect(
+                "datasetProperties",
+                {"name": text, "description": text, "customProperties": {text: text}},
+            ),
+            "schemaMetadata": aspect("schemaMetadata", {"schemaName": text, "fields": fields}),
+            "ownership": aspect("ownership", {"owners": [{"owner": str(URN), "type": text}]}),
+            "deprecation": aspect("deprecation", {"deprecated": True, "note": text}),
+            "subTypes": aspect("subTypes", {"typeNames": [text]}),
+            "institutionalMemory": aspect(
+                "institutionalMemory", {"elements": [{"url": text, "description": text}]}
+            ),
+            "browsePaths": aspect("browsePaths", {"paths": [text]}),
+        }
+        entity = {"urn": str(URN), "entityName": "dataset", "aspects": aspects}
+        path = request.path
+        if path == "/config":
+            ours = {"version": text, "sample": False, "entities": 1}
+            return {"noCode": "true", "catalogExplorer": ours}
+        if "search" in path:
+            metadata = {
+                "matches": [{"matchedFields": [{"name": text, "value": text}]}],
+                "searchResultMetadatas": [
+                    {"name": "_entityType", "aggregations": {"dataset": 1}},
+                    {"name": "tags", "displayName": text, "aggregations": {text: 1}},
+                ],
+            }
+            return {"value": {"numEntities": 1, "entities": [str(URN)], "metadata": metadata}}
+        if "autocomplete" in path:
+            return {"value": {"suggestions": [text + "!"]}}
+        if "browse" in path:
+            groups = [{"name": text, "count": 1}]
+            here = [{"name": text, "urn": str(URN)}]
+            return {"value": {"entities": here, "groups": groups, "metadata": {"path": "/"}}}
+        if path.startswith("/entitiesV2?"):
+            return {"results": {str(URN): entity}}
+        if path.startswith("/entitiesV2/"):
+            return entity
+        if "relationships" in path:
+            return {"total": 1, "relationships": [{"type": text, "entity": str(URN)}]}
+        self.saved.append(request.body)
+        return {"data": {"updateDescription": True, "updateDataset": {"urn": str(URN)}}}
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 10), (300, 80)])
+async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
+    wire = Wire(HOSTILE)
+    async with at(None, size=size, transport=wire, query="e") as reader:
+        for keys in (
+            ["enter"],
+            ["1"],
+            ["3"],
+            ["2", "e"],
+            ["escape", "b", "right", "down", "right"],
+            ["f1"],
+            ["escape", "colon"],
+        ):
+            await reader.press(*keys)
+            shown = reader.app.export_screenshot(simplify=True)
+            assert not set(shown) & set("\x1b\x07\x9b\u202e")
+        assert reader.app.is_running
+
+
+async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at):
+    wire = Wire()
+    wire.failing = Unreachable("no catalog answers at http://nowhere; is it running?")
+    async with at(None, transport=wire) as reader:
+        await reader.sees("is it running?", "no answer from the catalog")
+        wire.failing = None
+        await reader.press("slash")
+        await reader.type("a")
+        await reader.sees("1 result")
+
+
+async def test_a_save_that_fails_keeps_the_text_and_the_editor(at):
+    wire = Wire()
+    async with at(None, transport=wire, urn=URN) as reader:
+        await reader.sees("1 of 1 documented")
+        await reader.press("e")
+        await reader.type(" more")
+        wire.failing = Unreachable("the server hung up; try again")
+        await reader.press("ctrl+s")
+        await reader.sees("plain more", "hung up")
+        wire.failing = None
+        await reader.press("ctrl+s")
+        await reader.sees("documented")
+    assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
+
+
+async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at):
+    wire = Wire()
+    async with at(None, transport=wire) as reader:
+        await reader.sees("1 result")
+        wire.failing = ZeroDivisionError("surprise")
+        await reader.press("slash")
+        await reader.type("a")
+        await reader.sees("Something went wrong while searching", "catalog-tui.log")
+
+
+async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at):
+    import asyncio
+
+    class Slow(Wire):
+        async def send(self, request):
+            if "action=search" in request.path and request.body["input"] == "a":
+                await asyncio.sleep(0.5)
+            self.text = (
+                f"answer to {request.body['input']}" if "search" in request.path else self.text
+            )
+            return await super().send(request)
+
+    async with at(None, transport=Slow()) as reader:
+        await reader.sees("1 result")
+        await reader.pilot.press("slash", "a")
+        await asyncio.sleep(0.1)
+        await reader.pilot.press("b")
+        await reader.sees("answer to ab")
+        await asyncio.sleep(0.6)
+        assert "answer to a " not in reader.screen()
+        assert "answer to ab" in reader.screen()
