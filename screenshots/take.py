@@ -6,17 +6,21 @@ Needs Chromium on the path (Debian: `apt-get install chromium fonts-firacode`).
 """
 
 import asyncio
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 
 from textual.pilot import Pilot
+
+from explorer import instance
 
 HERE = Path(__file__).parent
 WIDE, NARROW = (120, 36), (80, 24)
@@ -39,6 +43,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 
 async def find(pilot: Pilot[None]) -> None:
+    """Typing."""
     await press(pilot, "slash", *"order")
 
 
@@ -92,24 +97,17 @@ SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
 
 @contextmanager
 def sample_catalog() -> Iterator[Path]:
-    """The sample, as of a fixed day, in a directory that goes away again."""
-    import os
-    import signal
-
-    from explorer import Catalog, instance
-    from explorer.sample import sample_proposals
-
+    """A new catalog of this machine, with the sample on it, in a directory that goes away again."""
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "catalog"
         os.environ["CATALOG_STATE_DIR"] = f"{scratch}/state"
-        with Catalog(data_dir=directory) as catalog:
-            catalog.ingest_batch(sample_proposals(date.today()))  # noqa: DTZ011 - as a reader's own
+        running = instance.ensure(directory)
+        try:
             yield directory
-        running = instance.find(directory)
-        if running is not None:
+        finally:
             os.kill(running.pid, signal.SIGTERM)
             while instance.find(directory) is not None:
-                subprocess.run(["sleep", "0.1"], check=True)
+                time.sleep(0.05)
 
 
 async def take(directory: Path, journey: Journey, size: tuple[int, int]) -> str:

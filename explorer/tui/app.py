@@ -1,12 +1,13 @@
 """The terminal application: one screen on which finding, browsing and one entity take turns."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import ContentSwitcher
@@ -24,6 +25,7 @@ from explorer.tui.history import History
 from explorer.tui.keyline import KeyLine
 from explorer.tui.results import Results
 from explorer.tui.rows import Rows
+from explorer.tui.safety import ControlFilter
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class CatalogApp(App[None]):
         super().__init__(ansi_color=False)
         self._session = Session(make, self._say)
         self._history = History()
+        self._gate = ControlFilter()
         self._first_urn = urn
         self._first_query = query
 
@@ -97,6 +100,10 @@ class CatalogApp(App[None]):
                 yield FindView(self._session)
                 yield EntityView(self._session)
         yield KeyLine()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line goes through: the usual, and the last gate."""
+        return [*super().get_line_filters(), self._gate]
 
     @property
     def _desk(self) -> Screen[object]:

@@ -217,7 +217,7 @@ class EntityView(Vertical):
         if not entity.exists:
             text.append("\nNot in the catalog; only named by others.", "italic")
         owners = [
-            Text.assemble(self._named(urn, "bold"), (f" ({_role(owner.type)})", "dim"))
+            Text.assemble(self._named(urn, "bold"), " ", said(f"({_role(owner.type)})", "dim"))
             for owner in entity.owners
             for urn in Urn.parse_all([owner.owner])
         ]

@@ -2,9 +2,9 @@
 
 import asyncio
 import html
-import os
 import re
-import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from datetime import date
@@ -25,40 +25,36 @@ CELLS = re.compile(
 
 @contextmanager
 def service(directory):
-    """A catalog of its own holding the sample, served until the end."""
-    with Catalog(data_dir=directory) as catalog:
-        report = catalog.ingest_batch(sample_proposals(DAY))
-    assert not report.refused
-    yield directory
-    stop(directory)
+    """A catalog of its own holding the sample as of `DAY`, served until the end."""
+    command = [sys.executable, "-m", "explorer.cli.service", "--no-sample"]
+    process = subprocess.Popen([*command, "--data-dir", str(directory)])
+    try:
+        with Catalog(data_dir=wait_for(directory)) as catalog:
+            report = catalog.ingest_batch(sample_proposals(DAY))
+        assert not report.refused
+        yield directory
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
-def stop(directory):
-    running = instance.find(directory)
-    if running is not None:
-        os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + 10
-    while instance.find(directory) is not None and time.monotonic() < deadline:
+def wait_for(directory):
+    deadline = time.monotonic() + 30
+    while instance.find(directory) is None:
+        assert time.monotonic() < deadline, "the service did not start"
         time.sleep(0.02)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_state(tmp_path_factory):
-    os.environ["CATALOG_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
-    os.environ["CATALOG_NO_SAMPLE"] = "1"
-    yield
-    del os.environ["CATALOG_STATE_DIR"], os.environ["CATALOG_NO_SAMPLE"]
+    return directory
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory, _own_state):
+def sample(tmp_path_factory):
     """A catalog that no test writes to."""
     with service(tmp_path_factory.mktemp("read") / "catalog") as directory:
         yield directory
 
 
 @pytest.fixture(scope="session")
-def desk(tmp_path_factory, _own_state):
+def desk(tmp_path_factory):
     """A catalog that tests write to."""
     with service(tmp_path_factory.mktemp("write") / "catalog") as directory:
         yield directory

@@ -87,7 +87,7 @@ class Wire:
         return {"data": {"updateDescription": True, "updateDataset": {"urn": str(URN)}}}
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 10), (300, 80)])
+@pytest.mark.parametrize("size", [(120, 36), (40, 10), (300, 80)])
 async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
     wire = Wire(HOSTILE)
     async with at(None, size=size, transport=wire, query="e") as reader:
