@@ -112,9 +112,9 @@ class Entity:
     @property
     def exists(self) -> bool:
         """Whether it was ever written. A server gives the key of any URN it is asked for; only one
-        that is stored says who wrote it and when."""
+        that is stored says when it was written."""
         return any(
-            aspect.created is not None or not name.endswith("Key")
+            (aspect.created is not None and aspect.created.time > 0) or not name.endswith("Key")
             for name, aspect in self.aspects.items()
         )
 

@@ -14,6 +14,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.session import Session
+from explorer.tui.words import plural
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -36,19 +37,6 @@ _FIRST = (
     "corpuser",
     "corpGroup",
 )
-_PLURALS = {
-    "dataFlow": "pipelines",
-    "dataJob": "tasks",
-    "glossaryNode": "glossary groups",
-    "glossaryTerm": "glossary terms",
-    "corpuser": "people",
-    "corpGroup": "groups",
-    "dataPlatform": "platforms",
-    "mlModel": "ML models",
-    "mlFeature": "ML features",
-    "mlFeatureTable": "ML feature tables",
-    "mlPrimaryKey": "ML primary keys",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +128,7 @@ class BrowseTree(Tree[_Place]):
             types = next((one for one in page.facets if one.name == "_entityType"), None)
             self.root.remove_children()
             for name, count in _in_order(types, catalog):
-                label = Text.assemble(
-                    (_PLURALS.get(name, f"{name}s"), "bold"), (f" {count:,}", "dim")
-                )
+                label = Text.assemble((plural(name), "bold"), (f" {count:,}", "dim"))
                 self.root.add(label, _Place(name))
             if self.root.children:
                 first = self.root.children[0]

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, padded, preview, said
 from explorer.tui.rows import Rows
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class ColumnsView(Vertical):
         row.append_text(padded(said(kind, "dim"), kind_width)).append(" ")
         row.append("key " if column.is_key else "    ", "bold")
         row.append("✎ " if column.edited else "  ", "bold")
-        row.append_text(padded(said(column.description, missing="—"), text_width))
+        row.append_text(padded(preview(column.description, missing="—"), text_width))
         return (row,)
 
     def _tell(self) -> None:

@@ -8,17 +8,24 @@ from rich.text import Text
 
 from explorer.client.display import block, line
 
-__all__ = ["MUTED", "join", "markdown", "marked", "padded", "said"]
+__all__ = ["MUTED", "join", "markdown", "marked", "padded", "preview", "said"]
 
 MUTED = "dim"
 _NOT_DESCRIBED = "no description"
 _RENDERED_LIMIT = 20_000
+_PREVIEW_LIMIT = 1_000
+_MARKS = re.compile(r"[*`]|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
 def said(text: str | None, style: str = "", missing: str = "") -> Text:
     """One line of a catalog's text; `missing` is said in its place where there is none."""
     shown = line(text)
     return Text(shown, style) if shown else Text(missing, "dim italic")
+
+
+def preview(text: str | None, style: str = "", missing: str = "") -> Text:
+    """A description as one line in a list, without the marks of its markdown."""
+    return said(_MARKS.sub("", text[:_PREVIEW_LIMIT]) if text else "", style, missing)
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:

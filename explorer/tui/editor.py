@@ -186,7 +186,9 @@ class EditorScreen(ModalScreen[Saved]):
             area.text = draft.text
             area.move_cursor(area.document.end)
             changed = " The saved text has changed since." if draft.base != self._base else ""
-            self._say(f"This is your draft, not saved yet; ^r goes back to the text.{changed}")
+            sentence = f"This is your draft, not saved yet; ^r goes back to the text.{changed}"
+            # After the change of the text has been seen, for that takes messages away.
+            self.call_after_refresh(self._say, sentence)
 
     @work(exclusive=True, group="save")
     async def _save(self, *, onward: bool) -> None:

@@ -20,6 +20,7 @@ from explorer.tui.columns import ColumnsView
 from explorer.tui.content import join, markdown, said
 from explorer.tui.relations import RelationsView
 from explorer.tui.session import Session
+from explorer.tui.words import plural, singular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,7 +136,7 @@ class EntityView(Vertical):
         if self._entity.entity_type not in _EDITABLE:
             self._session.say(
                 "Descriptions of datasets, their columns and containers can be edited, "
-                f"not of a {self._entity.entity_type}."
+                f"not of {plural(self._entity.entity_type)}."
             )
             return
         self.post_message(self.Edit(self._entity, None))
@@ -202,7 +203,7 @@ class EntityView(Vertical):
         where = said(" / ".join(entity.browse_paths[:1]).strip("/").replace("/", " / "))
         facts = join(
             [
-                said(entity.kind),
+                said(singular(entity.kind)),
                 said(entity.platform or "", "bold"),
                 said(entity.urn.origin or ""),
                 where,

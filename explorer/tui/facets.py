@@ -11,6 +11,7 @@ from textual.message import Message
 
 from explorer.tui.content import padded, said
 from explorer.tui.rows import Rows
+from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet, FacetValue
@@ -109,7 +110,9 @@ class Facets(Rows):
         on_now = row.value.value in self._chosen.get(row.facet.name, ())
         number = str(row.number) if row.number else " "
         count = f"{row.value.count:,}"
-        name = said(row.value.label, "bold" if on_now else "", missing="none")
+        label = row.value.label
+        name = said(singular(label) if row.facet.name == "_entityType" else label, missing="none")
+        name.stylize("bold" if on_now else "")
         text = Text.assemble((f" {number} ", "dim"), ("● " if on_now else "  ", "bold"))
         text.append_text(padded(name, width - len(count) - 8))
         return (text.append(f" {count}", "dim"),)

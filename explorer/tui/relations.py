@@ -1,6 +1,7 @@
 """What an entity is related to: every relationship by name, in both directions."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,16 @@ from explorer.metadata.urn import Urn
 from explorer.tui.content import join, padded, said
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
+from explorer.tui.words import singular
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from explorer.client.entity import Entity
     from explorer.client.records import Direction
 
 __all__ = ["RelationsView"]
 
 _NAMED_AT_MOST = 500
+_COLUMN = "schemaField"
 
 # What a relationship says, read from this entity: (outgoing, incoming).
 _WORDS = {
@@ -77,8 +78,7 @@ class RelationsView(Rows):
         rows: list[_Row] = []
         for edges in (incoming, outgoing):
             for name, urns in edges.by_relationship().items():
-                rows.append(_Row(_words(name, edges.direction), name, len(urns)))
-                rows += [_Row(urn=other) for other in urns]
+                rows += _group(_words(name, edges.direction), name, urns)
         self._rows = rows
         self.total = outgoing.total + incoming.total
         related = [row.urn for row in rows if row.urn is not None]
@@ -101,7 +101,7 @@ class RelationsView(Rows):
         missing = entity is None or not entity.exists
         kind = join(
             [
-                said(entity.kind if entity else row.urn.entity_type, "dim"),
+                said(singular(entity.kind if entity else row.urn.entity_type), "dim"),
                 said(row.urn.platform or ""),
                 Text("not in the catalog" if missing else "", "italic"),
             ]
@@ -111,6 +111,18 @@ class RelationsView(Rows):
             padded(said(entity.name if entity else row.urn.name), width - right - 7)
         )
         return (text.append("  ").append_text(kind),)
+
+
+def _group(words: str, name: str, urns: Sequence[Urn]) -> list[_Row]:
+    """One relationship's rows: whole entities first, columns under a heading of their own."""
+    columns = [urn for urn in urns if urn.entity_type == _COLUMN]
+    whole = [urn for urn in urns if urn.entity_type != _COLUMN]
+    rows: list[_Row] = []
+    for heading, some in ((words, whole), (f"{words} columns", columns)):
+        if some:
+            rows.append(_Row(heading, name, len(some)))
+            rows += [_Row(urn=urn) for urn in some]
+    return rows
 
 
 def _words(name: str, direction: "Direction") -> str:

@@ -10,8 +10,9 @@ from textual.message import Message
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, marked, padded, said
+from explorer.tui.content import join, marked, padded, preview, said
 from explorer.tui.rows import Rows
+from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -85,7 +86,7 @@ class Results(Rows):
         right = min(44, width * 2 // 5) if width >= _WIDE else max(20, width // 3)
         left = width - right - 2
         name = marked(said(entity.name if entity else hit.urn.name, "bold"), self._query)
-        described = said(entity.description if entity else "", "dim", "no description")
+        described = preview(entity.description if entity else "", "dim", "no description")
         first = Text(" ").append_text(padded(name, left)).append(" ")
         first.append_text(padded(self._kind(hit, entity), right))
         second = Text("   ").append_text(padded(marked(described, self._query), left - 2))
@@ -94,7 +95,7 @@ class Results(Rows):
 
     def _kind(self, hit: "Hit", entity: "Entity | None") -> Text:
         platform = (entity.platform if entity else hit.urn.platform) or ""
-        kind = entity.kind if entity else hit.urn.entity_type
+        kind = singular(entity.kind if entity else hit.urn.entity_type)
         text = join([said(kind), said(platform, "bold"), said(hit.urn.origin or "", "dim")])
         if entity and entity.deprecation:
             text = Text.assemble(("deprecated ", "bold"), text)

@@ -111,7 +111,9 @@ def test_timeseries_points_come_oldest_first():
 def test_an_entity_that_was_never_written_does_not_exist():
     key = {"name": "tagKey", "version": 0, "value": {"name": "PII"}}
     stored = key | {"created": {"time": 1, "actor": USER}}
+    derived = key | {"created": {"time": 0, "actor": USER}}
     assert not answers.entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
+    assert not answers.entity({"urn": TAG, "aspects": {"tagKey": derived}}).exists
     assert answers.entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
 
 

@@ -1,22 +1,19 @@
-"""The terminal's tests run on the sample catalog as of a fixed day, behind the real service."""
+"""The terminal's tests run on the sample catalog, behind the real service."""
 
 import asyncio
 import html
+import os
 import re
-import subprocess
-import sys
+import signal
 import time
 from contextlib import contextmanager
-from datetime import date
 
 import pytest
 
 from explorer import instance
-from explorer.client import AsyncCatalog, Catalog
-from explorer.sample import sample_proposals
+from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
 
-DAY = date(2026, 3, 2)
 CELL = 12.2
 CELLS = re.compile(
     r'<text [^>]*?x="([\d.]+)"[^>]*?clip-path="url\(#[\w-]*?line-(\d+)\)">(.*?)</text>', re.DOTALL
@@ -25,25 +22,13 @@ CELLS = re.compile(
 
 @contextmanager
 def service(directory):
-    """A catalog of its own holding the sample as of `DAY`, served until the end."""
-    command = [sys.executable, "-m", "explorer.cli.service", "--no-sample"]
-    process = subprocess.Popen([*command, "--data-dir", str(directory)])
-    try:
-        with Catalog(data_dir=wait_for(directory)) as catalog:
-            report = catalog.ingest_batch(sample_proposals(DAY))
-        assert not report.refused
-        yield directory
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def wait_for(directory):
-    deadline = time.monotonic() + 30
-    while instance.find(directory) is None:
-        assert time.monotonic() < deadline, "the service did not start"
+    """A catalog of its own with the sample on it, served until the end."""
+    running = instance.ensure(directory)
+    yield directory
+    os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while instance.find(directory) is not None and time.monotonic() < deadline:
         time.sleep(0.02)
-    return directory
 
 
 @pytest.fixture(scope="session")
