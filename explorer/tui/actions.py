@@ -12,7 +12,9 @@ from textual.binding import Binding, BindingType
 
 __all__ = ["ACTIONS", "SCOPES", "Action", "Scope", "actions_of", "bindings", "readable"]
 
-Scope = Literal["app", "list", "tree", "find", "results", "entity", "schema", "editor", "help"]
+Scope = Literal[
+    "app", "list", "tree", "find", "results", "facets", "entity", "schema", "editor", "help"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ SCOPES: dict[Scope, str] = {
     "app": "Everywhere",
     "find": "Search box",
     "results": "Results",
+    "facets": "Facets",
     "entity": "Entity",
     "schema": "Columns",
     "tree": "Folders",
@@ -71,6 +74,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("results", "clear_facets", ("x",), "Take every facet off"),
     Action("results", "facet(1)", ("1",), "Narrow by the facet value with that number", "", "1–9"),
     *(Action("results", f"facet({n})", (str(n),), "") for n in range(2, 10)),
+    Action("facets", "choose", ("enter", "space"), "Take a value on or off", "on, off"),
+    Action("facets", "leave", ("escape", "f", "right", "l"), "Back to the results", "results"),
     Action("find", "complete", ("tab",), "Complete the name", "complete"),
     Action("find", "to_results", ("down", "enter"), "Go to the results", "results"),
     Action("find", "leave", ("escape",), "Leave the search box", "leave"),

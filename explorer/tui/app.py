@@ -18,6 +18,7 @@ from explorer.tui.browse import BrowseTree
 from explorer.tui.columns import ColumnsView
 from explorer.tui.editor import EditorScreen, Saved, Target
 from explorer.tui.entity import EntityView
+from explorer.tui.facets import Facets
 from explorer.tui.find import FindView, SearchBox
 from explorer.tui.header import Header
 from explorer.tui.help import HelpScreen
@@ -66,6 +67,11 @@ class CatalogApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     CSS = """
     Screen { background: $background; }
+    * {
+        scrollbar-background: $background; scrollbar-background-hover: $background;
+        scrollbar-background-active: $background; scrollbar-color: $border-blurred;
+        scrollbar-color-hover: $primary; scrollbar-color-active: $primary;
+    }
     #body { height: 1fr; }
     #page { width: 1fr; }
     BrowseTree { display: none; }
@@ -190,6 +196,7 @@ class CatalogApp(App[None]):
         kinds: tuple[tuple[type, Scope], ...] = (
             (SearchBox, "find"),
             (Results, "results"),
+            (Facets, "facets"),
             (EntityView, "entity"),
             (ColumnsView, "schema"),
             (BrowseTree, "tree"),

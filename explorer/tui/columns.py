@@ -1,7 +1,7 @@
 """The columns of a dataset: a tree in a table, and all that is known of the one looked at."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.text import Text
 from textual import on
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnsView"]
 
-_WIDE = 76
+_NAME_AT_LEAST = 16
+_KIND_AT_LEAST = 6
 _INDENT = 2
 
 
@@ -53,6 +54,28 @@ class ColumnRows(Rows):
         self.post_message(self.Asked("toggle"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Widths:
+    """How much room names and types would like to have, in cells."""
+
+    name: int
+    kind: int
+
+    @classmethod
+    def of(cls, schema: "Schema") -> Self:
+        """What the longest of a schema's columns would like."""
+        return cls(
+            max((len(one.name) + one.depth * _INDENT + 4 for one in schema), default=0),
+            max((len(one.type or one.native_type) for one in schema), default=0),
+        )
+
+    def at(self, width: int) -> tuple[int, int, int]:
+        """The widths of name, type and description in a table of `width` cells."""
+        name = max(_NAME_AT_LEAST, min(self.name, width * 2 // 5))
+        kind = max(_KIND_AT_LEAST, min(self.kind, width // 7))
+        return name, kind, max(8, width - name - kind - 8)
+
+
 class Heading(Widget):
     """The names of the table's columns over them, and at the right how far its text goes."""
 
@@ -63,15 +86,17 @@ class Heading(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._tally = ""
+        self._widths = _Widths(0, 0)
 
-    def show(self, tally: str) -> None:
+    def show(self, tally: str, widths: "_Widths") -> None:
         """Say at the right how much of the schema is documented."""
         self._tally = tally
+        self._widths = widths
         self.refresh()
 
     def render(self) -> RenderResult:
         """The names at the widths of the rows below, whose last cell is the scroll bar's."""
-        name, kind, _ = _widths(self.size.width - 1)
+        name, kind, _ = self._widths.at(self.size.width - 1)
         text = Text(f"{'   column':<{name}} {'type':<{kind}} {'':6}description", no_wrap=True)
         text.truncate(max(self.size.width - len(self._tally) - 1, 0), pad=True)
         return text.append(f"{self._tally} ")
@@ -96,6 +121,7 @@ class ColumnsView(Vertical):
         self._schema: Schema | None = None
         self._folded: set[str] = set()
         self._visible: list[Column] = []
+        self._widths = _Widths(0, 0)
 
     def compose(self) -> ComposeResult:
         """A heading, the table, and the column looked at."""
@@ -106,6 +132,7 @@ class ColumnsView(Vertical):
     def show_schema(self, schema: "Schema", *, keep: bool) -> None:
         """Show a schema; `keep` leaves the cursor and the folds, for the same dataset anew."""
         self._schema = schema
+        self._widths = _Widths.of(schema)
         rows = self.query_one(ColumnRows)
         cursor = rows.cursor if keep else 0
         if not keep:
@@ -192,7 +219,7 @@ class ColumnsView(Vertical):
 
     def _draw_column(self, index: int, width: int) -> tuple[Text]:
         column = self._visible[index]
-        name_width, kind_width, text_width = _widths(width)
+        name_width, kind_width, text_width = self._widths.at(width)
         fold = " "
         if column.children:
             fold = "▸" if column.path.raw in self._folded else "▾"
@@ -209,16 +236,9 @@ class ColumnsView(Vertical):
     def _tell(self) -> None:
         schema = self._schema
         tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
-        self.query_one(Heading).show(tally)
+        self.query_one(Heading).show(tally, self._widths)
         column = self.current
         self.query_one("#column", Static).update(_told(column) if column else "")
-
-
-def _widths(width: int) -> tuple[int, int, int]:
-    """The widths of name, type and description in a table of `width` cells."""
-    name = max(18, min(44, width * 2 // 5 if width < _WIDE else width // 3))
-    kind = 10 if width < _WIDE else 14
-    return name, kind, max(8, width - name - kind - 8)
 
 
 def _told(column: "Column") -> Text:

@@ -41,7 +41,7 @@ class EntityView(Vertical):
     EntityView #who { height: auto; max-height: 4; padding: 0 1; }
     EntityView #tabs { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
     EntityView ContentSwitcher { height: 1fr; }
-    EntityView #overview { padding: 1 2; scrollbar-size-vertical: 1; }
+    EntityView #overview { padding: 0 2; scrollbar-size-vertical: 1; }
     """
 
     @dataclass

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
 from explorer.tui.rows import Rows
 from explorer.tui.words import singular
@@ -36,10 +37,7 @@ class Facets(Rows):
     DEFAULT_CSS = """
     Facets > .rows--cursor { background: transparent; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose", "Take on or off", show=False),
-        Binding("escape,f,right,l", "leave", "results", key_display="esc"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("facets")
 
     @dataclass
     class Toggled(Message):

@@ -81,7 +81,7 @@ class RelationsView(Rows):
                 rows += _group(_words(name, edges.direction), name, urns)
         self._rows = rows
         self.total = outgoing.total + incoming.total
-        related = [row.urn for row in rows if row.urn is not None]
+        related = [row.urn for row in rows if row.urn and row.urn.entity_type != _COLUMN]
         self._known = await catalog.summaries(related[:_NAMED_AT_MOST])
         self.show(len(rows), self._draw_row, cursor=1, empty="Nothing is related to this one.")
 
@@ -90,13 +90,18 @@ class RelationsView(Rows):
         event.stop()
         urn = self._rows[event.index].urn
         if urn is not None:
-            self.post_message(self.Opened(urn))
+            self.post_message(self.Opened(_page_of(urn)))
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
         if row.urn is None:
             count = said(f"{row.name} · {row.count:,}", "dim")
             return (Text.assemble(" ", said(row.words, "bold"), " ", count),)
+        if row.urn.entity_type == _COLUMN:
+            holder = said(f"column of {_page_of(row.urn).name}", "dim")
+            return (
+                Text.assemble("     ", padded(said(row.urn.name), width // 2 - 7), "  ", holder),
+            )
         entity = self._known.get(row.urn)
         missing = entity is None or not entity.exists
         kind = join(
@@ -123,6 +128,12 @@ def _group(words: str, name: str, urns: Sequence[Urn]) -> list[_Row]:
             rows.append(_Row(heading, name, len(some)))
             rows += [_Row(urn=urn) for urn in some]
     return rows
+
+
+def _page_of(urn: Urn) -> Urn:
+    """The entity whose page shows another: a column is shown by what holds it."""
+    holders = Urn.parse_all(urn.parts[:1]) if urn.entity_type == _COLUMN else ()
+    return holders[0] if holders else urn
 
 
 def _words(name: str, direction: "Direction") -> str:

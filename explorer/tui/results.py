@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, marked, padded, preview, said
@@ -22,6 +23,25 @@ __all__ = ["Results"]
 
 _ROWS_AHEAD = 10
 _WIDE = 84
+# Where these matched can be seen in the name above.
+_NAMES = frozenset(
+    ("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName", "description")
+)
+
+
+# What people call the fields in which a search finds words.
+_WHERE = {
+    "fieldPaths": "column",
+    "fieldDescriptions": "column text",
+    "editedFieldDescriptions": "column text",
+    "editedDescription": "description",
+    "fieldTags": "column tag",
+    "editedFieldTags": "column tag",
+    "fieldGlossaryTerms": "column term",
+    "editedFieldGlossaryTerms": "column term",
+    "customProperties": "property",
+    "glossaryTerms": "term",
+}
 
 
 class Results(Rows):
@@ -104,15 +124,17 @@ class Results(Rows):
     def _why(self, hit: "Hit") -> Text:
         if not self._query or not hit.matched:
             return Text()
-        fields = dict.fromkeys(match.field for match in hit.matched)
-        told = [match for match in hit.matched if match.field not in ("name", "id", "title", "urn")]
-        if not told:
-            return said(" · ".join(fields), "dim")
-        text = said(f"{told[0].field}: ", "dim")
-        return text.append_text(marked(said(_around(told[0].value, self._query)), self._query))
+        if any(match.field in _NAMES for match in hit.matched):
+            return Text()
+        first = hit.matched[0]
+        value = FieldPath(first.value).simple if first.field == "fieldPaths" else first.value
+        where = said(f"{_WHERE.get(first.field, first.field)} ", "dim")
+        found = marked(said(_around(Urn.label(value), self._query)), self._query)
+        return Text.assemble(where, " ", found)
 
 
 def _around(value: str, query: str) -> str:
     """The part of a long value that holds the first word of the query."""
-    at = value.lower().find(query.lower().split()[0].rpartition(":")[2]) if query.split() else -1
+    first = query.lower().split()[0].rpartition(":")[2]
+    at = value.lower().find(first)
     return f"…{value[at - 8 :]}" if at > 12 else value

@@ -10,6 +10,7 @@ from explorer.tui.browse import BrowseTree
 from explorer.tui.columns import ColumnRows
 from explorer.tui.editor import EditorScreen
 from explorer.tui.entity import EntityView
+from explorer.tui.facets import Facets
 from explorer.tui.find import SearchBox
 from explorer.tui.help import HelpScreen
 from explorer.tui.results import Results
@@ -22,6 +23,7 @@ OWNERS = {
     "editor": EditorScreen,
     "entity": EntityView,
     "find": SearchBox,
+    "facets": Facets,
     "help": HelpScreen,
     "results": Results,
     "list": Rows,
