@@ -1,0 +1,306 @@
+"""The embedded service of a data directory: found, started, and held by one process at a time.
+
+service.lock   locked for as long as a service lives, also when it dies by kill -9
+service.json   where it listens, written once it answers
+service.log    what a service started by `ensure` had to say
+"""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from explorer.errors import Unreachable, Unusable
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["HELD_STATUS", "Held", "Hold", "Instance", "ensure", "find", "hold", "socket_path"]
+
+HELD_STATUS = 3
+_LOCK, _FILE, _LOG, _SOCKET = "service.lock", "service.json", "service.log", "service.sock"
+_MAX_SOCKET_BYTES = 100
+_MAX_LOG_BYTES = 1 << 20
+_POLL_SECONDS = 0.01
+# A look at the lock takes it for an instant, so one refusal does not mean that it is held.
+_PATIENCE_SECONDS = 0.3
+
+_children: "list[subprocess.Popen[bytes]]" = []
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """A running service. `address` is `unix:/path/to.sock` or `http://127.0.0.1:PORT`."""
+
+    pid: int
+    address: str
+    version: str
+    started_millis: int
+
+
+class Held(Unusable):
+    """Another service holds the data directory."""
+
+
+class Hold:
+    """A data directory that is ours until the context ends."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def announce(self, address: str, version: str) -> Instance:
+        """Say where we listen; from now on we are found."""
+        instance = Instance(os.getpid(), address, version, time.time_ns() // 1_000_000)
+        draft = self.data_dir / f"{_FILE}.new"
+        draft.write_bytes(msgspec.json.encode(instance))
+        draft.replace(self.data_dir / _FILE)
+        return instance
+
+    def withdraw(self) -> None:
+        """Stop being found."""
+        (self.data_dir / _FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def hold(data_dir: Path) -> Iterator[Hold]:
+    """Hold a data directory, which is made when it is not there.
+
+    Raises `Held`, naming the process and address, when a service has it already, and `Unusable`
+    when it cannot be written.
+    """
+    _prepare(data_dir)
+    try:
+        lock = os.open(data_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _unusable(data_dir, error) from error
+    held = Hold(data_dir)
+    try:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not _lock(lock, shared=False):
+            if time.monotonic() > deadline:
+                raise _held_by_another(data_dir)
+            time.sleep(_POLL_SECONDS)
+        # Whatever a killed service left behind says nothing any more.
+        held.withdraw()
+        try:
+            yield held
+        finally:
+            held.withdraw()
+    finally:
+        os.close(lock)
+
+
+def find(data_dir: Path) -> Instance | None:
+    """The service of a data directory, if one is alive."""
+    instance = _read(data_dir)
+    return instance if instance is not None and _is_held(data_dir) else None
+
+
+def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
+    """The service of a data directory, started if there is none, once it answers.
+
+    It is a process of its own and outlives its starter. Several starters at once end with one
+    service. Raises `Unusable` with the service's own words when it cannot start, and
+    `Unreachable` when it does not answer in time.
+    """
+    data_dir = data_dir.absolute()
+    _children[:] = [child for child in _children if child.poll() is None]
+    found = find(data_dir)
+    if found is not None and _answers(found):
+        return found
+    _prepare(data_dir)
+    log = data_dir / _LOG
+    deadline = time.monotonic() + timeout_seconds
+    child: subprocess.Popen[bytes] | None = None
+    begin = 0
+    while time.monotonic() < deadline:
+        found = find(data_dir)
+        if found is not None and _answers(found):
+            return found
+        if child is None and not _is_held(data_dir):
+            child, begin = _start(data_dir, log)
+        status = child.poll() if child is not None else None
+        if status == HELD_STATUS:
+            # Another starter was faster; its service is the one to wait for.
+            child = None
+        elif status is not None:
+            raise Unusable(_last_line(log, begin) or f"the catalog service ended; see {log}")
+        time.sleep(_POLL_SECONDS)
+    raise Unreachable(
+        f"the catalog service of {data_dir} did not answer in {timeout_seconds:g} seconds; "
+        f"try again, or see {log}"
+    )
+
+
+def socket_path(data_dir: Path) -> Path | None:
+    """Where a data directory's service listens; nothing where there are no Unix sockets.
+
+    In the directory itself, or when that path is too long for a socket, in a directory that only
+    we can enter. Raises `Unusable` when somebody else has made that one.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    inside = data_dir.absolute() / _SOCKET
+    if len(os.fsencode(inside)) <= _MAX_SOCKET_BYTES:
+        return inside
+    import hashlib
+    import tempfile
+
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    private = Path(runtime or tempfile.gettempdir()) / f"catalog-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    entry = private.lstat()
+    if entry.st_uid != os.getuid() or entry.st_mode & 0o077 or private.is_symlink():
+        raise Unusable(
+            f"{private} must be a directory of yours with mode 0700; remove it, or name a data "
+            "directory with a shorter path"
+        )
+    name = hashlib.sha256(os.fsencode(data_dir.absolute())).hexdigest()[:16]
+    return private / f"{name}.sock"
+
+
+def _prepare(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise Unusable(
+            f"{data_dir} is not a directory; name another with CATALOG_DATA_DIR"
+        ) from error
+    except OSError as error:
+        raise _unusable(data_dir, error) from error
+    if not os.access(data_dir, os.W_OK | os.X_OK):
+        raise Unusable(f"{data_dir} cannot be written; name another with CATALOG_DATA_DIR")
+
+
+def _unusable(data_dir: Path, error: OSError) -> Unusable:
+    why = error.strerror or str(error)
+    return Unusable(
+        f"{data_dir} cannot be written ({why}); name another directory with CATALOG_DATA_DIR"
+    )
+
+
+def _held_by_another(data_dir: Path) -> Held:
+    other = _read(data_dir)
+    if other is None:
+        return Held(f"{data_dir} is in use by a service that is starting or stopping; try again")
+    return Held(
+        f"{data_dir} is served already by process {other.pid} at {other.address}; "
+        "use that one, stop it, or name another data directory"
+    )
+
+
+def _read(data_dir: Path) -> Instance | None:
+    try:
+        return msgspec.json.decode((data_dir / _FILE).read_bytes(), type=Instance)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _is_held(data_dir: Path) -> bool:
+    try:
+        lock = os.open(data_dir / _LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not _lock(lock, shared=True)
+    finally:
+        os.close(lock)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _DETACHED = 0x00000008  # DETACHED_PROCESS
+
+    def _lock(lock: int, *, shared: bool) -> bool:  # noqa: ARG001 - there are no shared ones here
+        try:
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    _DETACHED = 0
+
+    def _lock(lock: int, *, shared: bool) -> bool:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def _answers(instance: Instance) -> bool:
+    """Whether the service says it is well."""
+    try:
+        with _connect(instance.address) as connection:
+            base = urlsplit(instance.address).path if _is_tcp(instance.address) else ""
+            lines = (f"GET {base}/health HTTP/1.1", "Host: localhost", "Connection: close", "", "")
+            connection.sendall("\r\n".join(lines).encode())
+            return connection.recv(64).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False
+
+
+def _is_tcp(address: str) -> bool:
+    return address.startswith("http://")
+
+
+def _connect(address: str) -> socket.socket:
+    if _is_tcp(address):
+        parts = urlsplit(address)
+        return socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 80), 2.0)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(2.0)
+    try:
+        connection.connect(address.removeprefix("unix:"))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
+    """The started process, and where in the log its words begin."""
+    import subprocess
+
+    if log.exists() and log.stat().st_size > _MAX_LOG_BYTES:
+        log.unlink()
+    with log.open("ab") as words:
+        begin = words.tell()
+        child: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-m", "explorer.cli.service", "--data-dir", str(data_dir)],
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            cwd=_home(data_dir),
+            start_new_session=True,
+            creationflags=_DETACHED,
+        )
+    # Kept, so that it is waited for when it has ended.
+    _children.append(child)
+    return child, begin
+
+
+def _home(data_dir: Path) -> Path:
+    """Where the service is started: `-m` looks there first, so that the package running here is
+    the one to run there. An installed one is found anywhere."""
+    root = Path(__file__).resolve().parents[1]
+    return data_dir if root.name.endswith("-packages") else root
+
+
+def _last_line(log: Path, begin: int) -> str:
+    with suppress(OSError), log.open("rb") as words:
+        words.seek(begin)
+        lines = [line.strip() for line in words.read().decode(errors="replace").splitlines()]
+        return next((line for line in reversed(lines) if line), "")
+    return ""

@@ -1,0 +1,157 @@
+"""The catalog service: the specification's routes and GraphQL over a durable store.
+
+Everything heavy is imported by the function that needs it.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer import __version__
+from explorer.errors import Unusable
+from explorer.instance import hold, socket_path
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from explorer.metadata.proposal import Proposal
+    from explorer.metadata.registry import Registry
+    from explorer.server.dialect import Dialect
+    from explorer.server.search.index import SearchIndex
+    from explorer.server.store import Store
+
+__all__ = ["create_app", "serve", "serve_embedded"]
+
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised here, bound only when asked for
+
+
+def serve(
+    *,
+    host: str,
+    port: int,
+    data_dir: Path,
+    registry_file: Path | None = None,
+    base_path: str = "",
+    announce: Callable[[str], None],
+    dialect: "Dialect | None" = None,
+    open_to_network: bool = False,
+) -> None:
+    """Serve a data directory over TCP until a signal says stop.
+
+    `announce` gets the address once requests are taken. Without access tokens anybody who reaches
+    the port can read and write, so any host but loopback is refused unless `open_to_network`.
+    Raises `Unusable` for a directory that is held or cannot be written, and for a port in use.
+    """
+    if not (open_to_network or _is_loopback(host)):
+        raise Unusable(
+            f"serving on {host} would let anybody on the network read and write the catalog; "
+            "serve on 127.0.0.1, or say that this is meant"
+        )
+    with hold(data_dir) as held:
+        from explorer.metadata.registry import load_registry
+        from explorer.server.opening import open_catalog
+        from explorer.server.process import listen_on_tcp, run
+        from explorer.server.service import Service
+
+        listener = listen_on_tcp(host, port)
+        with listener:
+            catalog = open_catalog(data_dir, load_registry(registry_file))
+            try:
+                address = _address(host, listener.getsockname()[1], base_path)
+
+                def ready() -> None:
+                    held.announce(address, __version__)
+                    announce(address)
+
+                service = Service(catalog, base_path=base_path, dialect=dialect)
+                run(service, listener, ready=ready, leaving=held.withdraw)
+            finally:
+                catalog.close()
+
+
+def serve_embedded(
+    *,
+    data_dir: Path,
+    seed: "Callable[[], Iterable[Proposal]] | None",
+    idle_seconds: float = 300,
+) -> None:
+    """Serve a data directory to this machine's front ends, until nobody asked for `idle_seconds`.
+
+    A catalog that never held anything is filled with `seed` before the first request is taken; one
+    that was emptied stays empty. Raises `Unusable` as `serve` does.
+    """
+    with hold(data_dir) as held:
+        from explorer.metadata.registry import load_registry
+        from explorer.server.opening import open_catalog
+        from explorer.server.process import listen_on_socket, listen_on_tcp, run
+        from explorer.server.service import Service
+
+        path = socket_path(data_dir)
+        catalog = open_catalog(data_dir, load_registry())
+        try:
+            if seed is not None:
+                catalog.seed(seed)
+            if path is not None:
+                listener = listen_on_socket(path)
+                address = f"unix:{path}"
+            else:
+                listener = listen_on_tcp("127.0.0.1", 0)
+                address = _address("127.0.0.1", listener.getsockname()[1], "")
+
+            def ready() -> None:
+                held.announce(address, __version__)
+
+            with listener:
+                run(
+                    Service(catalog),
+                    listener,
+                    ready=ready,
+                    leaving=held.withdraw,
+                    idle_seconds=idle_seconds,
+                )
+        finally:
+            catalog.close()
+            if path is not None:
+                path.unlink(missing_ok=True)
+
+
+def create_app(
+    store: "Store",
+    index: "SearchIndex",
+    registry: "Registry | None" = None,
+    *,
+    base_path: str = "",
+    dialect: "Dialect | None" = None,
+) -> "Starlette":
+    """The service as a Starlette application, to be mounted or called in process.
+
+    The caller opens and closes `store` and `index`; the application becomes the store's observer.
+    """
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    from explorer.metadata.registry import load_registry
+    from explorer.server.catalog import Catalog
+    from explorer.server.service import Service
+
+    catalog = Catalog(store, index, registry or load_registry())
+    catalog.catch_up()
+    service = Service(catalog, base_path=base_path, dialect=dialect)
+    return Starlette(routes=[Mount("/", app=service)])
+
+
+def _is_loopback(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(host: str, port: int, base_path: str) -> str:
+    named = f"[{host}]" if ":" in host else host
+    if host in _EVERYWHERE:
+        named = "127.0.0.1"
+    base = base_path.strip("/")
+    return f"http://{named}:{port}{'/' if base else ''}{base}"

@@ -1,0 +1,227 @@
+"""One request as a handler sees it, and the answer it gives back."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import orjson
+
+from explorer.errors import InvalidInput
+from explorer.server.failures import Refusal
+from explorer.server.urls import Query, decode
+
+__all__ = ["MAX_BODY_BYTES", "MAX_PAGE", "Answer", "Call", "Parameters", "Receive", "Scope", "Send"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+# A body that is somewhat too large is read and dropped, so that its sender gets to the answer.
+_MAX_DRAIN_BYTES = 4 * MAX_BODY_BYTES
+MAX_PAGE = 10_000
+DEFAULT_PAGE = 10
+
+_JSON = (b"content-type", b"application/json")
+
+
+class Answer:
+    """A complete answer; `body` is bytes that are JSON unless the headers say otherwise."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(
+        self,
+        body: bytes = b"",
+        status: int = 200,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        self.body = body
+        self.status = status
+        self.headers = headers
+
+    @classmethod
+    def of(cls, value: Any) -> "Answer":
+        """The value as JSON."""
+        return cls(orjson.dumps(value))
+
+    async def send(self, send: Send) -> None:
+        """Put the answer on the wire."""
+        length = (b"content-length", str(len(self.body)).encode())
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status,
+                "headers": [_JSON, length, *self.headers],
+            }
+        )
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Call:
+    """One request: `rest` is what follows the resource in its path, still encoded."""
+
+    __slots__ = ("_query", "_receive", "method", "path", "rest", "scope")
+
+    def __init__(self, scope: Scope, receive: Receive, path: str, rest: str) -> None:
+        self.scope = scope
+        self.method: str = scope["method"]
+        self.path = path
+        self.rest = rest
+        self._receive = receive
+        self._query: Query | None = None
+
+    @property
+    def query(self) -> Query:
+        """The parameters of the address."""
+        if self._query is None:
+            self._query = Query(self.scope["query_string"])
+        return self._query
+
+    @property
+    def key(self) -> str:
+        """What follows the resource in the path, decoded once: a URN."""
+        return decode(self.rest)
+
+    def header(self, name: bytes) -> str | None:
+        """A header's value by its lower-case name."""
+        for key, value in self.scope["headers"]:
+            if key == name:
+                text: str = value.decode("latin-1")
+                return text
+        return None
+
+    async def body(self) -> bytes:
+        """The whole body; raises `Refusal` when it is too large."""
+        declared = self.header(b"content-length")
+        size = int(declared) if declared is not None and declared.isdecimal() else 0
+        if size > _MAX_DRAIN_BYTES:
+            raise _too_large()
+        pieces: list[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise InvalidInput("the request ended before its body was complete")
+            piece: bytes = message.get("body", b"")
+            more = message.get("more_body", False)
+            size += len(piece)
+            if size <= MAX_BODY_BYTES:
+                pieces.append(piece)
+            elif size > _MAX_DRAIN_BYTES:
+                break
+        if size > MAX_BODY_BYTES:
+            raise _too_large()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def parameters(self) -> "Parameters":
+        """The JSON object of the body; raises `InvalidInput` when it is none."""
+        self._refuse_foreign_pages()
+        try:
+            given = orjson.loads(await self.body())
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"the body is not JSON: {error}") from None
+        if not isinstance(given, dict):
+            raise InvalidInput("the body must be a JSON object")
+        return Parameters(given)
+
+    def _refuse_foreign_pages(self) -> None:
+        """A web page of another site may make a browser post here; it must not get through."""
+        origin = self.header(b"origin")
+        if origin is not None and origin.partition("://")[2] != self.header(b"host"):
+            raise Refusal(403, f"requests from pages of {origin} are not taken")
+
+
+def _too_large() -> Refusal:
+    return Refusal(
+        413,
+        f"the body is larger than {MAX_BODY_BYTES // 1024 // 1024} MB; send it in parts",
+        # What is still under way is not read, so the connection cannot go on.
+        ((b"connection", b"close"),),
+    )
+
+
+class Parameters:
+    """The parameters of an action, each read with its type. A null is a parameter left out."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+
+    def text(self, name: str) -> str:
+        """A required string."""
+        value = self.given.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a string", value)
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """A string, or nothing."""
+        return None if self.given.get(name) is None else self.text(name)
+
+    def texts(self, name: str) -> list[str] | None:
+        """A list of strings, or nothing."""
+        value = self.given.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._wrong(name, "a list of strings", value)
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        """A required list."""
+        value = self.given.get(name)
+        if not isinstance(value, list):
+            raise self._wrong(name, "a list", value)
+        return value
+
+    def record(self, name: str) -> dict[str, Any]:
+        """A required object."""
+        value = self.given.get(name)
+        if not isinstance(value, dict):
+            raise self._wrong(name, "an object", value)
+        return value
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """True or false, also written as a string."""
+        value = self.given.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return bool(value == "true")
+        raise self._wrong(name, "true or false", value)
+
+    def integer(self, name: str) -> int | None:
+        """An integer, or nothing."""
+        value = self.given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._wrong(name, "an integer", value)
+        return value
+
+    def count(self, name: str, default: int, most: int | None = None) -> int:
+        """A count from 0 up, cut to `most`."""
+        value = self.integer(name)
+        if value is None:
+            return default
+        if value < 0:
+            raise InvalidInput(f"the parameter {name!r} must not be negative, it is {value}")
+        return value if most is None else min(value, most)
+
+    def start(self) -> int:
+        """Where a page begins."""
+        # No catalog reaches this far; beyond it the numbers no longer fit the engines.
+        return self.count("start", 0, 2**31)
+
+    def page(self, name: str) -> int:
+        """How long a page is: 10 when not said, 10000 at most."""
+        return self.count(name, DEFAULT_PAGE, MAX_PAGE)
+
+    @staticmethod
+    def _wrong(name: str, expected: str, value: Any) -> InvalidInput:
+        if value is None:
+            return InvalidInput(f"the parameter {name!r} is required: {expected}")
+        return InvalidInput(f"the parameter {name!r} must be {expected}, not {value!r:.60}")

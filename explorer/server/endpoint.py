@@ -1,0 +1,83 @@
+"""The table of endpoints, and finding the one that a request means."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from explorer.server.call import Answer, Call
+from explorer.server.failures import Refusal
+
+__all__ = ["Endpoint", "Endpoints", "Handler"]
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+class Endpoint(Struct, frozen=True):
+    """One thing that can be asked.
+
+    `item` says that a URN follows the path; `action` is the value of the query parameter that
+    tells the actions of one resource apart.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    handler: Handler
+    summary: str
+    item: bool = False
+    action: str | None = None
+    deprecated: bool = False
+
+
+class Endpoints:
+    """Every endpoint of the service, found by path, method and action."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self.all = tuple(endpoints)
+        self._resources: dict[tuple[str, bool], dict[tuple[str, str | None], Endpoint]] = {}
+        for endpoint in self.all:
+            found = self._resources.setdefault((endpoint.path, endpoint.item), {})
+            found[endpoint.method, endpoint.action] = endpoint
+
+    def locate(self, path: str) -> tuple[str, str]:
+        """The resource that a raw path means, and what follows it.
+
+        Raises `Refusal` (404) when there is none.
+        """
+        if (path, False) in self._resources:
+            return path, ""
+        resource, _, rest = path[1:].partition("/")
+        resource = f"/{resource}"
+        if rest and (resource, True) in self._resources:
+            return resource, rest
+        bare = path.rstrip("/")
+        if (bare, False) in self._resources:
+            return bare, ""
+        raise Refusal(404, f"there is nothing at {path[:200]}")
+
+    def find(self, call: Call) -> Endpoint:
+        """The endpoint for a located call; raises `Refusal` (405, or 400 for its action)."""
+        methods = self._resources[call.path, bool(call.rest)]
+        found = methods.get((call.method, None))
+        if found is not None:
+            return found
+        actions = sorted(
+            action for method, action in methods if method == call.method and action is not None
+        )
+        if not actions:
+            allowed = ", ".join(sorted({method for method, _ in methods}))
+            raise Refusal(
+                405,
+                f"{call.method} is not supported on {call.path}; use {allowed}",
+                ((b"allow", allowed.encode()),),
+            )
+        named = call.query.one("action")
+        found = methods.get((call.method, named))
+        if found is None:
+            asked = f"{call.path}?action={named}" if named else call.path
+            raise Refusal(
+                400,
+                f"{call.method} operation named {named} not supported on resource "
+                f"'{call.path}' URI: '{asked}'; the actions are {', '.join(actions)}",
+            )
+        return found

@@ -1,0 +1,1 @@
+"""The resource API, one module for each group of endpoints."""

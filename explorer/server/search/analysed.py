@@ -1,0 +1,156 @@
+"""A document made ready to be searched: its words by how much they weigh, its names, its place.
+
+What a document answers to a query is defined here, in plain Python, one document at a time. The
+index on disk gives the same answers from its own structures (`explorer.server.search.terms`).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from explorer.server.search import fields
+from explorer.server.search.document import Document, Scalar
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.forms import bare_names, forms
+from explorer.server.search.text import joined, word_line
+
+_VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
+    fields.URN: lambda document: (document.urn,),
+    fields.ENTITY_TYPE: lambda document: (document.entity_type,),
+    fields.REMOVED: lambda document: (document.removed,),
+    fields.DISPLAY: lambda document: (document.name,) if document.name else (),
+}
+
+__all__ = [
+    "NAME_CUT",
+    "USED_MOST",
+    "Analysed",
+    "analyse",
+    "join_names",
+    "names_of",
+    "place_of",
+    "usage_step",
+    "values_of",
+]
+
+NAME_CUT = 200
+USED_MOST = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A document with what is asked of it prepared.
+
+    lines   its words: those of its names, those of each weight above the common one (best
+            first), those of the common weight, those below it
+    names   what it is called, as written, best first; `joined_names` the same as one word each,
+            and the last part of a dotted name
+    place   puts documents that fit equally well in order: more used first, then by URN
+    """
+
+    document: Document
+    lines: tuple[str, ...]
+    names: tuple[str, ...]
+    joined_names: tuple[str, ...]
+    place: str
+    references: frozenset[str]
+    vocabulary: Vocabulary
+    _forms: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    def each(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The forms of each value of a field, see `explorer.server.search.forms`."""
+        found = self._forms.get(name)
+        if found is None:
+            trait = self.vocabulary.trait(name)
+            found = tuple([forms(trait, value) for value in self.values(name)])
+            self._forms[name] = found
+        return found
+
+    def forms(self, name: str) -> Iterator[str]:
+        """The folded texts that a field equals."""
+        return chain.from_iterable(self.each(name))
+
+    def bodies(self, name: str) -> Iterator[str]:
+        """The folded texts that are looked into for a part of a field."""
+        if self.vocabulary.trait(name).nature == "text":
+            return (one[0] for one in self.each(name))
+        return self.forms(name)
+
+    def values(self, name: str) -> tuple[Scalar, ...]:
+        """The values of a field as they are stored."""
+        return values_of(self.document, name)
+
+
+def analyse(vocabulary: Vocabulary, document: Document) -> Analysed:
+    """Prepare a document; about 0.1 ms."""
+    entity_type = document.entity_type
+    weights = vocabulary.weights(entity_type)
+    strong = vocabulary.strong
+    by_rank: list[list[str]] = [[] for _ in range(len(strong) + 2)]
+    references: set[str] = {document.urn}
+    for name, values in document.fields.items():
+        weight = weights.get(name)
+        if weight is None:
+            continue
+        rank = _rank(weight, strong)
+        for value in values:
+            if isinstance(value, str):
+                if value.startswith("urn:li:"):
+                    references.add(value)
+                    by_rank[rank] += bare_names(value)[:1]
+                else:
+                    by_rank[rank].append(value)
+    names = names_of(vocabulary, document)
+    joined_names = join_names(names)
+    return Analysed(
+        document=document,
+        lines=(word_line((*names, *joined_names)), *(word_line(values) for values in by_rank)),
+        names=names,
+        joined_names=joined_names,
+        place=place_of(document),
+        references=frozenset(references),
+        vocabulary=vocabulary,
+    )
+
+
+def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
+    """The values of a field of a document, those that every entity has among them."""
+    if name in _VIRTUAL:
+        return _VIRTUAL[name](document)
+    return document.fields.get(name, ())
+
+
+def place_of(document: Document) -> str:
+    """The place of a document among those that fit equally well: texts in this order."""
+    return f"{USED_MOST - usage_step(document.usage):x}{document.urn}"
+
+
+def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:
+    """What an entity is called, as written: the name it is shown by, then those in its fields."""
+    found = [document.name]
+    for name in vocabulary.naming(document.entity_type):
+        found += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
+    return tuple(dict.fromkeys(found))
+
+
+def _rank(weight: float, strong: tuple[float, ...]) -> int:
+    if weight > 1:
+        return strong.index(weight)
+    return len(strong) + (weight < 1)
+
+
+def join_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as one word each, and the last parts of dotted names."""
+    found: dict[str, None] = {}
+    for name in names:
+        found[joined(name)[:NAME_CUT]] = None
+        if "." in name:
+            found[joined(name.rpartition(".")[2])[:NAME_CUT]] = None
+    found.pop("", None)
+    return tuple(found)
+
+
+def usage_step(usage: float) -> int:
+    """Usage in doublings, at most 15, so that only a clear difference changes the order."""
+    return min(int(math.log2(1 + usage)), USED_MOST) if usage > 0 else 0

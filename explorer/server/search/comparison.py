@@ -1,0 +1,51 @@
+"""Comparing a field with a text, as both the query language and filters do."""
+
+from collections.abc import Callable
+
+from explorer.server.search.fields import Trait
+from explorer.server.search.forms import needle
+from explorer.server.search.query import EVERYTHING, NOTHING, How, Node, Not, Present, Value
+
+__all__ = ["compared", "derived", "present"]
+
+
+def compared(trait: Trait, how: How, text: str) -> Node:
+    """The documents with a value of a field that is, begins with, ends in, or holds a text."""
+    asked = needle(trait, text)
+    if trait.derived:
+        return derived(trait, lambda said: _holds(how, said, asked))
+    if not asked and how in ("prefix", "suffix", "infix"):
+        return Present(trait.name)
+    return Value(trait.name, how, asked)
+
+
+def present(trait: Trait) -> Node:
+    """The documents with any value of a field."""
+    return EVERYTHING if trait.derived else Present(trait.name)
+
+
+def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
+    """The documents whose derived field passes a test. What is not true of a document is false,
+    also where its entity type does not know the field, so that only the true needs to be kept."""
+    true = Value(trait.name, "equal", "true")
+    match test("true"), test("false"):
+        case True, True:
+            return EVERYTHING
+        case True, False:
+            return true
+        case False, True:
+            return Not(true)
+        case _:
+            return NOTHING
+
+
+def _holds(how: How, said: str, asked: str) -> bool:
+    match how:
+        case "prefix":
+            return said.startswith(asked)
+        case "suffix":
+            return said.endswith(asked)
+        case "infix":
+            return asked in said
+        case _:
+            return said == asked

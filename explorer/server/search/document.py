@@ -1,0 +1,130 @@
+"""A document: all that can be searched of one entity, read from its latest aspects."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.urn import Urn
+from explorer.metadata.values import key_value, reach
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
+from explorer.server.search.name import display_name
+
+__all__ = ["Document", "Scalar", "build_document", "display_name"]
+
+Scalar: TypeAlias = str | float | bool
+
+_NUMBERS = frozenset({"COUNT", "DATETIME", "DOUBLE"})
+_FOLDER_MARK = "␟"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One entity as search sees it.
+
+    `fields` holds the values of every searchable field that has any, strings as stored, times as
+    milliseconds since 1970 UTC, and `urn`, `_entityType` and `removed` always. `usage` is any
+    measure of how much the entity is used; more is better, 0 is none.
+    """
+
+    urn: str
+    entity_type: str
+    name: str
+    removed: bool
+    fields: dict[str, tuple[Scalar, ...]]
+    usage: float = 0.0
+
+
+def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> Document:
+    """The document of an entity from the values of its latest aspects by aspect name.
+
+    The key's fields are there even when `aspects` lacks the key aspect. Entries of a map are
+    indexed as `key=value`. Raises `UnknownName` for an entity the registry has not, `InvalidUrn`
+    for a URN that does not fit its key.
+    """
+    entity_type = urn.entity_type
+    found: dict[str, dict[Scalar, None]] = {}
+    present: dict[str, bool] = {}
+    counts: dict[str, float] = {}
+    for aspect in registry.aspects_of(entity_type):
+        declared = registry.aspects.get(aspect)
+        if declared is None:
+            continue
+        value = aspects.get(aspect)
+        if value is None and aspect == registry.entity(entity_type).key:
+            value = key_value(urn, registry.key_fields(entity_type))
+        for field in declared.search:
+            values = dict.fromkeys(_values(field, value)) if value else {}
+            if values:
+                found.setdefault(field.name, {}).update(values)
+            if field.has:
+                present[field.has] = present.get(field.has, False) or bool(values)
+            if field.count and value:
+                counts[field.count] = float(len(values))
+    removed = True in found.get(REMOVED, ())
+    fields: dict[str, tuple[Scalar, ...]] = {name: tuple(values) for name, values in found.items()}
+    fields |= {name: (there,) for name, there in present.items()}
+    fields |= {name: (count,) for name, count in counts.items()}
+    fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
+    used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
+    return Document(
+        urn=str(urn),
+        entity_type=entity_type,
+        name=display_name(urn, aspects),
+        removed=removed,
+        fields=fields,
+        usage=float(used) if isinstance(used, int | float) else 0.0,
+    )
+
+
+def _values(field: SearchField, value: Any) -> Iterator[Scalar]:
+    """The values of a search field inside an aspect, those that say something."""
+    path = field.path
+    if field.kind == "BROWSE_PATH_V2":
+        folders = [folder for folder in reach(value, path) if isinstance(folder, str)]
+        if folders:
+            yield _FOLDER_MARK + _FOLDER_MARK.join(folders)
+        return
+    if path.endswith(".*"):
+        for container in reach(value, path[:-2]):
+            if isinstance(container, dict):
+                yield from (f"{key}={_plain(entry)}" for key, entry in container.items())
+            else:
+                yield from _scalars(field, container)
+        return
+    yield from _scalars(field, reach(value, path))
+
+
+def _scalars(field: SearchField, values: Any) -> Iterator[Scalar]:
+    for value in values if not isinstance(values, str) else (values,):
+        if field.kind in _NUMBERS:
+            number = _number(value)
+            if number is not None:
+                yield number
+        elif isinstance(value, bool):
+            yield value
+        elif isinstance(value, str):
+            if value.strip():
+                yield value
+        elif isinstance(value, int | float):
+            yield _plain(value)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1e300 else None
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case _:
+            return str(value)

@@ -1,0 +1,249 @@
+"""The vocabulary of search: which fields there are, of what nature, and what stands for what."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from explorer.errors import UnknownName
+from explorer.metadata.registry import Registry, SearchField
+
+__all__ = [
+    "DISPLAY",
+    "ENTITY_TYPE",
+    "REMOVED",
+    "URN",
+    "VIRTUAL",
+    "SearchField",
+    "Trait",
+    "Vocabulary",
+]
+
+Nature = Literal["text", "term", "number", "date", "boolean"]
+
+URN = "urn"
+ENTITY_TYPE = "_entityType"
+REMOVED = "removed"
+# Not to be asked for by this name: what people call the entity, tested by every `name`.
+DISPLAY = "_name"
+# What every entity has, whatever its aspects.
+VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY)
+
+_NUMBERS = frozenset({"COUNT", "DOUBLE"})
+_TERMS = frozenset({"URN"})
+# Map values and paths of columns are of kind TEXT too, and yet one thing each.
+_UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
+
+# A field and those that hold the same thing said in another place.
+_ALSO: Mapping[str, tuple[str, ...]] = {
+    "tags": ("fieldTags", "editedFieldTags"),
+    "fieldTags": ("editedFieldTags",),
+    "glossaryTerms": ("fieldGlossaryTerms", "editedFieldGlossaryTerms"),
+    "fieldGlossaryTerms": ("editedFieldGlossaryTerms",),
+    "fieldDescriptions": ("editedFieldDescriptions",),
+    "description": ("editedDescription",),
+    "origin": ("env",),
+    "env": ("origin",),
+    "name": ("id", "editedName", DISPLAY),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """What a field holds.
+
+    `text` is compared as written and by its parts, `term` is a URN or one of few values. `prose`
+    is text of several words, any of which may be asked for; `column` holds paths of columns;
+    `derived` says whether other fields have values, so that what is not true is false.
+    """
+
+    name: str
+    nature: Nature
+    prose: bool = False
+    column: bool = False
+    derived: bool = False
+
+    @property
+    def cut(self) -> int:
+        """How many characters of a value the index keeps as one term. There are too many
+        different texts to keep them whole; beyond this they are told apart by their pieces."""
+        if self.nature != "text" or self.name == URN:
+            return 512
+        return 8 if self.prose else 64
+
+    @property
+    def order_cut(self) -> int:
+        """How many characters decide which of two texts comes first."""
+        return min(self.cut, 64)
+
+    def is_whole(self, folded: str) -> bool:
+        """Whether a text asked for is one that the index keeps as one term."""
+        return self.nature != "text" or len(folded) < self.cut
+
+
+class Vocabulary:
+    """The searchable fields of a registry, by name and by entity type. Never changed once made."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._declared: dict[str, dict[str, list[SearchField]]] = {}
+        for entity_type in registry.entities:
+            by_name = self._declared[entity_type] = {}
+            for field in _fields_of(registry, entity_type):
+                by_name.setdefault(field.name, []).append(field)
+        self.traits = self._traits()
+        self._weights = {name: _weights(fields) for name, fields in self._declared.items()}
+        self._naming = {name: self._names_in(fields) for name, fields in self._declared.items()}
+        # Weights above the common one, best first; the common one and what is below follow.
+        self.strong = tuple(
+            sorted(
+                {
+                    field.weight
+                    for by_name in self._declared.values()
+                    for fields in by_name.values()
+                    for field in fields
+                    if field.weight > 1
+                },
+                reverse=True,
+            )
+        )
+
+    def trait(self, name: str) -> Trait:
+        """The nature of a field; text for one that no aspect declares."""
+        return self.traits.get(name) or Trait(name, "text")
+
+    def weights(self, entity_type: str) -> dict[str, float]:
+        """The fields of an entity type that free text looks into, with their weights."""
+        return self._weights.get(entity_type, {})
+
+    def naming(self, entity_type: str) -> tuple[str, ...]:
+        """The fields of an entity type that hold its names: those completed while one types."""
+        return self._naming.get(entity_type, ())
+
+    def facets(self, entity_types: Iterable[str] | None) -> dict[str, str]:
+        """The facet fields of the entity types, each with its label, the entity type first."""
+        found = {ENTITY_TYPE: "Type"}
+        for entity_type in self.registry.entities if entity_types is None else entity_types:
+            for name, fields in self._declared[entity_type].items():
+                for field in fields:
+                    if field.facet and not found.get(name):
+                        found[name] = field.label
+        return {name: label or name for name, label in found.items()}
+
+    def known(self, entity_types: Iterable[str] | None) -> frozenset[str]:
+        """Every name that can be filtered by among the entity types."""
+        types = tuple(self.registry.entities if entity_types is None else entity_types)
+        return frozenset().union(_ALWAYS, *(self._known[entity_type] for entity_type in types))
+
+    def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+        """The known fields that a name stands for, itself first; empty for a name of none."""
+        name = name.removesuffix(".keyword")
+        meant = (name, *_ALSO.get(name, ()))
+        return tuple(one for one in meant if one in known or one == DISPLAY)
+
+    def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+        """As `meant_by`, but raises `UnknownName` for a field that cannot be searched."""
+        meant = self.meant_by(name, known)
+        if not meant or name == DISPLAY:
+            raise UnknownName("searchable field", name, known)
+        return meant
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the fields compared as numbers, sorted."""
+        return tuple(
+            sorted(
+                name for name, trait in self.traits.items() if trait.nature in ("number", "date")
+            )
+        )
+
+    @cached_property
+    def derived(self) -> frozenset[str]:
+        """The names of the fields that say whether others have values."""
+        return frozenset(name for name, trait in self.traits.items() if trait.derived)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when an index made with one vocabulary does not fit another."""
+        parts = [f"{trait}" for _, trait in sorted(self.traits.items())]
+        parts += [
+            f"{entity_type} {self.weights(entity_type)} {self.naming(entity_type)} "
+            f"{sorted(self.facets([entity_type]))}"
+            for entity_type in sorted(self.registry.entities)
+        ]
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _known(self) -> dict[str, frozenset[str]]:
+        return {
+            entity_type: frozenset(
+                name
+                for fields in by_name.values()
+                for field in fields
+                for name in (field.name, field.has, field.count)
+                if name
+            )
+            for entity_type, by_name in self._declared.items()
+        }
+
+    def _names_in(self, declared: Mapping[str, list[SearchField]]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, fields in declared.items()
+            if any(field.autocomplete for field in fields) and self.trait(name).nature == "text"
+        )
+
+    def _traits(self) -> dict[str, Trait]:
+        gathered: dict[str, list[SearchField]] = {}
+        traits = {
+            URN: Trait(URN, "text"),
+            ENTITY_TYPE: Trait(ENTITY_TYPE, "term"),
+            REMOVED: Trait(REMOVED, "boolean"),
+            DISPLAY: Trait(DISPLAY, "text"),
+        }
+        for by_name in self._declared.values():
+            for name, fields in by_name.items():
+                gathered.setdefault(name, []).extend(fields)
+                for field in fields:
+                    if field.has:
+                        traits[field.has] = Trait(field.has, "boolean", derived=True)
+                    if field.count:
+                        traits[field.count] = Trait(field.count, "number")
+        return traits | {name: _trait(name, fields) for name, fields in gathered.items()}
+
+
+_ALWAYS = frozenset({URN, ENTITY_TYPE, REMOVED, "name"})
+
+
+def _fields_of(registry: Registry, entity_type: str) -> Iterable[SearchField]:
+    for name in registry.aspects_of(entity_type):
+        if name in registry.aspects:
+            yield from registry.aspects[name].search
+
+
+def _weights(declared: Mapping[str, list[SearchField]]) -> dict[str, float]:
+    return {
+        name: max(field.weight for field in fields if field.queried)
+        for name, fields in declared.items()
+        if any(field.queried for field in fields)
+    }
+
+
+def _trait(name: str, fields: list[SearchField]) -> Trait:
+    kinds = {field.kind for field in fields}
+    if "DATETIME" in kinds:
+        return Trait(name, "date")
+    if kinds & _NUMBERS:
+        return Trait(name, "number")
+    if kinds == {"BOOLEAN"}:
+        return Trait(name, "boolean")
+    if kinds <= _TERMS:
+        return Trait(name, "term")
+    steps = {field.path.rpartition(".")[2] for field in fields}
+    return Trait(
+        name,
+        "text",
+        prose="TEXT" in kinds and not steps & _UNDIVIDED,
+        column="fieldPath" in steps,
+    )

@@ -1,0 +1,174 @@
+"""What the index on disk has of one search: step by step, in the order of their places.
+
+A result can have a million documents, and only some are ever looked at. So nothing is listed in
+full: a step is counted, read on from a key, or sampled.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, cast
+
+import tantivy
+
+from explorer.server.search.analysed import place_of
+from explorer.server.search.clauses import all_but, both, either
+from explorer.server.search.document import Document
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
+from explorer.server.search.ranking import covers
+from explorer.server.search.terms import Terms, is_term, order_key, read_stored
+from explorer.server.search.translation import Translator
+from explorer.server.search.wanted import Wanted
+
+__all__ = ["LISTED_VALUES", "Key", "Listing"]
+
+_ASCENDING = tantivy.Order.Asc
+# More than are shown, since pending changes may bring the least of those shown below others.
+LISTED_VALUES = 200
+# More values than this in one part of the index, and those kept are counted a second time.
+_VALUES_A_SEGMENT = 1_000
+_ERROR = "doc_count_error_upper_bound"
+
+# A place in the order, as `explorer.server.search.terms.order_key` makes it.
+Key: TypeAlias = str
+
+
+class Listing:
+    """The documents of one state of the index that a search wants. Any thread may read."""
+
+    def __init__(
+        self,
+        index: tantivy.Index,
+        searcher: tantivy.Searcher,
+        terms: Terms,
+        vocabulary: Vocabulary,
+        wanted: Wanted,
+    ) -> None:
+        self._index = index
+        self._searcher = searcher
+        self._schema = terms.schema
+        self._translator = Translator(terms, vocabulary, searcher)
+        self._wanted = wanted
+        self._query = self._everything()
+        self._steps: dict[int, tantivy.Query] = {}
+        self._counts: dict[int, int] = {}
+        self._total: int | None = None
+
+    def total(self) -> int:
+        """How many documents there are."""
+        if self._total is None:
+            self._total = self._count(self._query)
+        return self._total
+
+    def count(self, step: int) -> int:
+        """How many documents a step has."""
+        if step not in self._counts:
+            self._counts[step] = self._count(self._step(step))
+        return self._counts[step]
+
+    def between(self, step: int, after: Key | None, to: Key) -> int:
+        """How many documents of a step come after a key, and up to and with another."""
+        return self._count(both([self._step(step), self._span(after, to, to_is_in=True)]))
+
+    def read(
+        self, step: int, after: Key | None, limit: int
+    ) -> list[tuple[Key, tantivy.DocAddress]]:
+        """The documents of a step that come next after a key, in order."""
+        query = self._step(step)
+        if after is not None:
+            query = both([query, self._span(after, None)])
+        result = self._searcher.search(
+            query, limit, count=after is None, order_by_field="order", order=_ASCENDING
+        )
+        if after is None:
+            self._counts[step] = _count(result)
+        return result.hits
+
+    def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
+        """The keys of documents of a step picked at random between two keys, in order."""
+        query = self._step(step)
+        if after is not None or before is not None:
+            query = both([query, self._span(after, before)])
+        hits = self._searcher.search(query, size, count=False, order_by_field="shuffle").hits
+        return sorted(self._key(address) for _, address in hits)
+
+    def document(self, address: tantivy.DocAddress) -> Document:
+        """The document at an address; about 0.05 ms."""
+        return read_stored(self._searcher, address)
+
+    def facets(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How many documents have each value of the fields, by field: the 200 most frequent
+        values of each. Which values these are is exact up to 1,000 values in a part of the
+        index; how often they occur always is."""
+        found = self._searcher.aggregate(
+            self._query, {name: _terms(name, LISTED_VALUES) for name in names}
+        )
+        counts: dict[str, dict[str, int]] = {}
+        for name in names:
+            counts[name] = _buckets(found[name])
+            if found[name][_ERROR]:
+                counts[name] = self.counts_of(name, list(counts[name]))
+        if ENTITY_TYPE in counts:
+            # Every document has one type, and there are fewer than a facet shows.
+            self._total = sum(counts[ENTITY_TYPE].values())
+        return counts
+
+    def counts_of(self, name: str, values: list[str]) -> dict[str, int]:
+        """How many documents have each of these values of a facet field."""
+        terms = _terms(name, len(values))
+        terms["terms"]["include"] = values
+        return _buckets(self._searcher.aggregate(self._query, {name: terms})[name])
+
+    def _key(self, address: tantivy.DocAddress) -> Key:
+        return order_key(place_of(self.document(address)))
+
+    def _count(self, query: tantivy.Query) -> int:
+        return _count(self._searcher.search(query, 1))
+
+    def _everything(self) -> tantivy.Query:
+        wanted, translate = self._wanted, self._translator
+        query = translate.query(wanted.node)
+        if wanted.types is not None:
+            query = both([query, either([translate.type(one) for one in wanted.types])])
+        if wanted.include_removed:
+            return query
+        removed = tantivy.Query.term_query(self._schema, "is", is_term(REMOVED, "true"))
+        return all_but(query, [removed])
+
+    def _step(self, step: int) -> tantivy.Query:
+        """The documents of a step: those that meet it and none before it."""
+        if step not in self._steps:
+            before = self._wanted.steps[:step]
+            # A step that lies within another one need not be left out as well.
+            outer = [
+                one
+                for at, one in enumerate(before)
+                if not any(covers(other, one) for other in before[at + 1 :])
+            ]
+            query = self._query
+            if step < self._wanted.last_step:
+                query = both([query, self._translator.step(self._wanted.steps[step])])
+            self._steps[step] = all_but(query, [self._translator.step(one) for one in outer])
+        return self._steps[step]
+
+    def _span(self, after: Key | None, to: Key | None, *, to_is_in: bool = False) -> tantivy.Query:
+        # Only the parser makes ranges of texts; keys are hexadecimal and need no quotes.
+        end = "]" if to_is_in else "}"
+        return self._index.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
+
+
+class _Counted(Protocol):
+    """What tantivy's own types leave out of a result."""
+
+    count: int | None
+
+
+def _count(result: tantivy.SearchResult) -> int:
+    return cast("_Counted", result).count or 0
+
+
+def _terms(name: str, size: int) -> dict[str, Any]:
+    field = name.replace(".", "\\.")
+    return {"terms": {"field": f"facet.{field}", "size": size, "segment_size": _VALUES_A_SEGMENT}}
+
+
+def _buckets(found: Mapping[str, Any]) -> dict[str, int]:
+    return {bucket["key"]: bucket["doc_count"] for bucket in found["buckets"]}

@@ -1,0 +1,59 @@
+"""What is asked of the search and what it answers."""
+
+from dataclasses import dataclass
+
+from explorer.metadata.filters import Filter
+
+__all__ = ["Facet", "SearchHit", "SearchPage", "SearchQuery", "Suggestion"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A search: `text` in the query language of `explorer.server.search.parser`, `entity_types`
+    None for all, and the entries from `start` on, `count` at most. Removed entities are left out
+    unless asked for, or asked about by a filter on `removed`."""
+
+    text: str
+    entity_types: tuple[str, ...] | None
+    filter: Filter
+    start: int
+    count: int
+    facets: bool = True
+    include_removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """An entity found. `score` is higher for what fits better and says nothing across queries;
+    `matched` are fields with values that have what was asked for, heavier fields first."""
+
+    urn: str
+    score: float
+    matched: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """How many entities of the whole result have each value of a field: most frequent first, then
+    by value, 100 at most."""
+
+    name: str
+    label: str
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """The entities asked for, in order, of `total` in all; facets that any entity has."""
+
+    total: int
+    hits: tuple[SearchHit, ...]
+    facets: tuple[Facet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A name that begins as typed, and an entity called so."""
+
+    text: str
+    urn: str

@@ -1,0 +1,181 @@
+"""Free text to a query.
+
+    orders finance            both words; each is a whole word or the beginning of one
+    fct_users                 both its words, as above
+    "user orders"             these whole words side by side
+    orders OR sales           either; AND binds closer and need not be written
+    -staging, NOT staging     all but these
+    (a OR b) c                grouped
+    *                         everything, as is the empty text
+    tags:PII                  exactly this value of a searchable field, whatever the case; a URN
+                              may be said by its name, prose by some of its words
+    name:"a b", name:a\\:b     a value with spaces or signs in it, quoted or escaped
+    name:fct_* name:*orders   a value that begins, ends, or with both stars goes on
+    tags:(PII OR GDPR)        several values
+    owners:*                  any value
+    urn:li:tag:PII            the entity of that URN, and those that point at it
+
+Whatever is typed means something: a field that is none is plain words, a parenthesis without its
+other half and an operator without its sides are passed over. The first 4,000 characters and 64
+words count.
+"""
+
+from explorer.server.search.comparison import compared, present
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.lexer import Field, Sign, Text, signs
+from explorer.server.search.query import (
+    EVERYTHING,
+    Node,
+    Not,
+    Phrase,
+    Reference,
+    Word,
+    all_of,
+    any_of,
+)
+from explorer.server.search.text import chunks, fold, split
+
+__all__ = ["parse", "typed_words"]
+
+_MAX_TEXT = 4_000
+_MAX_WORDS = 64
+_MAX_DEPTH = 20
+
+
+def parse(text: str, vocabulary: Vocabulary, known: frozenset[str]) -> Node:
+    """The query that a text stands for; `known` are the fields that can be searched. Never
+    raises."""
+
+    def is_field(name: str) -> bool:
+        return bool(vocabulary.meant_by(name, known))
+
+    found = list(signs(text[:_MAX_TEXT], is_field))
+    return _Parser(found, vocabulary, known).parse()
+
+
+def typed_words(text: str, *, named: bool) -> Node:
+    """A text of plain words without any signs: all of them."""
+    words = [Word(split(chunk), named) for chunk in chunks(text[:_MAX_TEXT])[:_MAX_WORDS]]
+    return all_of(tuple(words))
+
+
+class _Parser:
+    """Descends into the signs; what says nothing (`---`, `()`) is None and left out."""
+
+    def __init__(self, found: list[Sign], vocabulary: Vocabulary, known: frozenset[str]) -> None:
+        self._signs = found
+        self._vocabulary = vocabulary
+        self._known = known
+        self._at = 0
+        self._depth = 0
+        self._words_left = _MAX_WORDS
+
+    def parse(self) -> Node:
+        parts: list[Node] = []
+        while self._peek() is not None:
+            if (node := self._alternatives(None)) is not None:
+                parts.append(node)
+            # A closing parenthesis that nothing opened.
+            self._at += 1
+        return all_of(tuple(parts))
+
+    def _peek(self) -> Sign | None:
+        return self._signs[self._at] if self._at < len(self._signs) else None
+
+    def _alternatives(self, field: str | None) -> Node | None:
+        nodes: list[Node] = []
+        while True:
+            node = self._together(field)
+            if node is not None:
+                nodes.append(node)
+            if self._peek() != "or":
+                return any_of(tuple(nodes)) if nodes else None
+            self._at += 1
+
+    def _together(self, field: str | None) -> Node | None:
+        nodes: list[Node] = []
+        while (sign := self._peek()) not in (None, ")", "or"):
+            if sign == "and":
+                self._at += 1
+            elif (node := self._maybe_not(field)) is not None:
+                nodes.append(node)
+        return all_of(tuple(nodes)) if nodes else None
+
+    def _maybe_not(self, field: str | None) -> Node | None:
+        negated = False
+        while self._peek() == "not":
+            negated = not negated
+            self._at += 1
+        node = self._one(field)
+        return Not(node) if negated and node is not None else node
+
+    def _one(self, field: str | None) -> Node | None:
+        match self._peek():
+            case "(":
+                self._at += 1
+                return self._group(field)
+            case Field(name):
+                self._at += 1
+                return self._field(name)
+            case Text() as text:
+                self._at += 1
+                return self._value(field, text) if field else self._plain(text)
+            case _:
+                return None
+
+    def _group(self, field: str | None) -> Node | None:
+        if self._depth >= _MAX_DEPTH:
+            return None
+        self._depth += 1
+        node = self._alternatives(field)
+        self._depth -= 1
+        if self._peek() == ")":
+            self._at += 1
+        return node
+
+    def _field(self, name: str) -> Node | None:
+        match self._peek():
+            case "(":
+                self._at += 1
+                return self._group(name)
+            case Text() as text:
+                self._at += 1
+                return self._value(name, text)
+            case _:
+                return self._plain(Text(name))
+
+    def _value(self, name: str, given: Text) -> Node | None:
+        if self._words_left <= 0:
+            return None
+        self._words_left -= 1
+        fields = self._vocabulary.meant_by(name, self._known)
+        if not given.text:
+            return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
+        return any_of(tuple(self._compared(field, given) for field in fields))
+
+    def _compared(self, field: str, given: Text) -> Node:
+        trait = self._vocabulary.trait(field)
+        match given.star_before, given.star_after:
+            case True, True:
+                return compared(trait, "infix", given.text)
+            case True, False:
+                return compared(trait, "suffix", given.text)
+            case False, True:
+                return compared(trait, "prefix", given.text)
+            case _:
+                return compared(trait, "words" if trait.prose else "equal", given.text)
+
+    def _plain(self, given: Text) -> Node | None:
+        if given.star_before and not given.text:
+            return EVERYTHING
+        if given.text.startswith("urn:li:") and not given.quoted:
+            self._words_left -= 1
+            return Reference(fold(given.text))
+        found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]
+        self._words_left -= len(found)
+        if not found:
+            return None
+        if not given.quoted:
+            return all_of(tuple(Word(parts) for parts in found))
+        words = tuple(part for parts in found for part in parts)
+        return Phrase(words, tuple(Word(parts).whole for parts in found))

@@ -1,0 +1,95 @@
+"""One search carried out: over a state of the index, and over what is pending at the moment."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from explorer.server.search.analysed import Analysed
+from explorer.server.search.listing import LISTED_VALUES, Listing
+from explorer.server.search.merging import Anchors, Found, Merged
+from explorer.server.search.overlay import Pending
+from explorer.server.search.terms import facet_values, order_key
+from explorer.server.search.wanted import Wanted
+
+__all__ = ["Plan", "Weighed"]
+
+
+_FACET_VALUES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What pending changes do to one search: the documents that no longer stand for it in the
+    index, and those that do now, each with its step."""
+
+    old: tuple[tuple[int, Analysed], ...]
+    new: tuple[tuple[int, Analysed], ...]
+
+
+class Plan:
+    """A search over one state of the index, kept while pages of it are asked for. What the index
+    has is counted once, what is pending anew each time."""
+
+    def __init__(self, wanted: Wanted, listing: Listing, facets: Sequence[str]) -> None:
+        self.wanted = wanted
+        self.listing = listing
+        self._facets = facets
+        self._anchors = [Anchors() for _ in range(wanted.last_step + 1)]
+
+    def weigh(self, pending: Iterable[Pending], read: Callable[[str], Analysed | None]) -> Weighed:
+        """Which pending changes matter here; a few microseconds each."""
+        old: list[tuple[int, Analysed]] = []
+        new: list[tuple[int, Analysed]] = []
+        for change in pending:
+            for document, steps in ((change.old(read), old), (change.new, new)):
+                if document is not None:
+                    step = self.wanted.step_of(document)
+                    if step is not None:
+                        steps.append((step, document))
+        return Weighed(tuple(old), tuple(new))
+
+    def merged(self, weighed: Weighed) -> Merged:
+        """The result of both layers."""
+        old: list[list[str]] = [[] for _ in self._anchors]
+        new: list[list[Found]] = [[] for _ in self._anchors]
+        for step, document in weighed.old:
+            old[step].append(order_key(document.place))
+        for step, document in weighed.new:
+            new[step].append(Found(step, order_key(document.place), document))
+        return Merged(self.listing, self._anchors, old, new)
+
+    def count_facets(self) -> None:
+        """Count what the index has of the facets, for `facets` to go on with."""
+        _ = self._indexed
+
+    @cached_property
+    def _indexed(self) -> dict[str, dict[str, int]]:
+        return self.listing.facets(self._facets)
+
+    def facets(self, weighed: Weighed) -> dict[str, dict[str, int]]:
+        """The counts of every facet field that has any, most frequent values first."""
+        found: dict[str, dict[str, int]] = {}
+        for name, indexed in self._indexed.items():
+            counts = self._changed(name, indexed, weighed)
+            best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_FACET_VALUES]
+            if best:
+                found[name] = dict(best)
+        return found
+
+    def _changed(self, name: str, indexed: dict[str, int], weighed: Weighed) -> dict[str, int]:
+        change: Counter[str] = Counter()
+        for _, document in weighed.new:
+            change.update(facet_values(document.document, name))
+        for _, document in weighed.old:
+            change.subtract(facet_values(document.document, name))
+        if not change:
+            return indexed
+        counts = dict(indexed)
+        missing = [value for value in change if value not in counts]
+        if missing and len(counts) >= LISTED_VALUES:
+            # Values that changed may be in the index without being among its most frequent.
+            counts |= self.listing.counts_of(name, missing)
+        for value, by in change.items():
+            counts[value] = counts.get(value, 0) + by
+        return {value: count for value, count in counts.items() if count > 0}

@@ -1,0 +1,147 @@
+"""How well a document fits: in steps, each better than all that follow.
+
+    0       a name is what was typed
+    1       a name begins with it
+    2, 3    every word typed is a word of a name; begins one
+    …       all words but one, but two, … begin words of a name
+    …       every word is found in fields above the common weight, from the heaviest on: as a whole
+            word, then as a beginning
+    …       the same for fields of the common weight
+    last    it answers all the same
+
+Within a step the more used come first, in doublings, then the URN decides. So the order is total,
+the same in every layer, and can be told: nothing depends on how many other documents there are.
+A query without free words has one step.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from explorer.server.search.analysed import NAME_CUT, Analysed
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.matching import has_word
+from explorer.server.search.query import And, Node, Or, Phrase, Reference, Word
+from explorer.server.search.text import fold
+
+__all__ = ["InFields", "InName", "NameBegins", "NameIs", "Step", "covers", "step_of", "steps"]
+
+_MOST_COUNTED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class NameIs:
+    """A name is this, both as one word; or the URN is one of these."""
+
+    joined: str
+    urns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NameBegins:
+    """A name begins with this, both as one word."""
+
+    joined: str
+
+
+@dataclass(frozen=True, slots=True)
+class InName:
+    """At least `least` of the words are in the names, as whole words if `exact`."""
+
+    words: tuple[Word, ...]
+    least: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InFields:
+    """All words are in the names or the fields of the first `ranks` weights."""
+
+    words: tuple[Word, ...]
+    ranks: int
+    exact: bool
+
+
+Step: TypeAlias = NameIs | NameBegins | InName | InFields
+
+
+def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[Step, ...]:
+    """The steps of a query, best first; what meets none of them comes last.
+
+    With `named` only names count.
+    """
+    words: dict[Word, None] = {}
+    urns: dict[str, None] = {}
+    _gather(query, words, urns)
+    typed = tuple(words)
+    name = "".join("".join(word.parts) for word in typed)[:NAME_CUT]
+    found: list[Step] = []
+    if name or urns:
+        found.append(NameIs(name, tuple(urns)))
+    if not typed:
+        return tuple(found)
+    count = len(typed)
+    found += [NameBegins(name), InName(typed, count, exact=True), InName(typed, count, exact=False)]
+    if named:
+        return tuple(found)
+    fewer = range(count - 1, 0, -1) if count <= _MOST_COUNTED else (1,)
+    found += [InName(typed, least, exact=False) for least in fewer]
+    for ranks in range(1, len(vocabulary.strong) + 2):
+        found += [InFields(typed, ranks, exact=True), InFields(typed, ranks, exact=False)]
+    return tuple(found)
+
+
+def step_of(found: tuple[Step, ...], document: Analysed) -> int:
+    """The first step that a document meets; their number for none."""
+    for at, step in enumerate(found):
+        if _meets(step, document):
+            return at
+    return len(found)
+
+
+def covers(wide: Step, narrow: Step) -> bool:
+    """Whether what meets `narrow` surely meets `wide`."""
+    match wide, narrow:
+        case NameBegins(), NameIs(urns=urns):
+            return not urns
+        case InName(), InName():
+            return wide.least <= narrow.least and not (wide.exact and not narrow.exact)
+        case InFields(), InFields():
+            return wide.ranks >= narrow.ranks and not (wide.exact and not narrow.exact)
+        case InFields(), InName():
+            whole = narrow.least == len(narrow.words)
+            return whole and not (wide.exact and not narrow.exact)
+    return False
+
+
+def _meets(step: Step, document: Analysed) -> bool:
+    match step:
+        case NameIs():
+            return step.joined in document.joined_names or (
+                bool(step.urns) and fold(document.document.urn) in step.urns
+            )
+        case NameBegins():
+            return any(name.startswith(step.joined) for name in document.joined_names)
+        case InName():
+            line = document.lines[:1]
+            hits = sum(has_word(line, word, exact=step.exact) for word in step.words)
+            return hits >= step.least
+        case InFields():
+            lines = document.lines[: 1 + step.ranks]
+            return all(has_word(lines, word, exact=step.exact) for word in step.words)
+
+
+def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
+    """The words asked for, in the order typed; what is negated is not asked for."""
+    match node:
+        case Word():
+            words[Word(node.parts)] = None
+        case Phrase():
+            for word in node.words:
+                words[Word((word,))] = None
+        case Reference():
+            urns[node.urn] = None
+        case And() | Or():
+            for inner in node.nodes:
+                _gather(inner, words, urns)
+        case _:
+            pass

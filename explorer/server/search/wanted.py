@@ -1,0 +1,87 @@
+"""What one search wants, in both layers' terms: which documents, and in which steps of ranking."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.metadata.filters import Filter
+from explorer.server.search.analysed import Analysed
+from explorer.server.search.criteria import filter_query, names_field
+from explorer.server.search.fields import REMOVED, Vocabulary
+from explorer.server.search.matching import matches
+from explorer.server.search.parser import parse, typed_words
+from explorer.server.search.query import Node, all_of
+from explorer.server.search.ranking import Step, step_of, steps
+
+__all__ = ["Wanted", "read_text", "read_typed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A query that was understood: `asked` is what was typed, `node` all that must hold. `types`
+    None stands for all."""
+
+    asked: Node
+    node: Node
+    steps: tuple[Step, ...]
+    types: tuple[str, ...] | None
+    include_removed: bool
+
+    @property
+    def last_step(self) -> int:
+        """The step of what answers the query and meets no other."""
+        return len(self.steps)
+
+    def step_of(self, document: Analysed) -> int | None:
+        """The step of a document; None for one that is not wanted."""
+        if document.document.removed and not self.include_removed:
+            return None
+        if self.types is not None and document.document.entity_type not in self.types:
+            return None
+        return step_of(self.steps, document) if matches(self.node, document) else None
+
+
+def read_text(
+    text: str,
+    types: Sequence[str] | None,
+    narrowed_by: Filter,
+    vocabulary: Vocabulary,
+    *,
+    include_removed: bool,
+) -> Wanted:
+    """What a text in the query language wants. Raises `UnknownName` for an entity type or a
+    field of the filter that is none."""
+    kept, known = _known(types, vocabulary)
+    words = parse(text, vocabulary, known)
+    return Wanted(
+        words,
+        all_of((words, filter_query(narrowed_by, vocabulary, known))),
+        steps(words, vocabulary),
+        kept,
+        include_removed or names_field(narrowed_by, REMOVED),
+    )
+
+
+def read_typed(
+    text: str, types: Sequence[str] | None, narrowed_by: Filter, vocabulary: Vocabulary
+) -> Wanted:
+    """What the beginning of a name wants: entities whose names have all of its words."""
+    kept, known = _known(types, vocabulary)
+    words = typed_words(text, named=True)
+    return Wanted(
+        words,
+        all_of((words, filter_query(narrowed_by, vocabulary, known))),
+        steps(words, vocabulary, named=True),
+        kept,
+        include_removed=False,
+    )
+
+
+def _known(
+    types: Sequence[str] | None, vocabulary: Vocabulary
+) -> tuple[tuple[str, ...] | None, frozenset[str]]:
+    if not types:
+        return None, vocabulary.known(None)
+    for entity_type in types:
+        vocabulary.registry.entity(entity_type)
+    kept = tuple(sorted(set(types)))
+    return kept, vocabulary.known(kept)

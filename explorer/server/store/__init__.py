@@ -1,0 +1,28 @@
+"""Where the catalog's truth is kept: one narrow interface, and the engine that stands behind it."""
+
+from explorer.server.store.engine import Job, Observer, Store, Transaction
+from explorer.server.store.records import (
+    BrowsePage,
+    LogEntry,
+    Placement,
+    Point,
+    StoredAspect,
+    StoredEdge,
+    Write,
+)
+from explorer.server.store.sqlite import SqliteStore
+
+__all__ = [
+    "BrowsePage",
+    "Job",
+    "LogEntry",
+    "Observer",
+    "Placement",
+    "Point",
+    "SqliteStore",
+    "Store",
+    "StoredAspect",
+    "StoredEdge",
+    "Transaction",
+    "Write",
+]

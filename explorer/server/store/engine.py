@@ -1,0 +1,187 @@
+"""The interface between the catalog and the engine that keeps it.
+
+An engine knows nothing of the model: what a value means, which edges it declares and where an
+entity is browsed is worked out above and handed in.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Literal, Protocol, TypeVar
+
+from explorer.server.store.records import (
+    BrowsePage,
+    LogEntry,
+    Placement,
+    Point,
+    StoredAspect,
+    StoredEdge,
+    Write,
+)
+
+__all__ = ["Direction", "Job", "Observer", "Store", "Transaction"]
+
+T = TypeVar("T")
+Direction = Literal["INCOMING", "OUTGOING"]
+
+
+class Transaction(Protocol):
+    """What a job of the writer may do. Everything it does is committed, or none of it.
+
+    `touched` gathers the URNs whose versioned aspects changed, `measured` those that got points
+    of a timeseries aspect, with its name.
+    """
+
+    touched: set[str]
+    measured: set[tuple[str, str]]
+
+    def exists(self, urn: str) -> bool:
+        """Whether the entity has any aspect stored."""
+
+    def latest(self, urn: str, aspect: str) -> StoredAspect | None:
+        """The aspect as this transaction sees it."""
+
+    def aspects(self, urn: str) -> list[StoredAspect]:
+        """Every latest aspect of an entity."""
+
+    def put(self, write: Write) -> bool:
+        """Write an aspect, its version, edges and log row; whether the value changed.
+
+        An identical value makes no version and no log row; only when it was seen, and by which
+        run, is noted.
+        """
+
+    def append(self, point: Point) -> bool:
+        """Write a document of a timeseries aspect and its log row; whether anything changed."""
+
+    def remove(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
+        """Remove a versioned aspect with all its versions; how many rows went."""
+
+    def erase(self, urn: str, key_aspect: str, time_millis: int, actor: str) -> tuple[int, int]:
+        """Remove an entity; how many versioned and timeseries rows went."""
+
+    def remove_points(
+        self,
+        urn: str,
+        aspect: str,
+        bounds: tuple[int | None, int | None],
+        time_millis: int,
+        actor: str,
+    ) -> int:
+        """Remove documents of a timeseries aspect; how many went. `bounds` are milliseconds, both
+        inclusive, an open end being None."""
+
+    def latest_point(self, urn: str, aspect: str) -> bytes | None:
+        """The newest document of a timeseries aspect."""
+
+    def written_by(self, run: str) -> list[tuple[str, StoredAspect]]:
+        """Every version of every aspect that a run wrote, with its URN."""
+
+    def drop_version(self, urn: str, aspect: str, version: int) -> None:
+        """Forget one superseded version."""
+
+    def newest_superseded(self, urn: str, aspect: str) -> StoredAspect | None:
+        """The version that would come back if the latest went."""
+
+    def restore(
+        self,
+        urn: str,
+        version: StoredAspect,
+        edges: Sequence[StoredEdge],
+        time_millis: int,
+        actor: str,
+    ) -> None:
+        """Put a superseded version in the place of the latest, which is forgotten."""
+
+    def remove_points_of(
+        self, run: str, time_millis: int, actor: str
+    ) -> list[tuple[str, str, int]]:
+        """Remove the timeseries documents of a run: URN, aspect and how many went."""
+
+    def urns_starting_with(self, prefix: str) -> list[str]:
+        """The URNs of stored entities that begin so, sorted."""
+
+    def place(
+        self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
+    ) -> None:
+        """Make an entity found at these places when browsing, and at no other."""
+
+    def note(self, key: str) -> str | None:
+        """A note kept about the catalog as a whole."""
+
+    def set_note(self, key: str, value: str | None) -> None:
+        """Keep a note, or drop it when there is no value."""
+
+
+Job = Callable[[Transaction], T]
+
+
+class Observer(Protocol):
+    """Who derives something from the truth: browse places, the search index."""
+
+    def prepare(self, transaction: Transaction) -> None:
+        """Called inside the transaction, after its jobs and before the commit."""
+
+    def publish(self, offset: int) -> None:
+        """Called after the commit, before anybody is told; `offset` is the log's last."""
+
+
+class Store(Protocol):
+    """A catalog's truth. Reads see every write that was answered; any thread may call."""
+
+    def observe(self, observer: Observer) -> None:
+        """Name the one observer; before the first write."""
+
+    def write(self, job: Job[T]) -> Future[T]:
+        """Queue a job for the writer. Its future is resolved after the commit that made it
+        durable, with what the job gave or the error it raised; a job that raised changed nothing.
+        A job may be run again when another's failure took its transaction along."""
+
+    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
+        """One version of an aspect; negative versions count back from the newest superseded."""
+
+    def aspects(
+        self, urns: Sequence[str], names: Collection[str] | None = None
+    ) -> dict[str, list[StoredAspect]]:
+        """The latest aspects of many entities, by URN, in one query; an entity that does not
+        exist is left out."""
+
+    def existing(self, urns: Sequence[str]) -> set[str]:
+        """Which of the URNs are stored entities."""
+
+    def points(
+        self,
+        urn: str,
+        aspect: str,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Documents of a timeseries aspect with their system metadata, newest first, both ends
+        inclusive."""
+
+    def relationships(
+        self, urn: str, direction: Direction, types: Sequence[str], start: int, count: int
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """How many edges there are, and a page of them as (other URN, relationship). No types
+        mean all. Ordered by relationship, then by when the other side was first seen."""
+
+    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+        """What is found at a path of folders."""
+
+    def log(self, after: int, limit: int) -> list[LogEntry]:
+        """Rows of the change log after an offset, in order."""
+
+    def log_head(self) -> int:
+        """The offset of the last row of the change log; 0 when nothing was ever written."""
+
+    def changed_since(self, offset: int) -> list[str]:
+        """The URNs that the change log names after an offset."""
+
+    def entity_count(self) -> int:
+        """How many entities are stored."""
+
+    def note(self, key: str) -> str | None:
+        """A note kept about the catalog as a whole."""
+
+    def close(self) -> None:
+        """Finish what is queued and let go of the files."""

@@ -1,0 +1,209 @@
+"""The tables of the SQLite engine, and opening a file that holds them."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from explorer.errors import Unusable
+
+__all__ = ["FORMAT", "connect", "open_file"]
+
+FORMAT = 1
+
+_TABLES = """
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Every URN that is stored or pointed at; `live` when an entity stands behind it.
+CREATE TABLE urns (
+    id INTEGER PRIMARY KEY,
+    urn TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    live INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX live_urns ON urns (type) WHERE live;
+
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE aspects (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    value BLOB NOT NULL,
+    superseded INTEGER NOT NULL DEFAULT 0,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, name)
+);
+CREATE INDEX aspects_by_run ON aspects (run) WHERE run IS NOT NULL;
+
+CREATE TABLE versions (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, name, version)
+);
+CREATE INDEX versions_by_run ON versions (run) WHERE run IS NOT NULL;
+
+CREATE TABLE points (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    aspect TEXT NOT NULL,
+    at_millis INTEGER NOT NULL,
+    series TEXT NOT NULL,
+    value BLOB NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, aspect, at_millis, series)
+);
+CREATE INDEX points_by_run ON points (run) WHERE run IS NOT NULL;
+
+CREATE TABLE edges (
+    source INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    target INTEGER NOT NULL,
+    aspect TEXT NOT NULL,
+    flow INTEGER NOT NULL,
+    PRIMARY KEY (source, type, target, aspect)
+) WITHOUT ROWID;
+CREATE INDEX incoming ON edges (target, type, source);
+
+-- Folders of the browse tree. `entities` counts what is found in or below one.
+CREATE TABLE folders (
+    id INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    parent INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    entities INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (type, parent, key)
+);
+CREATE TABLE placements (
+    folder INTEGER NOT NULL,
+    sort TEXT NOT NULL,
+    urn TEXT NOT NULL,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (folder, sort, urn)
+) WITHOUT ROWID;
+CREATE INDEX placed ON placements (entity, folder);
+-- The last component of a path that ended in the entity itself.
+CREATE TABLE leaves (
+    folder INTEGER NOT NULL,
+    leaf TEXT NOT NULL,
+    entity INTEGER NOT NULL,
+    PRIMARY KEY (folder, leaf, entity)
+) WITHOUT ROWID;
+CREATE INDEX leaves_of ON leaves (entity);
+
+CREATE TABLE log (
+    offset INTEGER PRIMARY KEY,
+    urn TEXT NOT NULL,
+    aspect TEXT NOT NULL,
+    change TEXT NOT NULL,
+    value BLOB,
+    previous BLOB,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL
+);
+"""
+
+_CACHE = f"cache_size = -{32 * 1024}"
+_MMAP = f"mmap_size = {1 << 30}"
+
+
+def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
+    """A connection of our own settings; any thread may use it, one at a time."""
+    connection = sqlite3.connect(
+        path, timeout=10.0, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    settings = ["query_only = ON"] if reading else ["synchronous = FULL", _CACHE]
+    try:
+        for setting in (_MMAP, *settings):
+            connection.execute(f"PRAGMA {setting}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """The writer's connection to a catalog file, which is made when it is not there.
+
+    Raises `Unusable` when the file is no catalog, of a newer format, or cannot be written.
+    """
+    with _sentences(path):
+        connection = connect(path)
+        try:
+            made = _check_format(connection, path)
+            _log_ahead(connection, path)
+            if not made:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;{_TABLES}"
+                    f"INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;"
+                )
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise Unusable(
+            f"{path} cannot be used as a catalog: {error}; name another data directory"
+        ) from error
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file holds a catalog that this release reads; false when it is empty."""
+    tables = {
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
+    if not tables:
+        return False
+    row = None
+    if "meta" in tables:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    found = row[0] if row else None
+    if found is None or not found.isdecimal():
+        raise Unusable(f"{path} is a database of something else; name another data directory")
+    if int(found) > FORMAT:
+        raise Unusable(
+            f"{path} was written by a newer release (format {found}; this one reads {FORMAT}): "
+            "upgrade catalog-explorer, or name another data directory"
+        )
+    if int(found) < FORMAT:
+        raise Unusable(
+            f"{path} has the unknown format {found} (this release reads {FORMAT}); "
+            "name another data directory"
+        )
+    return True
+
+
+def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise Unusable(
+            f"the file system of {path} does not support write-ahead logging; "
+            "name a data directory on a local disk"
+        )

@@ -1,0 +1,196 @@
+"""The store on SQLite: one writer, and readers that never wait for it."""
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, LifoQueue
+from typing import TypeVar
+
+from explorer.server.store.engine import Direction, Job, Observer
+from explorer.server.store.folders import browse
+from explorer.server.store.layout import connect, open_file
+from explorer.server.store.records import BrowsePage, LogEntry, StoredAspect
+from explorer.server.store.writer import Writer
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+_ASPECT = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
+_AT_ONCE = 500
+
+
+class SqliteStore:
+    """A catalog in one file. See `engine.Store`; opening raises `Unusable`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._writer = Writer(open_file(path))
+
+    def observe(self, observer: Observer) -> None:
+        self._writer.observe(observer)
+
+    def write(self, job: Job[T]) -> Future[T]:
+        return self._writer.queue(job)
+
+    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
+        with self._reader() as connection:
+            if version < 0:
+                row = connection.execute(
+                    "SELECT a.superseded FROM urns u JOIN aspects a ON a.entity = u.id "
+                    "WHERE u.urn = ? AND a.name = ?",
+                    (urn, name),
+                ).fetchone()
+                version = row[0] + version + 1 if row else -1
+                if version < 0:
+                    return None
+            if version == 0:
+                row = connection.execute(
+                    f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id "
+                    "WHERE u.urn = ? AND a.name = ?",
+                    (urn, name),
+                ).fetchone()
+            else:
+                row = connection.execute(
+                    "SELECT v.name, v.version, v.value, v.time_millis, v.actor, v.system "
+                    "FROM urns u JOIN versions v ON v.entity = u.id "
+                    "WHERE u.urn = ? AND v.name = ? AND v.version = ?",
+                    (urn, name, version),
+                ).fetchone()
+        return StoredAspect(*row) if row else None
+
+    def aspects(
+        self, urns: Sequence[str], names: Collection[str] | None = None
+    ) -> dict[str, list[StoredAspect]]:
+        found: dict[str, list[StoredAspect]] = {}
+        named = "" if names is None else f" AND a.name IN ({_marks(names)})"
+        with self._reader() as connection:
+            for begin in range(0, len(urns), _AT_ONCE):
+                chunk = urns[begin : begin + _AT_ONCE]
+                rows = connection.execute(
+                    f"SELECT u.urn, {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id "
+                    f"WHERE u.urn IN ({_marks(chunk)}){named}",
+                    (*chunk, *(names or ())),
+                )
+                for urn, *rest in rows:
+                    found.setdefault(urn, []).append(StoredAspect(*rest))
+        return found
+
+    def existing(self, urns: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        with self._reader() as connection:
+            for begin in range(0, len(urns), _AT_ONCE):
+                chunk = urns[begin : begin + _AT_ONCE]
+                rows = connection.execute(
+                    f"SELECT urn FROM urns WHERE live AND urn IN ({_marks(chunk)})", chunk
+                )
+                found.update(urn for (urn,) in rows)
+        return found
+
+    def points(
+        self,
+        urn: str,
+        aspect: str,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        bounds = ""
+        values: list[str | int] = [urn, aspect]
+        for condition, bound in ((">=", start_millis), ("<=", end_millis)):
+            if bound is not None:
+                bounds += f" AND p.at_millis {condition} ?"
+                values.append(bound)
+        with self._reader() as connection:
+            yield from connection.execute(
+                "SELECT p.value, p.system FROM urns u JOIN points p ON p.entity = u.id "
+                f"WHERE u.urn = ? AND p.aspect = ?{bounds} "
+                "ORDER BY p.at_millis DESC, p.series DESC LIMIT ?",
+                (*values, limit),
+            )
+
+    def relationships(
+        self, urn: str, direction: Direction, types: Sequence[str], start: int, count: int
+    ) -> tuple[int, list[tuple[str, str]]]:
+        here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        named = f" AND e.type IN ({_marks(types)})" if types else ""
+        edges = (
+            f"SELECT DISTINCT e.type, e.{there} AS other FROM urns u "
+            f"JOIN edges e ON e.{here} = u.id WHERE u.urn = ?{named}"
+        )
+        with self._reader() as connection:
+            (total,) = connection.execute(
+                f"SELECT count(*) FROM ({edges})", (urn, *types)
+            ).fetchone()
+            rows = connection.execute(
+                f"SELECT o.urn, e.type FROM ({edges} ORDER BY e.type, e.{there} "
+                "LIMIT ? OFFSET ?) e JOIN urns o ON o.id = e.other ORDER BY e.type, e.other",
+                (urn, *types, count, start),
+            ).fetchall()
+        return total, rows
+
+    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                return browse(connection, entity_type, path, start, limit)
+            finally:
+                connection.execute("COMMIT")
+
+    def log(self, after: int, limit: int) -> list[LogEntry]:
+        with self._reader() as connection:
+            rows = connection.execute(
+                "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
+                "FROM log WHERE offset > ? ORDER BY offset LIMIT ?",
+                (after, limit),
+            )
+            return [LogEntry(*row) for row in rows]
+
+    def log_head(self) -> int:
+        with self._reader() as connection:
+            found: int = connection.execute("SELECT coalesce(max(offset), 0) FROM log").fetchone()[
+                0
+            ]
+        return found
+
+    def changed_since(self, offset: int) -> list[str]:
+        with self._reader() as connection:
+            rows = connection.execute("SELECT DISTINCT urn FROM log WHERE offset > ?", (offset,))
+            return [urn for (urn,) in rows]
+
+    def entity_count(self) -> int:
+        with self._reader() as connection:
+            found: int = connection.execute("SELECT count(*) FROM urns WHERE live").fetchone()[0]
+        return found
+
+    def note(self, key: str) -> str | None:
+        with self._reader() as connection:
+            row = connection.execute(
+                "SELECT value FROM meta WHERE key = ?", (f"note.{key}",)
+            ).fetchone()
+        return row[0] if row else None
+
+    def close(self) -> None:
+        self._writer.close()
+        while True:
+            try:
+                self._readers.get_nowait().close()
+            except Empty:
+                return
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = self._readers.get_nowait()
+        except Empty:
+            connection = connect(self._path, reading=True)
+        try:
+            yield connection
+        finally:
+            self._readers.put(connection)
+
+
+def _marks(values: Collection[object]) -> str:
+    return ",".join("?" * len(values))

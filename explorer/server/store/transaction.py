@@ -1,0 +1,381 @@
+"""What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+import orjson
+
+from explorer.server.store.folders import Folders
+from explorer.server.store.records import Placement, Point, StoredAspect, StoredEdge, Write
+
+__all__ = ["SqliteTransaction"]
+
+_ASPECT = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
+_VERSION = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
+_NO_SYSTEM = b"{}"
+
+
+class SqliteTransaction:
+    """One transaction of the writer's connection. See `engine.Transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.touched: set[str] = set()
+        self.measured: set[tuple[str, str]] = set()
+        self._run = connection.execute
+        self._folders = Folders(connection)
+        # What rows are known by here; see `forget`.
+        self._urns: dict[str, tuple[int, bool]] = {}
+        self._runs: dict[str, int] = {}
+
+    def exists(self, urn: str) -> bool:
+        return self._known(urn)[1]
+
+    def forget(self) -> None:
+        """Look everything up again: a job was undone, and with it rows that it made."""
+        self._urns.clear()
+        self._runs.clear()
+
+    def latest(self, urn: str, aspect: str) -> StoredAspect | None:
+        row = self._run(
+            f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id "
+            "WHERE u.urn = ? AND a.name = ?",
+            (urn, aspect),
+        ).fetchone()
+        return StoredAspect(*row) if row else None
+
+    def aspects(self, urn: str) -> list[StoredAspect]:
+        rows = self._run(
+            f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id WHERE u.urn = ?",
+            (urn,),
+        )
+        return [StoredAspect(*row) for row in rows]
+
+    def put(self, write: Write) -> bool:
+        entity = self._live_id(write.urn, write.entity_type)
+        old = self._run(
+            "SELECT id, value, superseded, time_millis, actor, system, run "
+            "FROM aspects WHERE entity = ? AND name = ?",
+            (entity, write.aspect),
+        ).fetchone()
+        if old is not None and _same(old[1], write.value):
+            seen = _seen_again(old[5], write.system)
+            self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, old[0]))
+            return False
+        run = self._run_id(write.run)
+        if old is None:
+            self._run(
+                "INSERT INTO aspects (entity, name, value, time_millis, actor, system, run) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    entity,
+                    write.aspect,
+                    write.value,
+                    write.time_millis,
+                    write.actor,
+                    write.system,
+                    run,
+                ),
+            )
+        else:
+            row, value, superseded, *stamp = old
+            self._run(
+                "INSERT INTO versions "
+                "(entity, name, version, value, time_millis, actor, system, run) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (entity, write.aspect, superseded + 1, value, *stamp),
+            )
+            self._run(
+                "UPDATE aspects SET value = ?, superseded = ?, time_millis = ?, actor = ?, "
+                "system = ?, run = ? WHERE id = ?",
+                (
+                    write.value,
+                    superseded + 1,
+                    write.time_millis,
+                    write.actor,
+                    write.system,
+                    run,
+                    row,
+                ),
+            )
+        if write.edges or old is not None:
+            self._set_edges(entity, write.aspect, write.edges)
+        self._log(
+            (write.urn, write.aspect, "UPSERT", write.value, old[1] if old else None),
+            (write.time_millis, write.actor, write.system),
+        )
+        self.touched.add(write.urn)
+        return True
+
+    def append(self, point: Point) -> bool:
+        entity = self._live_id(point.urn, point.entity_type)
+        place = (entity, point.aspect, point.at_millis, point.series)
+        old = self._run(
+            "SELECT value FROM points "
+            "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
+            place,
+        ).fetchone()
+        if old is not None and _same(old[0], point.value):
+            return False
+        self._run(
+            "INSERT OR REPLACE INTO points "
+            "(entity, aspect, at_millis, series, value, system, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*place, point.value, point.system, self._run_id(point.run)),
+        )
+        self._log(
+            (point.urn, point.aspect, "UPSERT", point.value, old[0] if old else None),
+            (point.time_millis, point.actor, point.system),
+        )
+        self.measured.add((point.urn, point.aspect))
+        return True
+
+    def remove(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
+        current = self.latest(urn, aspect)
+        if current is None:
+            return 0
+        entity = self._id(urn)
+        gone = self._run(
+            "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
+        ).rowcount
+        self._run("DELETE FROM aspects WHERE entity = ? AND name = ?", (entity, aspect))
+        self._set_edges(entity, aspect, ())
+        self._log((urn, aspect, "DELETE", None, current.value), (time_millis, actor, _NO_SYSTEM))
+        self.touched.add(urn)
+        return gone + 1
+
+    def erase(self, urn: str, key_aspect: str, time_millis: int, actor: str) -> tuple[int, int]:
+        entity = self._id(urn)
+        key = self.latest(urn, key_aspect)
+        rows = 0
+        for table in ("versions", "aspects"):
+            rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
+        points = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
+        self._run("DELETE FROM edges WHERE source = ?", (entity,))
+        self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
+        self._urns[urn] = (entity, False)
+        self._log(
+            (urn, key_aspect, "DELETE", None, key.value if key else None),
+            (time_millis, actor, _NO_SYSTEM),
+        )
+        self.touched.add(urn)
+        return rows, points
+
+    def remove_points(
+        self,
+        urn: str,
+        aspect: str,
+        bounds: tuple[int | None, int | None],
+        time_millis: int,
+        actor: str,
+    ) -> int:
+        gone = self._run(
+            "DELETE FROM points WHERE entity = ? AND aspect = ? "
+            "AND at_millis >= coalesce(?, at_millis) AND at_millis <= coalesce(?, at_millis)",
+            (self._id(urn), aspect, *bounds),
+        ).rowcount
+        if gone:
+            self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
+            self.measured.add((urn, aspect))
+        return gone
+
+    def latest_point(self, urn: str, aspect: str) -> bytes | None:
+        row = self._run(
+            "SELECT p.value FROM urns u JOIN points p ON p.entity = u.id "
+            "WHERE u.urn = ? AND p.aspect = ? ORDER BY p.at_millis DESC, p.series DESC LIMIT 1",
+            (urn, aspect),
+        ).fetchone()
+        return row[0] if row else None
+
+    def written_by(self, run: str) -> list[tuple[str, StoredAspect]]:
+        rows = self._run(
+            f"SELECT u.urn, {_ASPECT} FROM runs r JOIN aspects a ON a.run = r.id "
+            "JOIN urns u ON u.id = a.entity WHERE r.name = :run "
+            f"UNION ALL SELECT u.urn, {_VERSION} FROM runs r JOIN versions v ON v.run = r.id "
+            "JOIN urns u ON u.id = v.entity WHERE r.name = :run",
+            {"run": run},
+        )
+        return [(urn, StoredAspect(*rest)) for urn, *rest in rows]
+
+    def drop_version(self, urn: str, aspect: str, version: int) -> None:
+        self._run(
+            "DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?",
+            (self._id(urn), aspect, version),
+        )
+
+    def newest_superseded(self, urn: str, aspect: str) -> StoredAspect | None:
+        row = self._run(
+            f"SELECT {_VERSION} FROM versions v "
+            "WHERE v.entity = ? AND v.name = ? ORDER BY v.version DESC LIMIT 1",
+            (self._id(urn), aspect),
+        ).fetchone()
+        return StoredAspect(*row) if row else None
+
+    def restore(
+        self,
+        urn: str,
+        version: StoredAspect,
+        edges: Sequence[StoredEdge],
+        time_millis: int,
+        actor: str,
+    ) -> None:
+        entity = self._id(urn)
+        replaced = self.latest(urn, version.name)
+        place = (entity, version.name, version.version)
+        (run,) = self._run(
+            "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?", place
+        ).fetchone()
+        self._run("DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?", place)
+        self._run(
+            "UPDATE aspects SET value = ?, time_millis = ?, actor = ?, system = ?, run = ?, "
+            "superseded = (SELECT coalesce(max(version), 0) FROM versions v "
+            "WHERE v.entity = aspects.entity AND v.name = aspects.name) "
+            "WHERE entity = ? AND name = ?",
+            (
+                version.value,
+                version.time_millis,
+                version.actor,
+                version.system,
+                run,
+                entity,
+                version.name,
+            ),
+        )
+        self._set_edges(entity, version.name, edges)
+        self._log(
+            (urn, version.name, "UPSERT", version.value, replaced.value if replaced else None),
+            (time_millis, actor, version.system),
+        )
+        self.touched.add(urn)
+
+    def remove_points_of(
+        self, run: str, time_millis: int, actor: str
+    ) -> list[tuple[str, str, int]]:
+        found: list[tuple[str, str, int]] = self._run(
+            "SELECT u.urn, p.aspect, count(*) FROM runs r JOIN points p ON p.run = r.id "
+            "JOIN urns u ON u.id = p.entity WHERE r.name = ? GROUP BY p.entity, p.aspect",
+            (run,),
+        ).fetchall()
+        self._run("DELETE FROM points WHERE run = (SELECT id FROM runs WHERE name = ?)", (run,))
+        for urn, aspect, _ in found:
+            self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
+            self.measured.add((urn, aspect))
+        return found
+
+    def urns_starting_with(self, prefix: str) -> list[str]:
+        rows = self._run(
+            "SELECT urn FROM urns WHERE urn >= ? AND urn < ? AND live ORDER BY urn",
+            (prefix, prefix + "\U0010ffff"),
+        )
+        return [urn for (urn,) in rows]
+
+    def place(
+        self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
+    ) -> None:
+        self._folders.place(self._id(urn), urn, entity_type, name, placements)
+
+    def note(self, key: str) -> str | None:
+        row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
+        return row[0] if row else None
+
+    def set_note(self, key: str, value: str | None) -> None:
+        if value is None:
+            self._run("DELETE FROM meta WHERE key = ?", (f"note.{key}",))
+        else:
+            self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"note.{key}", value))
+
+    def finish(self) -> None:
+        """Settle what is kept until the end; before the commit."""
+        self._folders.finish()
+
+    def _known(self, urn: str) -> tuple[int, bool]:
+        """The row of a URN, -1 when there is none, and whether an entity stands behind it."""
+        known = self._urns.get(urn)
+        if known is None:
+            row = self._run("SELECT id, live FROM urns WHERE urn = ?", (urn,)).fetchone()
+            known = (row[0], bool(row[1])) if row else (-1, False)
+            self._urns[urn] = known
+        return known
+
+    def _id(self, urn: str) -> int:
+        return self._known(urn)[0]
+
+    def _live_id(self, urn: str, entity_type: str) -> int:
+        found, live = self._known(urn)
+        if found == -1:
+            return self._new_id(urn, entity_type, live=True)
+        if not live:
+            self._run("UPDATE urns SET live = 1 WHERE id = ?", (found,))
+            self._urns[urn] = (found, True)
+        return found
+
+    def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
+        made = self._run(
+            "INSERT INTO urns (urn, type, live) VALUES (?, ?, ?)", (urn, entity_type, int(live))
+        ).lastrowid
+        self._urns[urn] = (made or 0, live)
+        return made or 0
+
+    def _target_id(self, urn: str) -> int:
+        found = self._id(urn)
+        return found if found != -1 else self._new_id(urn, urn.split(":", 3)[2], live=False)
+
+    def _run_id(self, run: str | None) -> int | None:
+        if run is None:
+            return None
+        known = self._runs.get(run)
+        if known is None:
+            row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
+            if row is None:
+                row = (self._run("INSERT INTO runs (name) VALUES (?)", (run,)).lastrowid,)
+            known = self._runs[run] = int(row[0])
+        return known
+
+    def _set_edges(self, entity: int, aspect: str, edges: Sequence[StoredEdge]) -> None:
+        wanted = {(edge.relationship, self._target_id(edge.target), edge.flow) for edge in edges}
+        rows = self._run(
+            "SELECT type, target, flow FROM edges WHERE source = ? AND aspect = ?",
+            (entity, aspect),
+        )
+        stored = set(rows.fetchall())
+        for relationship, target, _ in stored - wanted:
+            self._run(
+                "DELETE FROM edges WHERE source = ? AND type = ? AND target = ? AND aspect = ?",
+                (entity, relationship, target, aspect),
+            )
+        for relationship, target, flow in wanted - stored:
+            self._run(
+                "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (entity, relationship, target, aspect, flow),
+            )
+
+    def _log(
+        self,
+        change: tuple[str, str, str, bytes | None, bytes | None],
+        stamp: tuple[int, str, bytes],
+    ) -> None:
+        self._run(
+            "INSERT INTO log (urn, aspect, change, value, previous, time_millis, actor, system) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*change, *stamp),
+        )
+
+
+def _same(stored: bytes, given: bytes) -> bool:
+    """Whether two values are the same JSON, whatever the order of their keys."""
+    if stored == given:
+        return True
+    if abs(len(stored) - len(given)) > max(len(stored), len(given)) // 2:
+        return False
+    return _canonical(stored) == _canonical(given)
+
+
+def _canonical(value: bytes) -> bytes:
+    return orjson.dumps(orjson.loads(value), option=orjson.OPT_SORT_KEYS)
+
+
+def _seen_again(stored: bytes, given: bytes) -> bytes:
+    """The stored system metadata, with when and by which run the value was last seen."""
+    system, now = orjson.loads(stored), orjson.loads(given)
+    system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
+    system["lastRunId"] = now.get("runId", system.get("lastRunId"))
+    return orjson.dumps(system)

@@ -1,0 +1,157 @@
+"""The one writer: a thread that takes queued jobs and commits them in groups.
+
+A commit costs one flush to disk however many jobs it carries, so jobs that queue up while one is
+under way share the next.
+"""
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from explorer.errors import ServerFault
+from explorer.server.store.engine import Job, Observer
+from explorer.server.store.transaction import SqliteTransaction
+
+__all__ = ["Writer"]
+
+T = TypeVar("T")
+_MAX_GROUP = 256
+_log = logging.getLogger("explorer.server")
+
+
+class _Queued:
+    __slots__ = ("error", "future", "job", "result")
+
+    def __init__(self, job: Job[Any], future: Future[Any]) -> None:
+        self.job = job
+        self.future = future
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class _Lost(Exception):
+    """The transaction is gone, and with it what its jobs did."""
+
+
+class Writer:
+    """Owns the writing connection. Jobs of one group run in the order they were queued, each in
+    a savepoint of its own, so that one that fails takes no other along."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._observer: Observer | None = None
+        self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
+        self._closing = False
+        self._gate = threading.Lock()
+        self._thread = threading.Thread(target=self._serve, name="catalog-writer", daemon=True)
+        self._thread.start()
+
+    def observe(self, observer: Observer) -> None:
+        """Name who prepares and publishes what is derived from each commit."""
+        self._observer = observer
+
+    def queue(self, job: Job[T]) -> Future[T]:
+        """Queue a job; raises `ServerFault` once the store is closing."""
+        future: Future[T] = Future()
+        # A queued change is made whether its caller waits or not, so it cannot be cancelled.
+        future.set_running_or_notify_cancel()
+        with self._gate:
+            if self._closing:
+                raise ServerFault("the catalog is shutting down; try again in a moment")
+            self._queue.put(_Queued(job, future))
+        return future
+
+    def close(self) -> None:
+        """Commit what is queued, then let the connection go."""
+        with self._gate:
+            if self._closing:
+                return
+            self._closing = True
+            self._queue.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _serve(self) -> None:
+        while (first := self._queue.get()) is not None:
+            group = [first]
+            last = False
+            while len(group) < _MAX_GROUP:
+                try:
+                    following = self._queue.get_nowait()
+                except Empty:
+                    break
+                if following is None:
+                    last = True
+                    break
+                group.append(following)
+            self._commit(group)
+            if last:
+                return
+
+    def _commit(self, group: list[_Queued]) -> None:
+        try:
+            offset = self._transact(group)
+        except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            if len(group) > 1:
+                # One job may be to blame; alone, each gets its own commit and its own error.
+                for queued in group:
+                    self._commit([queued])
+                return
+            group[0].error = group[0].error or _as_fault(error)
+            group[0].settle()
+            return
+        if offset is not None and self._observer is not None:
+            try:
+                self._observer.publish(offset)
+            except Exception:  # noqa: BLE001 - the truth is on disk; the rest is tried again
+                _log.exception("the search index did not take a change; it is tried again")
+        for queued in group:
+            queued.settle()
+
+    def _transact(self, group: list[_Queued]) -> int | None:
+        """Run and commit the jobs; the log's last offset if anything changed."""
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        transaction = SqliteTransaction(self._connection)
+        for queued in group:
+            queued.error = None
+            run("SAVEPOINT job")
+            try:
+                queued.result = queued.job(transaction)
+            except Exception as error:
+                # It belongs to whoever queued the job, unless the transaction went with it.
+                queued.error = _as_fault(error)
+                if not self._connection.in_transaction:
+                    raise _Lost from error
+                run("ROLLBACK TO job")
+                transaction.forget()
+            run("RELEASE job")
+        changed = bool(transaction.touched or transaction.measured)
+        if changed and self._observer is not None:
+            self._observer.prepare(transaction)
+        transaction.finish()
+        run("COMMIT")
+        return _head(run) if changed else None
+
+
+def _head(run: Callable[[str], sqlite3.Cursor]) -> int:
+    found: int = run("SELECT coalesce(max(offset), 0) FROM log").fetchone()[0]
+    return found
+
+
+def _as_fault(error: Exception) -> Exception:
+    if isinstance(error, sqlite3.OperationalError):
+        return ServerFault(f"the change could not be kept: {error}")
+    return error

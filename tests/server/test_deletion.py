@@ -1,0 +1,120 @@
+"""Deleting for good, and taking back what a run of ingestion brought."""
+
+from typing import Any
+
+import pytest
+
+
+def hive(name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+
+
+def roll_back(caller, run: str, *, dry_run: bool = False, safe: bool = False) -> Any:
+    body = {"runId": run, "dryRun": dry_run, "safe": safe}
+    answer = caller.post("/runs?action=rollback", body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["value"]
+
+
+def by(run: str) -> dict[str, Any]:
+    return {"systemMetadata": {"runId": run, "lastObserved": 1}}
+
+
+def test_a_deleted_entity_is_gone_with_everything(caller, dataset):
+    for text in ("one", "deletedword"):
+        caller.ingest(dataset, "datasetProperties", {"description": text})
+    caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": 5, "totalSqlQueries": 1})
+    answer = caller.post("/entities?action=delete", {"urn": dataset})
+    assert answer.json() == {"value": {"urn": dataset, "rows": 3, "timeseriesRows": 1}}
+    assert not caller.exists(dataset)
+    assert list(caller.entity(dataset)["aspects"]) == ["datasetKey"]
+    assert caller.search("deletedword")["numEntities"] == 0
+    again = caller.post("/entities?action=delete", {"urn": dataset})
+    assert again.status_code == 404
+    caller.ingest(dataset, "status", {"removed": False})
+    assert set(caller.entity(dataset)["aspects"]) == {"datasetKey", "status"}
+
+
+def test_one_aspect_or_a_range_of_documents_can_be_deleted(caller, dataset):
+    caller.ingest(dataset, "globalTags", {"tags": []})
+    for at in (10, 20, 30):
+        caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": at})
+    body = {"urn": dataset, "aspectName": "globalTags"}
+    assert caller.post("/entities?action=delete", body).json()["value"]["rows"] == 1
+    assert caller.value(dataset, "globalTags") is None
+    body = {
+        "urn": dataset,
+        "aspectName": "datasetUsageStatistics",
+        "startTimeMillis": 20,
+        "endTimeMillis": 30,
+    }
+    assert caller.post("/entities?action=delete", body).json()["value"]["timeseriesRows"] == 2
+    assert caller.exists(dataset)
+
+
+class TestRollback:
+    """Undoing a run."""
+
+    def test_removes_what_the_run_made(self, caller, dataset):
+        caller.ingest(dataset, "ownership", {"owners": []}, **by("made"))
+        usage = {"timestampMillis": 1, "totalSqlQueries": 3}
+        caller.ingest(dataset, "datasetUsageStatistics", usage, **by("made"))
+        undone = roll_back(caller, "made")
+        assert undone["entitiesAffected"] == 1
+        assert undone["entitiesDeleted"] == 1
+        assert undone["aspectsAffected"] == 3
+        assert undone["unsafeEntities"] == []
+        assert {row["runId"] for row in undone["aspectRowSummaries"]} == {"made"}
+        assert not caller.exists(dataset)
+        assert roll_back(caller, "made")["entitiesAffected"] == 0
+
+    def test_brings_back_the_version_before(self, caller, dataset):
+        owners = [{"owner": "urn:li:corpuser:undo-a", "type": "NONE"}]
+        caller.ingest(dataset, "ownership", {"owners": owners}, **by("keeps"))
+        others = [{"owner": "urn:li:corpuser:undo-b", "type": "NONE"}]
+        caller.ingest(dataset, "ownership", {"owners": others}, **by("goes"))
+        caller.ingest(dataset, "globalTags", {"tags": []}, **by("goes"))
+        undone = roll_back(caller, "goes")
+        assert undone["aspectsReverted"] == 2
+        assert caller.value(dataset, "ownership") == {"owners": owners}
+        assert caller.value(dataset, "globalTags") is None
+        assert caller.version(dataset, "ownership", 1).status_code == 404
+        path = "/relationships?direction=INCOMING&types=OwnedBy&urn=urn:li:corpuser:undo-"
+        assert caller.get(f"{path}a").json()["entities"] == [dataset]
+        assert caller.get(f"{path}b").json()["entities"] == []
+
+    def test_drops_a_version_in_the_middle_and_leaves_the_latest(self, caller, dataset):
+        for run in ("first", "middle", "last"):
+            caller.ingest(dataset, "datasetProperties", {"description": run}, **by(f"mid-{run}"))
+        roll_back(caller, "mid-middle")
+        assert caller.value(dataset, "datasetProperties") == {"description": "last"}
+        assert caller.version(dataset, "datasetProperties", 1).status_code == 200
+        assert caller.version(dataset, "datasetProperties", 2).status_code == 404
+        caller.ingest(dataset, "datasetProperties", {"description": "next"})
+        assert caller.value(dataset, "datasetProperties") == {"description": "next"}
+
+    def test_a_rehearsal_tells_the_same_and_changes_nothing(self, caller, dataset):
+        caller.ingest(dataset, "ownership", {"owners": []}, **by("rehearsed"))
+        before = caller.entity(dataset)
+        told = roll_back(caller, "rehearsed", dry_run=True)
+        assert caller.entity(dataset) == before
+        assert caller.search(dataset.split(",")[1])["entities"] == [dataset]
+        assert roll_back(caller, "rehearsed") == told
+
+    @pytest.mark.parametrize("safe", [True, False])
+    def test_an_entity_others_wrote_to_is_reported_and_spared_when_asked(self, caller, safe):
+        urn, run = hive(f"undo.shared.{safe}"), f"shared-{safe}"
+        caller.ingest(urn, "ownership", {"owners": []}, **by(run))
+        caller.ingest(urn, "datasetProperties", {"description": "kept"}, **by("another"))
+        undone = roll_back(caller, run, safe=safe)
+        assert undone["unsafeEntities"] == [{"urn": urn}]
+        assert undone["unsafeEntitiesCount"] == 1
+        assert caller.exists(urn) is safe
+        if safe:
+            assert caller.value(urn, "status") == {"removed": True}
+            assert caller.value(urn, "ownership") is None
+            assert caller.value(urn, "datasetProperties") == {"description": "kept"}
+
+    def test_refuses_the_name_that_stands_for_no_run(self, caller):
+        body = {"runId": "no-run-id-provided", "dryRun": False, "safe": False}
+        assert caller.post("/runs?action=rollback", body).status_code == 400

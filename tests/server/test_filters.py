@@ -1,0 +1,67 @@
+"""Filters as they arrive on the wire."""
+
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidInput
+from explorer.metadata.filters import CONDITIONS, Criterion, Filter, all_of
+from explorer.server.filters import read_filter
+
+
+def flat(*criteria: dict[str, Any]) -> dict[str, Any]:
+    return {"or": [{"and": list(criteria)}]}
+
+
+def test_what_a_filter_writes_is_what_is_read() -> None:
+    narrowed_by = Filter(
+        (
+            (Criterion("a", ("x", "y")), Criterion("b", ("z",), "CONTAIN", negated=True)),
+            (Criterion("c", (), "EXISTS"),),
+        )
+    )
+    assert read_filter(narrowed_by.to_wire()) == narrowed_by
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_is_known(condition: str) -> None:
+    given = flat({"field": "a", "value": "x", "condition": condition})
+    ((criterion,),) = read_filter(given).any_of
+    assert criterion.condition == condition
+
+
+@pytest.mark.parametrize(
+    "given", [None, {}, {"or": []}, {"or": None}, {"criteria": []}, flat(), flat({"field": "a"})]
+)
+def test_what_asks_for_nothing_lets_all_pass(given: Any) -> None:
+    assert not read_filter(given)
+
+
+def test_one_group_without_criteria_lets_all_pass() -> None:
+    given = {"or": [{"and": []}, {"and": [{"field": "a", "value": "x"}]}]}
+    assert not read_filter(given)
+
+
+def test_the_oldest_form_and_single_values_are_read() -> None:
+    given = {"criteria": [{"field": "a.keyword", "value": "x,y"}, {"field": "b", "value": True}]}
+    assert read_filter(given) == all_of(Criterion("a", ("x,y",)), Criterion("b", ("true",)))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        "x",
+        {"and": []},
+        {"or": [{}]},
+        {"or": [[]]},
+        flat("x"),
+        flat({"value": "x"}),
+        flat({"field": "a", "values": "x"}),
+        flat({"field": "a", "values": [{}]}),
+        flat({"field": "a", "value": "x", "negated": "yes"}),
+    ],
+)
+def test_what_is_no_filter_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput):
+        read_filter(given)

@@ -1,0 +1,285 @@
+"""Finding: the shapes of search, autocomplete and browse, and that a write is seen at once."""
+
+import pytest
+
+
+def hive(name: str, origin: str = "PROD") -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},{origin})"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def mountains(caller):
+    """Three datasets that only this module's words find."""
+    for name in ("matterhorn", "eiger", "jungfrau"):
+        urn = hive(f"alps.{name}")
+        caller.ingest(urn, "datasetProperties", {"name": name, "description": "swissalpine peak"})
+
+
+def test_a_plain_search_answers_with_urns_and_aligned_matches(caller):
+    value = caller.search("swissalpine")
+    assert value["numEntities"] == 3
+    assert (value["from"], value["pageSize"]) == (0, 10)
+    assert sorted(value["entities"]) == sorted(
+        hive(f"alps.{name}") for name in ("matterhorn", "eiger", "jungfrau")
+    )
+    metadata = value["metadata"]
+    assert metadata["urns"] == value["entities"]
+    assert len(metadata["matches"]) == 3
+    for match in metadata["matches"]:
+        assert match["matchedFields"]
+        assert all(set(field) == {"name", "value"} for field in match["matchedFields"])
+    for facet in metadata["searchResultMetadatas"]:
+        assert all(isinstance(count, int) for count in facet["aggregations"].values())
+
+
+def test_a_datahub_client_gets_objects_and_the_same_metadata(caller):
+    body = {"input": "swissalpine", "entity": "dataset", "start": 0, "count": 2}
+    answer = caller.post("/entities?action=search", body, **{"X-DataHub-Client-Mode": "SDK"})
+    value = answer.json()["value"]
+    assert [set(hit) for hit in value["entities"]] == [{"entity", "matchedFields", "score"}] * 2
+    assert [hit["entity"] for hit in value["entities"]] == value["metadata"]["urns"]
+    names = [facet["name"] for facet in value["metadata"]["aggregations"]]
+    assert names == [facet["name"] for facet in value["metadata"]["searchResultMetadatas"]]
+
+
+def test_facets_count_the_whole_result_and_not_the_page(caller):
+    whole, page = caller.search("swissalpine"), caller.search("swissalpine", count=1)
+    assert len(page["entities"]) == 1
+    assert page["numEntities"] == 3
+    facets = whole["metadata"]["searchResultMetadatas"]
+    assert facets
+    assert page["metadata"]["searchResultMetadatas"] == facets
+
+
+def test_pages_of_a_search_do_not_overlap(caller):
+    pages = [caller.search("swissalpine", start=n, count=1)["entities"] for n in range(4)]
+    assert [len(page) for page in pages] == [1, 1, 1, 0]
+    assert len({urn for page in pages for urn in page}) == 3
+
+
+def test_search_across_entities_takes_some_types_or_all(caller):
+    caller.ingest("urn:li:tag:swissalpine", "tagProperties", {"name": "swissalpine"})
+
+    def found(**more):
+        body = {"input": "swissalpine", "start": 0, "count": 10} | more
+        answer = caller.post("/entities?action=searchAcrossEntities", body)
+        return answer.json()["value"]["numEntities"]
+
+    assert found() == 4
+    assert found(entities=["tag"]) == 1
+    assert found(entities=["tag", "dataset"]) == 4
+    assert found(entities=[]) == 4
+
+
+def test_a_filter_narrows_a_search_in_either_wire_form(caller):
+    criterion = {"field": "name", "value": "eiger", "condition": "EQUAL"}
+    for narrowed_by in ({"or": [{"and": [criterion]}]}, {"criteria": [criterion]}):
+        assert caller.search("swissalpine", filter=narrowed_by)["entities"] == [hive("alps.eiger")]
+
+
+def test_what_was_written_is_found_at_once_under_its_new_words_only(caller, dataset):
+    caller.ingest(dataset, "datasetProperties", {"description": "zugspitzewort"})
+    assert caller.search("zugspitzewort")["entities"] == [dataset]
+    caller.ingest(dataset, "datasetProperties", {"description": "watzmannwort"})
+    assert caller.search("zugspitzewort")["numEntities"] == 0
+    assert caller.search("watzmannwort")["entities"] == [dataset]
+
+
+def test_soft_deletion_hides_from_search_and_browse_and_restoring_shows_again(caller, dataset):
+    caller.ingest(dataset, "datasetProperties", {"description": "grossglocknerwort"})
+    caller.ingest(dataset, "browsePaths", {"paths": ["/glockner/x"]})
+    for removed, count in ((True, 0), (True, 0), (False, 1), (False, 1)):
+        caller.ingest(dataset, "status", {"removed": removed})
+        assert caller.search("grossglocknerwort")["numEntities"] == count
+        assert caller.browse("/glockner")["metadata"]["totalNumEntities"] == count
+        assert "datasetProperties" in caller.entity(dataset)["aspects"]
+
+
+def test_a_filter_on_removed_finds_what_is_soft_deleted(caller, dataset):
+    caller.ingest(dataset, "datasetProperties", {"description": "dachsteinwort"})
+    caller.ingest(dataset, "status", {"removed": True})
+    removed = {"or": [{"and": [{"field": "removed", "value": "true"}]}]}
+    assert caller.search("dachsteinwort", filter=removed)["entities"] == [dataset]
+
+
+def test_autocomplete_answers_texts_and_their_entities(caller):
+    body = {"query": "matterh", "entity": "dataset", "limit": 5}
+    value = caller.post("/entities?action=autocomplete", body).json()["value"]
+    assert value["suggestions"] == ["matterhorn"]
+    assert value["query"] == "matterh"
+    assert value["entities"] == [{"urn": hive("alps.matterhorn")}]
+    body["start"] = 1
+    assert caller.post("/entities?action=autocomplete", body).json()["value"]["suggestions"] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "told"),
+    [
+        ("search", {"input": "x"}, "'entity' is required"),
+        ("search", {"entity": "dataset"}, "'input' is required"),
+        ("search", {"input": "x", "entity": "nonsense"}, "no entity named"),
+        ("search", {"input": "x", "entity": "dataset", "start": -1}, "negative"),
+        ("search", {"input": "x", "entity": "dataset", "count": "ten"}, "integer"),
+        ("search", {"input": "x", "entity": "dataset", "filter": []}, "a filter is"),
+        ("searchAcrossEntities", {"input": "x", "entities": ["nonsense"]}, "no entity named"),
+        ("autocomplete", {"entity": "dataset"}, "'query' is required"),
+        ("browse", {"entity": "dataset"}, "'path' is required"),
+        ("browse", {"entity": "nonsense", "path": "/"}, "no entity named"),
+        ("browse", {"entity": "dataset", "path": "/", "limit": -5}, "negative"),
+    ],
+)
+def test_a_bad_question_is_refused_with_its_reason(caller, action, body, told):
+    answer = caller.post(f"/entities?action={action}", body)
+    assert answer.status_code == 400
+    assert told in answer.json()["message"]
+
+
+def test_an_unknown_condition_is_answered_with_every_one_there_is(caller):
+    criterion = {"field": "name", "value": "x", "condition": "SOUNDS_LIKE"}
+    body = {"input": "x", "entity": "dataset", "filter": {"or": [{"and": [criterion]}]}}
+    answer = caller.post("/entities?action=search", body)
+    assert answer.status_code == 400
+    for condition in ("SOUNDS_LIKE", "CONTAIN", "END_WITH", "LESS_THAN_OR_EQUAL_TO", "BETWEEN"):
+        assert condition in answer.json()["message"]
+
+
+def test_a_page_not_asked_for_by_length_has_ten_and_none_has_more_than_ten_thousand(caller):
+    body = {"input": "*", "entity": "dataset"}
+    value = caller.post("/entities?action=search", body).json()["value"]
+    assert (value["from"], value["pageSize"]) == (0, 10)
+    body["count"] = 1_000_000
+    value = caller.post("/entities?action=search", body).json()["value"]
+    assert value["pageSize"] == 10_000
+
+
+class TestBrowse:
+    """The tree of folders."""
+
+    @staticmethod
+    def place(caller, name, *paths):
+        urn = hive(name)
+        caller.ingest(urn, "browsePaths", {"paths": list(paths)})
+        return urn
+
+    @staticmethod
+    def folders(page):
+        return [(group["name"], group["count"]) for group in page["groups"]]
+
+    def test_a_path_that_ends_in_the_entity_itself_puts_it_in_the_folder(self, caller):
+        urn = self.place(caller, "own.Leaf", "/own/deep/leaf")
+        page = caller.browse("/own/deep")
+        assert page["entities"] == [{"name": "own.Leaf", "urn": urn}]
+        assert page["numEntities"] == page["metadata"]["totalNumEntities"] == 1
+        above = caller.browse("/own")
+        assert above["entities"] == []
+        assert self.folders(above) == [("deep", 1)]
+        assert above["groups"] == above["metadata"]["groups"]
+
+    def test_the_exact_path_finds_the_entity_too(self, caller):
+        urn = self.place(caller, "exactly", "/exact/Exactly")
+        page = caller.browse("/exact/exactly")
+        assert page["entities"] == [{"name": "exactly", "urn": urn}]
+        assert page["metadata"]["totalNumEntities"] == 1
+
+    def test_any_other_path_is_a_folder_as_a_whole(self, caller):
+        urn = self.place(caller, "some.table", "/whole/folder")
+        assert caller.browse("/whole/folder")["entities"] == [{"name": "some.table", "urn": urn}]
+        assert self.folders(caller.browse("/whole")) == [("folder", 1)]
+
+    def test_an_entity_is_listed_by_its_display_name_and_found_by_it(self, caller):
+        urn = hive("shown.tbl")
+        caller.ingest(urn, "datasetProperties", {"name": "Orders"})
+        caller.ingest(urn, "browsePaths", {"paths": ["/shown/ORDERS"]})
+        assert caller.browse("/shown")["entities"] == [{"name": "Orders", "urn": urn}]
+        caller.ingest(urn, "datasetProperties", {"name": "Sales"})
+        assert caller.browse("/shown")["entities"] == []
+        assert caller.browse("/shown/orders")["entities"] == [{"name": "Sales", "urn": urn}]
+
+    def test_an_entity_is_found_at_each_of_its_paths_and_counted_once(self, caller):
+        urn = self.place(caller, "twice", "/two/a/twice", "/two/b/twice")
+        assert [self.folders(caller.browse("/two"))] == [[("a", 1), ("b", 1)]]
+        assert caller.browse("/two")["metadata"]["totalNumEntities"] == 1
+        for folder in "ab":
+            assert caller.browse(f"/two/{folder}")["entities"] == [{"name": "twice", "urn": urn}]
+
+    def test_folders_that_lose_their_last_entity_are_gone(self, caller):
+        urn = self.place(caller, "moving", "/moved/from/moving")
+        self.place(caller, "moving", "/moved/to/moving")
+        assert self.folders(caller.browse("/moved")) == [("to", 1)]
+        caller.post("/entities?action=delete", {"urn": urn}).raise_for_status()
+        assert caller.browse("/moved")["numElements"] == 0
+
+    def test_case_does_not_tell_folders_apart_and_the_first_spelling_shows(self, caller):
+        self.place(caller, "case1", "/Cased/Folder/case1")
+        self.place(caller, "case2", "/CASED/fOLDER/case2")
+        assert self.folders(caller.browse("/cased")) == [("Folder", 2)]
+        assert caller.browse("/CaSeD/folder")["numEntities"] == 2
+
+    def test_folders_sort_naturally_and_entities_by_name(self, caller):
+        for folder in ("s10", "s2", "s1"):
+            self.place(caller, f"sort-{folder}", f"/sorted/{folder}/sort-{folder}")
+        for name in ("delta", "Alpha", "charlie"):
+            self.place(caller, name, f"/sorted/{name}")
+        page = caller.browse("/sorted")
+        assert [name for name, _ in self.folders(page)] == ["s1", "s2", "s10"]
+        assert [entity["name"] for entity in page["entities"]] == ["Alpha", "charlie", "delta"]
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 100])
+    def test_pages_cover_folders_then_entities_once(self, caller, limit):
+        for n in range(3):
+            self.place(caller, f"paged-f{n}", f"/paged/f{n}/paged-f{n}")
+            self.place(caller, f"paged-e{n}", f"/paged/paged-e{n}")
+        seen, start = [], 0
+        while True:
+            page = caller.browse("/paged", start=start, limit=limit)
+            assert (page["from"], page["pageSize"]) == (start, limit)
+            assert (page["numGroups"], page["numEntities"], page["numElements"]) == (3, 3, 6)
+            here = [*page["groups"], *page["entities"]]
+            if not here:
+                break
+            seen += [one["name"] for one in here]
+            start += limit
+        assert seen == ["f0", "f1", "f2", "paged-e0", "paged-e1", "paged-e2"]
+
+    @pytest.mark.parametrize("path", ["/form/of", "form/of", "/form/of/", "//form//of"])
+    def test_slashes_at_the_ends_mean_nothing(self, caller, path):
+        self.place(caller, "formed", "/form/of/formed")
+        page = caller.browse(path)
+        assert page["numEntities"] == 1
+        assert page["metadata"]["path"] == path
+
+    @pytest.mark.parametrize("path", ["", "/"])
+    def test_the_root_lists_the_top_folders(self, caller, path):
+        caller.ingest("urn:li:chart:(roottool,rooted)", "status", {"removed": False})
+        assert ("roottool", 1) in self.folders(caller.browse(path, "chart"))
+
+    def test_an_unknown_path_is_empty_and_no_error(self, caller):
+        page = caller.browse("/no/such/path")
+        assert page["entities"] == page["groups"] == []
+        assert page["metadata"]["totalNumEntities"] == 0
+
+    @pytest.mark.parametrize(
+        ("urn", "folder"),
+        [
+            (hive("Def.Sch.tbl", "DEV"), "/dev/hive/def/sch"),
+            ("urn:li:dataset:(urn:li:dataPlatform:s3,buck/dir/f.csv,PROD)", "/prod/s3/buck/dir"),
+            ("urn:li:dashboard:(superset,42)", "/superset"),
+            ("urn:li:dataFlow:(airflow,dag1,prod)", "/airflow/prod"),
+            ("urn:li:dataJob:(urn:li:dataFlow:(airflow,dag1,prod),task)", "/airflow/dag1"),
+            ("urn:li:glossaryTerm:Finance.Tax.VAT", "/finance/tax"),
+            ("urn:li:tag:unfoldered", "/"),
+        ],
+    )
+    def test_without_a_stored_path_the_urn_gives_one(self, caller, urn, folder):
+        caller.ingest(urn, "status", {"removed": False})
+        page = caller.browse(folder, urn.split(":")[2])
+        assert urn in [entity["urn"] for entity in page["entities"]]
+
+    def test_a_platform_that_says_how_names_are_separated_moves_its_datasets(self, caller):
+        urn = "urn:li:dataset:(urn:li:dataPlatform:lake,zone/one.two,PROD)"
+        caller.ingest(urn, "status", {"removed": False})
+        assert caller.browse("/prod/lake/zone/one")["numEntities"] == 1
+        info = {"name": "lake", "type": "OTHERS", "datasetNameDelimiter": "/"}
+        caller.ingest("urn:li:dataPlatform:lake", "dataPlatformInfo", info)
+        assert caller.browse("/prod/lake/zone")["numEntities"] == 1
+        assert caller.browse("/prod/lake/zone/one")["numEntities"] == 0

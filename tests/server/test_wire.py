@@ -1,0 +1,169 @@
+"""The wire itself: one shape of errors, limits, base paths, and the server's own faults."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from explorer.server import create_app
+from explorer.server.catalog import Catalog
+from explorer.server.service import Service
+
+URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/nonsense", 404),
+        ("GET", "/nonsense/deeper", 404),
+        ("GET", "/entities", 405),
+        ("DELETE", f"/entitiesV2/{URN}", 405),
+        ("GET", "/api/graphql", 405),
+        ("POST", "/health", 405),
+        ("POST", "/entities?action=nonsense", 400),
+        ("POST", "/entities", 400),
+        ("POST", "/aspects?action=ingestProposal", 400),
+        ("GET", "/entitiesV2/urn:li:dataset:x", 400),
+        ("GET", "/entitiesV2/nonsense", 400),
+        ("GET", f"/entitiesV2/urn:li:tag:{'x' * 600}", 400),
+        ("GET", "/entitiesV2/urn:li:tag:%FF", 400),
+        ("GET", f"/aspects/{URN}?aspect=status", 404),
+    ],
+)
+def test_every_failure_has_the_one_shape(caller, method, path, status):
+    answer = caller.http.request(method, path)
+    assert answer.status_code == status
+    body = answer.json()
+    assert set(body) == {"exceptionClass", "message", "status", "stackTrace"}
+    assert body["status"] == status
+    assert body["stackTrace"] == ""
+    assert body["message"]
+    assert answer.headers["x-restli-error-response"] == "true"
+
+
+def test_a_wrong_method_is_told_which_would_do(caller):
+    assert caller.http.put("/health").headers["allow"] == "GET"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff"])
+def test_a_body_that_is_no_json_object_is_refused(caller, body):
+    for path in ("/entities?action=search", "/api/graphql"):
+        assert caller.http.post(path, content=body).status_code == 400
+
+
+def test_a_body_needs_no_content_type_and_the_action_may_follow_a_slash(caller):
+    body = b'{"urn": "urn:li:tag:none"}'
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    for given in ({}, headers):
+        answer = caller.http.post("/entities/?action=exists", content=body, headers=given)
+        assert answer.json() == {"value": False}
+
+
+def test_a_body_over_the_limit_is_refused_and_the_next_call_goes_on(caller):
+    body = b'{"urn": "' + b"x" * (16 * 1024 * 1024) + b'"}'
+    assert caller.http.post("/entities?action=exists", content=body).status_code == 413
+    chunks = (body[at : at + 65536] for at in range(0, len(body), 65536))
+    assert caller.http.post("/entities?action=exists", content=chunks).status_code == 413
+    assert caller.get("/health").status_code == 200
+
+
+def test_a_body_just_under_the_limit_is_taken(caller):
+    body = b'{"x": "' + b"x" * (15 * 1024 * 1024) + b'", "urn": "urn:li:tag:none"}'
+    assert caller.http.post("/entities?action=exists", content=body).status_code == 200
+
+
+def test_pages_of_other_sites_may_not_post(caller):
+    body = {"urn": "urn:li:tag:none"}
+    foreign = caller.post("/entities?action=exists", body, Origin="https://evil.example")
+    assert foreign.status_code == 403
+    own = str(caller.http.base_url).rstrip("/")
+    assert caller.post("/entities?action=exists", body, Origin=own).status_code == 200
+
+
+def test_the_configuration_is_one_that_clients_accept(caller):
+    caller.ingest("urn:li:tag:configured", "status", {"removed": False})
+    config = caller.get("/config").json()
+    assert config["noCode"] == "true"
+    version = config["versions"]["acryldata/datahub"]["version"]
+    assert tuple(int(part) for part in version.lstrip("v").split(".")) < (1, 0, 1)
+    ours = config["catalogExplorer"]
+    assert set(ours) == {"version", "sample", "entities"}
+    assert ours["sample"] is False
+    assert ours["entities"] == caller.catalog.store.entity_count() > 0
+
+
+def test_health_is_an_empty_answer(caller):
+    answer = caller.get("/health")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize("header", [{}, {"X-RestLi-Protocol-Version": "1.0.0"}])
+def test_any_protocol_version_is_served(caller, header):
+    assert caller.get(f"/entitiesV2/{URN}", **header).status_code == 200
+
+
+def test_every_path_hangs_under_the_base_path(
+    catalog: Catalog, serve: Callable[[Service], str]
+) -> None:
+    address = serve(Service(catalog, base_path="/x/y/"))
+    with httpx.Client() as http:
+        assert http.get(f"{address}/x/y/health").status_code == 200
+        assert http.get(f"{address}/x/y/entitiesV2/{URN}").json()["urn"] == URN
+        assert http.post(f"{address}/x/y/api/graphql", json={"query": "{__typename}"}).is_success
+        for path in ("/health", "/x/health", "/x/yhealth"):
+            assert http.get(f"{address}{path}").status_code == 404
+
+
+def test_a_server_setting_settles_the_dialect(
+    catalog: Catalog, serve: Callable[[Service], str]
+) -> None:
+    address = serve(Service(catalog, dialect="datahub"))
+    with httpx.Client() as http:
+        (name,) = http.get(f"{address}/entities/{URN}").json()["value"]
+    assert name.startswith("com.linkedin.")
+
+
+def test_a_fault_of_the_server_is_logged_and_answered_without_its_trace(
+    catalog: Catalog,
+    serve: Callable[[Service], str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_given: object) -> None:
+        raise RuntimeError("secret detail")
+
+    address = serve(Service(catalog))
+    monkeypatch.setattr(catalog.store, "aspects", fail)
+    with httpx.Client() as http, caplog.at_level(logging.ERROR):
+        answer = http.get(f"{address}/entitiesV2/{URN}")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "secret detail" in caplog.text
+
+
+def test_two_requests_sent_at_once_on_one_connection_are_both_answered(caller):
+    url = caller.http.base_url
+    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_connection((url.host, url.port)) as raw:
+        raw.sendall(request * 2)
+        seen = b""
+        while seen.count(b"HTTP/1.1 200") < 2:
+            seen += raw.recv(4096)
+
+
+def test_the_application_can_be_called_in_process(catalog: Catalog) -> None:
+    app = create_app(catalog.store, catalog.index, catalog.registry, base_path="/api")
+
+    async def read() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+            return await http.get("/api/entitiesV2/urn:li:tag:a%2Fb%2525")
+
+    assert isinstance(app, Starlette)
+    assert asyncio.run(read()).json()["urn"] == "urn:li:tag:a/b%25"

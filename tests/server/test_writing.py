@@ -1,0 +1,293 @@
+"""Writing: what is stored, what is refused, and that a refusal stores nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+OWNERSHIP = {"owners": [{"owner": "urn:li:corpuser:jdoe", "type": "DATAOWNER"}]}
+URNS = {
+    "dataset": "urn:li:dataset:(urn:li:dataPlatform:kafka,seven.types,PROD)",
+    "chart": "urn:li:chart:(looker,seven)",
+    "dashboard": "urn:li:dashboard:(looker,seven)",
+    "corpuser": "urn:li:corpuser:seven",
+    "corpGroup": "urn:li:corpGroup:seven",
+    "tag": "urn:li:tag:seven",
+    "glossaryTerm": "urn:li:glossaryTerm:types.seven",
+}
+
+
+@pytest.mark.parametrize("urn", URNS.values(), ids=URNS)
+def test_an_entity_of_each_type_is_written_and_read_back_with_its_key(caller, urn):
+    assert caller.ingest(urn, "status", {"removed": False}) == urn
+    read = caller.entity(urn)
+    assert read["urn"] == urn
+    assert read["entityName"] == urn.split(":")[2]
+    key = caller.catalog.registry.entity(read["entityName"]).key
+    assert set(read["aspects"]) == {key, "status"}
+    for name, wrapper in read["aspects"].items():
+        assert wrapper["name"] == name
+        assert wrapper["version"] == 0
+        assert set(wrapper["created"]) == {"time", "actor"}
+        assert isinstance(wrapper["value"], dict)
+
+
+def test_an_aspect_is_replaced_as_a_whole(caller, dataset):
+    caller.ingest(dataset, "datasetProperties", {"description": "old", "name": "n"})
+    caller.ingest(dataset, "datasetProperties", {"description": "new"})
+    assert caller.value(dataset, "datasetProperties") == {"description": "new"}
+
+
+def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(caller, dataset):
+    written = [{"description": text} for text in ("one", "two", "three")]
+    for value in written:
+        caller.ingest(dataset, "datasetProperties", value)
+        caller.ingest(dataset, "datasetProperties", value)
+    read = [caller.version(dataset, "datasetProperties", n).json() for n in (1, 2, 0)]
+    assert [answer["version"] for answer in read] == [1, 2, 0]
+    assert [next(iter(answer["aspect"].values())) for answer in read] == written
+    assert caller.version(dataset, "datasetProperties", -1).json() == read[1]
+    assert caller.version(dataset, "datasetProperties", 3).status_code == 404
+    assert caller.version(dataset, "datasetProperties", -3).json() == read[2]
+    assert caller.version(dataset, "datasetProperties", -4).status_code == 404
+
+
+def test_the_same_value_with_its_keys_in_another_order_makes_no_version(caller, dataset):
+    caller.ingest(dataset, "datasetProperties", {"name": "n", "description": "d"})
+    caller.ingest(dataset, "datasetProperties", {"description": "d", "name": "n"})
+    assert caller.version(dataset, "datasetProperties", 1).status_code == 404
+
+
+def test_an_identical_value_is_noted_as_seen_again_by_the_later_run(caller, dataset):
+    for run, seen in (("first", 1), ("second", 2)):
+        system = {"runId": run, "lastObserved": seen}
+        caller.ingest(dataset, "status", {"removed": False}, systemMetadata=system)
+    system = caller.entity(dataset)["aspects"]["status"]["systemMetadata"]
+    assert system == {"runId": "first", "lastObserved": 2, "lastRunId": "second"}
+
+
+def test_system_metadata_may_be_a_json_string(caller, dataset):
+    caller.ingest(dataset, "status", {"removed": False}, systemMetadata='{"runId": "said"}')
+    assert caller.entity(dataset)["aspects"]["status"]["systemMetadata"]["runId"] == "said"
+
+
+def test_the_actor_is_the_one_of_the_audit_header(caller, dataset):
+    actor = {"actor": "urn:li:corpuser:auditor", "time": 1}
+    caller.ingest(dataset, "status", {"removed": False}, auditHeader=actor)
+    created = caller.entity(dataset)["aspects"]["status"]["created"]
+    assert created["actor"] == "urn:li:corpuser:auditor"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "told"),
+    [
+        ({"aspectName": "nonsense"}, 422, "Unknown aspect nonsense"),
+        ({"aspect": {"value": '{"owners": "x"}'}}, 422, "ownership.owners"),
+        ({"aspect": {"value": '{"owners": [{"type": "NONE"}]}'}}, 422, "owners[0]"),
+        ({"aspect": {"value": '{"owners": [{"owner": "x", "type": "NONE"}]}'}}, 422, "a URN"),
+        ({"aspect": {"value": "{"}}, 400, "not JSON"),
+        ({"aspect": {"value": "{}", "contentType": "text/csv"}}, 400, "text/csv"),
+        ({"aspect": None}, 400, "aspect name is required"),
+        ({"aspectName": None}, 400, "aspect name is required"),
+        ({"entityUrn": None}, 400, "entityUrn"),
+        ({"entityUrn": "urn:li:dataset:(hive"}, 400, "expected ')'"),
+        ({"entityUrn": "urn:li:tag:x"}, 400, "entityType"),
+        ({"entityType": "nonsense", "entityUrn": "urn:li:nonsense:x"}, 400, "no entity named"),
+        ({"entityUrn": "urn:li:dataset:(hive,x,PROD)"}, 400, "dataPlatform"),
+        ({"entityUrn": "urn:li:dataset:(urn:li:dataPlatform:,x,PROD)"}, 400, "dataPlatform"),
+        ({"systemMetadata": "{"}, 400, "not JSON"),
+        ({"changeType": "MERGE"}, 400, "changeType"),
+        ({"changeType": "PATCH"}, 400, "PATCH is not supported"),
+    ],
+)
+def test_a_bad_proposal_is_refused_with_its_reason_and_stores_nothing(
+    caller, dataset, change, status, told
+):
+    answer = caller.send(dataset, "ownership", OWNERSHIP, **change)
+    assert answer.status_code == status
+    assert told in answer.json()["message"]
+    assert not caller.exists(dataset)
+
+
+def test_a_value_nested_too_deep_to_be_stored_is_refused(caller, dataset):
+    value: dict[str, Any] = {}
+    for _ in range(400):
+        value = {"x": value}
+    assert caller.send(dataset, "status", value).status_code == 422
+    assert not caller.exists(dataset)
+
+
+def test_a_key_that_contradicts_its_urn_is_refused(caller, dataset):
+    key = {"platform": "urn:li:dataPlatform:hive", "name": "another", "origin": "PROD"}
+    answer = caller.send(dataset, "datasetKey", key)
+    assert answer.status_code == 422
+    assert "datasetKey.name" in answer.json()["message"]
+
+
+def test_create_is_refused_where_the_aspect_exists(caller, dataset):
+    caller.ingest(dataset, "ownership", OWNERSHIP, "CREATE")
+    answer = caller.send(dataset, "ownership", {"owners": []}, "CREATE")
+    assert answer.status_code == 422
+    assert caller.value(dataset, "ownership") == OWNERSHIP
+    caller.ingest(dataset, "globalTags", {"tags": []}, "CREATE")
+
+
+def test_create_entity_is_refused_where_the_entity_exists(caller, dataset):
+    caller.ingest(dataset, "ownership", OWNERSHIP, "CREATE_ENTITY")
+    assert caller.send(dataset, "globalTags", {"tags": []}, "CREATE_ENTITY").status_code == 422
+    assert caller.value(dataset, "globalTags") is None
+
+
+def test_update_writes_like_upsert(caller, dataset):
+    caller.ingest(dataset, "ownership", OWNERSHIP, "UPDATE")
+    assert caller.value(dataset, "ownership") == OWNERSHIP
+
+
+def test_soft_delete_needs_an_entity_and_restore_does_not(caller, dataset):
+    answer = caller.send(dataset, "status", {"removed": True})
+    assert answer.status_code == 404
+    assert answer.json()["message"] == f"{dataset} does not exist."
+    assert not caller.exists(dataset)
+    caller.ingest(dataset, "status", {"removed": False})
+    caller.ingest(dataset, "status", {"removed": True})
+    assert caller.value(dataset, "status") == {"removed": True}
+
+
+def test_delete_removes_an_aspect_with_all_its_versions(caller, dataset):
+    for text in ("one", "two"):
+        caller.ingest(dataset, "datasetProperties", {"description": text})
+    caller.ingest(dataset, "datasetProperties", None, "DELETE")
+    assert caller.value(dataset, "datasetProperties") is None
+    assert caller.version(dataset, "datasetProperties", 1).status_code == 404
+    assert caller.exists(dataset)
+    caller.ingest(dataset, "datasetProperties", {"description": "three"})
+    assert caller.version(dataset, "datasetProperties", 1).status_code == 404
+
+
+def test_delete_of_an_aspect_that_is_not_there_changes_nothing(caller, dataset):
+    caller.ingest(dataset, "ownership", OWNERSHIP)
+    before = caller.entity(dataset)
+    caller.ingest(dataset, "globalTags", None, "DELETE")
+    assert caller.entity(dataset) == before
+
+
+def test_delete_of_the_key_removes_the_entity(caller, dataset):
+    caller.ingest(dataset, "ownership", OWNERSHIP)
+    caller.ingest(dataset, "datasetKey", None, "DELETE")
+    assert not caller.exists(dataset)
+    assert caller.search(dataset.split(",")[1])["numEntities"] == 0
+
+
+def test_delete_on_an_unknown_entity_fails(caller, dataset):
+    answer = caller.send(dataset, "ownership", None, "DELETE")
+    assert answer.status_code == 404
+    assert "does not exist" in answer.json()["message"]
+
+
+def test_a_batch_is_written_in_order(caller, dataset):
+    answer = caller.batch(
+        caller.proposal(dataset, "datasetProperties", {"description": "one"}),
+        caller.proposal(dataset, "datasetProperties", {"description": "two"}),
+        caller.proposal(dataset, "status", {"removed": True}),
+    )
+    assert answer.json() == {"value": "success"}
+    assert caller.value(dataset, "datasetProperties") == {"description": "two"}
+    assert caller.version(dataset, "datasetProperties", 1).status_code == 200
+
+
+@pytest.mark.parametrize("length", [3, 40])
+def test_a_batch_with_a_misfit_is_refused_whole_and_names_it(caller, dataset, length):
+    good = [
+        caller.proposal(f"urn:li:tag:batch{n}", "tagProperties", {"name": "t"})
+        for n in range(length - 1)
+    ]
+    answer = caller.batch(*good, caller.proposal(dataset, "ownership", {"owners": 1}))
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith(f"proposals[{length - 1}] ({dataset}): ")
+    assert not caller.exists("urn:li:tag:batch0")
+
+
+def test_a_batch_that_fails_in_the_store_leaves_nothing_behind(caller, dataset):
+    tag = "urn:li:tag:before-the-failure"
+    answer = caller.batch(
+        caller.proposal(tag, "tagProperties", {"name": "t"}),
+        caller.proposal(dataset, "status", {"removed": True}),
+    )
+    assert answer.status_code == 404
+    assert answer.json()["message"] == f"proposals[1] ({dataset}): {dataset} does not exist."
+    assert not caller.exists(tag)
+    assert caller.search("before-the-failure", "tag")["numEntities"] == 0
+
+
+def test_tagging_columns_by_ingestion_keeps_the_descriptions_people_wrote(
+    caller, dataset, schema: Callable[..., Any]
+):
+    caller.ingest(dataset, "schemaMetadata", schema("a", "b", "c"))
+    written = [
+        {"fieldPath": "a", "description": "of a"},
+        {"fieldPath": "b", "description": "of b"},
+        {"fieldPath": "c", "description": "of c"},
+    ]
+    caller.ingest(dataset, "editableSchemaMetadata", {"editableSchemaFieldInfo": written})
+    tags = {"tags": [{"tag": "urn:li:tag:pii"}]}
+    tagged = [
+        {"fieldPath": "a", "globalTags": tags},
+        {"fieldPath": "b", "description": "", "globalTags": tags},
+    ]
+    caller.ingest(dataset, "editableSchemaMetadata", {"editableSchemaFieldInfo": tagged})
+    stored = caller.value(dataset, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert stored == [
+        {"fieldPath": "a", "globalTags": tags, "description": "of a"},
+        {"fieldPath": "b", "description": "", "globalTags": tags},
+        {"fieldPath": "c", "description": "of c"},
+    ]
+
+
+def test_a_snapshot_of_several_aspects_is_written_and_read_back_as_one(caller, dataset):
+    aspects = [
+        {"com.vendor.common.Ownership": OWNERSHIP},
+        {"com.elsewhere.GlobalTags": {"tags": [{"tag": "urn:li:tag:legacy"}]}},
+    ]
+    snapshot = {
+        "com.vendor.metadata.snapshot.DatasetSnapshot": {"urn": dataset, "aspects": aspects}
+    }
+    answer = caller.post("/entities?action=ingest", {"entity": {"value": snapshot}})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["deprecation"] == "true"
+    assert caller.value(dataset, "ownership") == OWNERSHIP
+    assert caller.value(dataset, "globalTags") == {"tags": [{"tag": "urn:li:tag:legacy"}]}
+
+
+def test_a_glossary_term_snapshot_carries_its_owners(caller):
+    urn = "urn:li:glossaryTerm:legacy.SavingAccount"
+    info = {"definition": "money", "termSource": "EXTERNAL", "sourceRef": "FIBO"}
+    body = {
+        "urn": urn,
+        "aspects": [
+            {"com.vendor.glossary.GlossaryTermInfo": info},
+            {"com.vendor.common.Ownership": OWNERSHIP},
+        ],
+    }
+    value = {"com.vendor.metadata.snapshot.GlossaryTermSnapshot": body}
+    caller.post("/entities?action=ingest", {"entity": {"value": value}}).raise_for_status()
+    assert caller.value(urn, "ownership") == OWNERSHIP
+    assert caller.value(urn, "glossaryTermInfo") == info
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"com.vendor.common.Nonsense": {}}, {"com.vendor.common.Ownership": {"owners": 1}}],
+)
+def test_a_snapshot_with_one_bad_aspect_stores_nothing(caller, dataset, bad):
+    aspects = [{"com.vendor.common.Status": {"removed": False}}, bad]
+    value = {"com.vendor.metadata.snapshot.DatasetSnapshot": {"urn": dataset, "aspects": aspects}}
+    answer = caller.post("/entities?action=ingest", {"entity": {"value": value}})
+    assert answer.status_code == 422
+    assert not caller.exists(dataset)
+
+
+def test_an_aspect_keeps_every_character_of_its_text(caller, dataset):
+    text = '# h\r\n\t| a |\n```\n\\ "q" <b> \u202eRTL\u202c é 🏔 \u0000 end '
+    caller.ingest(dataset, "datasetProperties", {"description": text})
+    assert caller.value(dataset, "datasetProperties")["description"] == text
