@@ -86,11 +86,14 @@ def browse(body: Any) -> BrowsePage:
     value = _value(body, "browse")
     metadata = value.get("metadata") or {}
     folders = value.get("groups") or metadata.get("groups") or ()
+    here = int(value.get("numEntities", 0))
     return BrowsePage(
         metadata.get("path", ""),
         int(value.get("from", 0)),
-        int(value.get("numEntities", 0)),
+        here,
         int(metadata.get("totalNumEntities", 0)),
+        # Servers that do not count them give every folder on each page.
+        int(value.get("numElements", here + len(folders))),
         tuple(Folder(entry["name"], int(entry["count"])) for entry in folders),
         tuple(
             Named(Urn.parse(entry["urn"]), entry.get("name") or Urn.parse(entry["urn"]).name)

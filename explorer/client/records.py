@@ -120,13 +120,15 @@ class Named:
 class BrowsePage:
     """A page of a folder: the folders below it first, then the entities in it.
 
-    `here` counts the entities in the folder itself, `total` those in and below it.
+    `here` counts the entities in the folder itself, `total` those in and below it, `entries` the
+    folders and entities that its pages hold together.
     """
 
     path: str
     start: int
     here: int
     total: int
+    entries: int
     folders: tuple[Folder, ...] = ()
     entities: tuple[Named, ...] = ()
 

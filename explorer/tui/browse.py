@@ -156,7 +156,7 @@ class BrowseTree(Tree[_Place]):
                     node.add_leaf(said(named.name), _Place(place.entity_type, urn=named.urn))
                 if page.folders or page.entities or place.path != "/":
                     read = place.start + len(page.folders) + len(page.entities)
-                    self._add_rest(node, place, read, page.here + len(page.folders))
+                    self._add_rest(node, place, read, page.entries)
                     return
             await self._list(catalog, node, place)
 

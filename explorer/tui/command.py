@@ -62,7 +62,3 @@ def main(urn: str | None, url: str | None, data_dir: Path | None, query: str) ->
 def _refuse(sentence: str) -> None:
     click.echo(f"error: {sentence}", err=True)
     sys.exit(_NO_TERMINAL)
-
-
-if __name__ == "__main__":
-    main()

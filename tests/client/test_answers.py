@@ -94,7 +94,12 @@ def test_folders_are_read_from_either_place(above):
     }
     page = answers.browse({"value": value | ({"groups": groups} if above else {})})
     assert [(folder.name, folder.count) for folder in page.folders] == [("hive", 2)]
-    assert (page.here, page.total, page.path) == (1, 3, "/prod")
+    assert (page.here, page.total, page.entries, page.path) == (1, 3, 2, "/prod")
+
+
+def test_a_further_page_of_a_folder_still_tells_how_much_there_is():
+    value = {"numEntities": 9, "numElements": 12, "from": 10, "entities": [], "metadata": {}}
+    assert answers.browse({"value": value}).entries == 12
 
 
 def test_timeseries_points_come_oldest_first():

@@ -75,7 +75,7 @@ def terminal():
 def program(directory):
     return (
         f"env TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
-        f"{sys.executable} -m explorer.cli.terminal --data-dir {directory}"
+        f"{sys.executable} -m explorer.tui --data-dir {directory}"
     )
 
 
@@ -108,7 +108,7 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, 
 
 def test_without_a_terminal_there_is_a_sentence_and_exit_two():
     done = subprocess.run(
-        [sys.executable, "-m", "explorer.cli.terminal"],
+        [sys.executable, "-m", "explorer.tui"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -122,5 +122,5 @@ def test_without_a_terminal_there_is_a_sentence_and_exit_two():
 
 def test_a_dumb_terminal_is_told_what_to_use_instead(terminal):
     dumb = terminal(80, 24)
-    dumb.start(f"env TERM=dumb {sys.executable} -m explorer.cli.terminal")
+    dumb.start(f"env TERM=dumb {sys.executable} -m explorer.tui")
     dumb.sees("use catalog", "left 2")
