@@ -1,0 +1,35 @@
+"""Help is there at once: it imports nothing that takes long."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "graphql", "IPython")
+PROBE = """
+import sys
+from explorer.tui.command import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+print("LOADED", *[name for name in {heavy!r} if name in sys.modules])
+"""
+
+
+def loaded(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.rpartition("LOADED")[2].split()
+
+
+def test_the_help_of_the_terminal_loads_nothing_heavy():
+    assert loaded(PROBE.format(heavy=HEAVY)) == []
+
+
+@pytest.mark.parametrize("heavy", [("pandas", "plotly", "networkx", "httpx", "ipywidgets")])
+def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_frame(heavy):
+    code = (
+        "import sys, explorer.tui.app\nfrom explorer.client import AsyncCatalog\n"
+        f"print('LOADED', *[name for name in {heavy!r} if name in sys.modules])"
+    )
+    assert loaded(code) == []

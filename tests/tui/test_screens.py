@@ -1,0 +1,48 @@
+"""How the screens look, as text: kept beside this test, to be read in a review.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_screens.py` writes them anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
+TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
+CHART = Urn.parse("urn:li:chart:(looker,dashboard_elements.104)")
+
+SCREENS = {
+    "find": (None, ["slash", *"fct_store_sales"]),
+    "columns": (SALES, []),
+    "typed-paths": (TOPIC, []),
+    "overview": (SALES, ["1"]),
+    "relationships": (SALES, ["3"]),
+    "chart": (CHART, []),
+    "editor": (SALES, ["e"]),
+    "keys": (SALES, ["question_mark"]),
+    "browse": (SALES, ["b", "b", "b", "down", "down", "right"]),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("name", SCREENS)
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+    urn, keys = SCREENS[name]
+    async with at(sample, size=size, urn=urn) as reader:
+        await reader.sees("entities")
+        await reader.settle()
+        for key in keys:
+            await reader.press("underscore" if key == "_" else key)
+        await reader.settle()
+        shown = reader.screen() + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(shown)
+    assert shown == kept.read_text()
