@@ -91,7 +91,7 @@ class CatalogApp(App[None]):
         query: str = "",
     ) -> None:
         super().__init__(ansi_color=False)
-        self._session = Session(make, self._say)
+        self._session = Session(make, self._say, self._heard)
         self._history = History()
         self._gate = ControlFilter()
         self._first_urn = urn
@@ -139,11 +139,18 @@ class CatalogApp(App[None]):
 
     @work(group="info")
     async def _greet(self) -> None:
-        header = self._desk.query_one(Header)
-        header.show_trouble()
         with self._session.reporting("opening the catalog"):
             catalog = await self._session.catalog()
-            header.show(await catalog.info())
+            self._desk.query_one(Header).show(await catalog.info())
+
+    def _heard(self, answered: bool) -> None:
+        """The header tells when the server falls silent, and when it is back."""
+        header = self._desk.query_one(Header)
+        if not answered:
+            header.show_trouble()
+        elif header.silent:
+            header.silent = False
+            self._greet()
 
     async def on_unmount(self) -> None:
         """Hang up."""

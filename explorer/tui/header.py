@@ -23,7 +23,8 @@ class Header(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._server = Text("○ opening the catalog …", "dim")
+        self.silent = False
+        self._server = Text("○ opening the catalog; the first time takes a moment …", "dim")
 
     def show(self, info: "ServerInfo") -> None:
         """Tell what the server says of itself."""
@@ -35,11 +36,13 @@ class Header(Widget):
             parts.append(Text(f"{info.entities:,} entities", "dim"))
         if info.product == "datahub":
             parts.append(said(f"DataHub {info.version}", "dim"))
+        self.silent = False
         self._server = Text("  ").join(parts)
         self.refresh()
 
     def show_trouble(self) -> None:
         """Tell that the server does not answer."""
+        self.silent = True
         self._server = Text("○ no answer from the catalog", "bold")
         self.refresh()
 

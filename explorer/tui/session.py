@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from explorer import config
-from explorer.errors import CatalogError
+from explorer.errors import CatalogError, Unreachable, Unusable
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -27,12 +27,21 @@ class Say(Protocol):
 
 
 class Session:
-    """One run of the terminal against one server."""
+    """One run of the terminal against one server.
 
-    def __init__(self, make: Callable[[], "AsyncCatalog"], say: Say) -> None:
+    `say` shows a sentence; `heard` is told after every question whether there was an answer.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], "AsyncCatalog"],
+        say: Say,
+        heard: Callable[[bool], None],
+    ) -> None:
         self._make = make
         self._catalog: AsyncCatalog | None = None
         self._opening = asyncio.Lock()
+        self._heard = heard
         self.say = say
 
     async def catalog(self) -> "AsyncCatalog":
@@ -56,7 +65,9 @@ class Session:
         """
         try:
             yield
+            self._heard(True)
         except CatalogError as error:
+            self._heard(not isinstance(error, Unreachable | Unusable))
             self.say(f"{error}", error=True)
         except Exception:
             path = log_to_file()

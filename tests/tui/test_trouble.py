@@ -114,7 +114,7 @@ async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at):
         wire.failing = None
         await reader.press("slash")
         await reader.type("a")
-        await reader.sees("1 result")
+        await reader.sees("1 result", "●")
 
 
 async def test_a_save_that_fails_keeps_the_text_and_the_editor(at):
