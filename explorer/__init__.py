@@ -6,20 +6,27 @@ with Catalog() as cat:
     page = cat.search("orders")
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog, Catalog
+    from explorer.client import AsyncCatalog
+    from explorer.notebook import Catalog
 
 __all__ = ["AsyncCatalog", "Catalog", "__version__"]
 
 __version__ = "0.1.0"
 
+# `import explorer` is paid by every command, so what it offers is imported when asked for. By
+# name: the modules below this one import it for its version, and the arrows point down only.
+_HOMES = {"AsyncCatalog": "explorer.client", "Catalog": "explorer.notebook"}
+
 
 def __getattr__(name: str) -> Any:
-    # `import explorer` is paid by every command; the client brings httpx.
-    if name in ("AsyncCatalog", "Catalog"):
-        from explorer import client
-
-        return getattr(client, name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

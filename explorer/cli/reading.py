@@ -1,0 +1,50 @@
+"""What the commands read before they show or change an entity."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from explorer.client import Catalog
+from explorer.client.entity import AspectRead, Entity
+from explorer.client.schema import Column
+from explorer.errors import NotFound, UnknownName
+from explorer.metadata.urn import Urn
+
+__all__ = ["chosen", "column_at", "named_by", "read_existing"]
+
+
+def read_existing(catalog: Catalog, urn: str) -> Entity:
+    """The entity with all its aspects; raises `NotFound` where nothing is stored of it."""
+    entity = catalog.entity(urn)
+    if not entity.exists:
+        raise NotFound(f"there is no {urn} in this catalog")
+    return entity
+
+
+def chosen(entity: Entity, names: Sequence[str]) -> list[AspectRead]:
+    """The aspects of those names, or all where none is named; raises `UnknownName` for one that
+    the entity lacks."""
+    for name in names:
+        if name not in entity.aspects:
+            raise UnknownName("aspect of this entity", name, entity.aspects)
+    return [entity.aspects[name] for name in names or sorted(entity.aspects)]
+
+
+def column_at(entity: Entity, path: str) -> Column:
+    """The column of that exact path, or the only one that people would write so.
+
+    Raises `UnknownName` where there is none or more than one, naming the near ones.
+    """
+    exact = entity.schema.column(path)
+    if exact is not None:
+        return exact
+    same = [column for column in entity.schema if column.path.simple == path]
+    if len(same) == 1:
+        return same[0]
+    known = same or entity.schema.columns
+    raise UnknownName("column", path, (column.path.raw for column in known))
+
+
+def named_by(catalog: Catalog, entity: Entity) -> Mapping[Urn, str]:
+    """What people call the owners, tags, terms and domains of an entity. One request."""
+    owners = Urn.parse_all(owner.owner for owner in entity.owners)
+    urns: Iterable[Urn] = (*owners, *entity.tags, *entity.terms, *entity.domains)
+    return {urn: found.name for urn, found in catalog.summaries(urns).items()}

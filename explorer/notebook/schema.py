@@ -1,0 +1,95 @@
+"""A dataset's columns that show themselves, and can be narrowed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.client import schema as read
+from explorer.client.schema import Column
+from explorer.notebook.results import EDITED
+from explorer.notebook.view import Cell, Grid, Part, Say, Shown, Title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Schema"]
+
+_MOST_ROWS = 60
+
+
+@dataclass(frozen=True, repr=False)
+class Schema(Shown, read.Schema):
+    """The columns of a dataset, every parent before its children.
+
+    `whole` is how many the dataset has, more than there are here after `filter`.
+    """
+
+    whole: int | None = None
+
+    def filter(
+        self,
+        text: str = "",
+        *,
+        type_name: str | None = None,
+        documented: bool | None = None,
+        tag: str | None = None,
+    ) -> "Schema":
+        """The columns that meet all that is asked, in the same order.
+
+        `text` is looked for in path and description, without regard to case; `type_name`
+        is the catalog's word or the platform's, `string`; `tag` is the name of a tag.
+        """
+        wanted = text.casefold()
+        found = tuple(
+            column
+            for column in self.columns
+            if (wanted in column.path.simple.casefold() or wanted in column.description.casefold())
+            and (type_name is None or type_name in (column.type, column.native_type))
+            and (documented is None or documented == column.documented)
+            and (tag is None or tag in {urn.name for urn in column.tags})
+        )
+        return Schema(self.name, found, self.orphans, self.whole or len(self.columns))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each column; see `explorer.frames.schema_frame`."""
+        from explorer import frames
+
+        return frames.schema_frame(self)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title("Schema", self._count())
+        if not self.columns:
+            return
+        shown = self.columns[:_MOST_ROWS]
+        yield Grid(("column", "type", "key", "description"), [self._row(one) for one in shown])
+        if len(shown) < len(self.columns):
+            yield Say(f"{len(shown)} of {len(self.columns):,} rows drawn; .to_frame() has them all")
+        for orphan in self.orphans:
+            yield Say(f"edited, but no longer a column: {orphan.field_path}")
+
+    def _count(self) -> str:
+        if not self.columns:
+            return "no column is like that" if self.whole else "no columns"
+        of = f" of {self.whole:,}" if self.whole and self.whole > len(self) else ""
+        return f"{len(self):,}{of} columns, {self.documented:,} documented"
+
+    def _row(self, column: Column) -> tuple[Cell, ...]:
+        # Without its parents around it a column is told by its path.
+        name = column.path.simple if self.whole else column.name
+        tags = ", ".join(urn.name for urn in (*column.tags, *column.terms))
+        return (
+            Cell(name, indent=0 if self.whole else column.depth, detail=tags, tone="loud"),
+            Cell(column.type or column.native_type),
+            Cell("key" if column.is_key else ""),
+            described(column.ingested, column.edited),
+        )
+
+
+def described(ingested: str | None, edited: str | None) -> Cell:
+    """A description in one cell: the edited text marked, the ingested one below it."""
+    original, written = (ingested or "").strip(), (edited or "").strip()
+    if not written:
+        return Cell(original) if original else Cell("no description", tone="quiet")
+    below = (f"from ingestion: {original}",) if original and original != written else ()
+    return Cell(written, EDITED, below)

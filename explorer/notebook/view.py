@@ -1,0 +1,103 @@
+"""What an object shows of itself, said once and drawn twice: as plain text and as HTML.
+
+The parts hold a catalog's text as it is. Both drawings clean it (`explorer.client.display`), and
+the HTML one escapes it; nothing else in this package writes text into a page.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Cell", "Facts", "Fold", "Grid", "Part", "Prose", "Say", "Shown", "Title"]
+
+Tone = Literal["plain", "quiet", "loud"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table, or one value of the facts.
+
+    `mark` stands before the text and is ours, `below` follows on lines of its own, `detail` is
+    for those who have room. `link` leads somewhere where it is a safe address. `indent` counts
+    levels.
+    """
+
+    text: str
+    mark: str = ""
+    below: tuple[str, ...] = ()
+    detail: str = ""
+    link: str = ""
+    indent: int = 0
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The name of what is shown, and what it is."""
+
+    text: str
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A sentence of ours, into which a catalog's words may be set."""
+
+    text: str
+    tone: Tone = "quiet"
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text of the catalog's over several lines, under a label of ours."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Short facts by name."""
+
+    rows: Sequence[tuple[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table. `numbers` names the headers whose cells stand to the right."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numbers: frozenset[str] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Parts that matter less: folded away where that can be done."""
+
+    label: str
+    parts: Sequence["Part"]
+
+
+Part = Title | Say | Prose | Facts | Grid | Fold
+
+
+class Shown(ABC):
+    """Gives a class its `repr` and its HTML, both drawn from what `parts` gives."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self) -> Iterable[Part]:
+        """What it shows of itself, from top to bottom."""
+
+    def __repr__(self) -> str:
+        from explorer.notebook import plain
+
+        return plain.draw(self.parts())
+
+    def _repr_html_(self) -> str:
+        from explorer.notebook import markup
+
+        return markup.draw(self.parts())

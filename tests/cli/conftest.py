@@ -1,0 +1,119 @@
+"""The command is run as people run it: in a process of its own, against a real service."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from explorer.cli import command as command_line
+
+DATA = Path(__file__).parent / "data"
+COMMAND = (sys.executable, "-m", "explorer.cli")
+
+
+class Ran:
+    """What a command wrote and how it ended."""
+
+    def __init__(self, code, out, err):
+        self.code = code
+        self.out = out.decode()
+        self.err = err.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items() if key != "CATALOG_URL"}
+    return {**kept, "COLUMNS": "80", **more}
+
+
+@pytest.fixture(scope="session")
+def command():
+    """The words that start the command, for tests that start it themselves."""
+    return COMMAND
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of small metadata files."""
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """The address of a service that `catalog serve` runs on an empty directory."""
+    directory = tmp_path_factory.mktemp("served") / "catalog"
+    with subprocess.Popen(
+        (*COMMAND, "serve", "--port", "0", "--data-dir", str(directory)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        said = process.stdout.readline().decode()
+        address = next((word for word in said.split() if word.startswith("http://")), None)
+        if address is None:
+            process.kill()
+            raise AssertionError(f"no address in {said!r}; {process.stderr.read().decode()}")
+        yield address.rstrip("/.,")
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def process(served):
+    """Runs the command in a process of its own: `process("search", "orders")`."""
+
+    def run(*arguments, stdin=b"", url=served, **variables):
+        done = subprocess.run(
+            (*COMMAND, *arguments, *(("--url", url) if url else ())),
+            input=stdin,
+            capture_output=True,
+            env=environment(**variables),
+            timeout=60,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def catalog(served):
+    """Runs the command as `process` does, in this process and so in a tenth of the time."""
+
+    def run(*arguments, stdin=b"", url=served, **variables):
+        streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+        streams["stdin"] = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment(**variables).items():
+                patch.setenv(name, value)
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            code = command_line.run([*arguments, *(("--url", url) if url else ())])
+            out, err = (_written(streams[name]) for name in ("stdout", "stderr"))
+        return Ran(code, out, err)
+
+    return run
+
+
+def _written(stream):
+    stream.flush()
+    return stream.buffer.getvalue()
+
+
+@pytest.fixture(scope="session")
+def shop(catalog):
+    """The service with the small shop's metadata loaded, and the command that asks it."""
+    files = ("snapshots.json", "changes.json", "changes_as_json.json", "usage.json")
+    ran = catalog("load", *(str(DATA / name) for name in files))
+    assert ran.code == 0, ran
+    return catalog

@@ -1,0 +1,151 @@
+"""The catalogs behind the command: one that is served, this machine's own, and the sample in it."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from explorer import instance
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory, process):
+    """Runs the command on a catalog of this machine's own, which it starts itself."""
+    directory = tmp_path_factory.mktemp("own") / "catalog"
+
+    def run(*arguments, stdin=b""):
+        return process(*arguments, "--data-dir", str(directory), stdin=stdin, url=None)
+
+    run.directory = directory
+    yield run
+    running = instance.find(directory)
+    if running is not None:
+        os.kill(running.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 20
+        while instance.find(directory) is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+def test_without_a_server_the_catalog_of_this_machine_is_started_and_stays(own):
+    assert own("search", "orders", "--json").json["total"] > 10
+    first = instance.find(own.directory)
+    assert own("search", "customers").code == 0
+    assert instance.find(own.directory).pid == first.pid
+
+
+def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_again(own):
+    def total():
+        return own("search", "--json", "--count", "1").json["total"]
+
+    before = total()
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,not.of.the.sample,PROD)"
+    value = {"json": {"description": "Mine."}}
+    change = {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": value}
+    assert own("load", "-", stdin=json.dumps([change]).encode()).code == 0
+
+    ran = own("sample", "remove", "--yes")
+    assert ran.code == 0, ran
+    assert ran.out.startswith("removed ")
+    assert own("search", "--urns").out.split() == [urn]
+    again = own("sample", "remove", "--yes")
+    assert (again.code, again.out) == (0, "")
+    assert "nothing to remove" in again.err
+
+    ran = own("sample", "load")
+    assert ran.code == 0, ran
+    assert "refused" not in ran.out
+    assert total() == before + 1
+
+
+def test_removing_the_sample_asks_and_takes_no_for_an_answer(own, command):
+    import pty
+
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        (*command, "sample", "remove", "--data-dir", str(own.directory)),
+        stdin=child,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(child)
+    os.write(parent, b"n\n")
+    out, err = process.communicate(timeout=60)
+    os.close(parent)
+    assert process.returncode == 1
+    assert out == b""
+    assert b"will be removed" in err
+    assert b"nothing was removed" in err
+    assert own("search", "--json", "--count", "1").json["total"] > 10
+
+
+def test_a_directory_that_is_no_directory_is_exit_3(process, tmp_path):
+    (tmp_path / "file").write_text("")
+    ran = process("search", "x", url=None, CATALOG_DATA_DIR=str(tmp_path / "file"))
+    assert ran.code == 3
+    assert str(tmp_path / "file") in ran.err
+
+
+@contextlib.contextmanager
+def serving(command, *arguments):
+    process = subprocess.Popen(
+        (*command, "serve", "--port", "0", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        try:
+            yield process.stdout.readline().decode().strip(), process
+        finally:
+            process.kill()
+
+
+def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(command, tmp_path):
+    with serving(command, "--data-dir", str(tmp_path / "a"), "--base-path", "/meta") as (
+        address,
+        process,
+    ):
+        assert address.endswith("/meta")
+        with urllib.request.urlopen(f"{address}/config", timeout=10) as answer:
+            assert json.load(answer)["noCode"] == "true"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode in (0, 130)
+        assert b"Traceback" not in err
+
+
+def test_a_directory_is_served_once(command, tmp_path, process):
+    with serving(command, "--data-dir", str(tmp_path / "a")) as (address, _):
+        ran = process("serve", "--port", "0", "--data-dir", str(tmp_path / "a"), url=None)
+        assert ran.code == 3
+        assert address in ran.err
+        # Front ends find the one that is served rather than starting another.
+        own = process("search", "--json", "--data-dir", str(tmp_path / "a"), url=None)
+        assert own.json["total"] == 0
+
+
+def test_aspects_of_ones_own_are_served_from_a_registry_file(command, tmp_path, process):
+    registry = tmp_path / "own.json"
+    registry.write_text(
+        json.dumps(
+            {
+                "entities": {"dataset": {"key": "datasetKey", "aspects": ["shoeSize"]}},
+                "aspects": {"shoeSize": {"record": "org.example.ShoeSize"}},
+                "records": {"org.example.ShoeSize": {"fields": {"size": {"type": "int"}}}},
+            }
+        )
+    )
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,shoes,PROD)"
+    change = {"entityUrn": urn, "aspectName": "shoeSize", "aspect": {"json": {"size": 43}}}
+    bad = {**change, "aspect": {"json": {"size": "large"}}}
+    arguments = ("--data-dir", str(tmp_path / "a"), "--registry", str(registry))
+    with serving(command, *arguments) as (address, _):
+        ran = process("load", "-", "--json", stdin=json.dumps([change, bad]).encode(), url=address)
+        assert (ran.code, ran.json["aspects"]) == (1, 1)
+        assert "shoeSize.size" in ran.json["refused"][0]["reason"]
+        got = process("get", urn, "--json", url=address).json["aspects"]["shoeSize"]
+        assert got["value"] == {"size": 43}

@@ -1,0 +1,44 @@
+"""Asking for help, and importing the package, is quick: nothing heavy is loaded for it."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn")
+
+
+def loaded_by(code):
+    """The heavy packages that a program has loaded when it ends."""
+    script = (
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
+        f"print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", script), capture_output=True, check=True, timeout=60
+    )
+    return done.stderr.decode().split(), done.stdout.decode()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments):
+    heavy, shown = loaded_by(f"from explorer.cli.command import run; run({arguments!r})")
+    assert heavy == []
+    assert "catalog" in shown
+
+
+@pytest.mark.parametrize(
+    "code", ["import explorer", "import explorer; explorer.Catalog", "import explorer.notebook"]
+)
+def test_importing_the_package_loads_nothing_heavy(code):
+    assert loaded_by(code) == ([], "")
+
+
+def test_the_package_offers_the_catalog_that_shows_itself():
+    import explorer
+    from explorer.notebook import Catalog
+
+    assert explorer.Catalog is Catalog
+    assert "Catalog" in dir(explorer)
+    with pytest.raises(AttributeError, match="Catalogue"):
+        _ = explorer.Catalogue

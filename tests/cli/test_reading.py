@@ -1,0 +1,181 @@
+"""Searching, showing and describing, as people see it and as scripts read it."""
+
+import pytest
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
+NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:hive,no.where,PROD)"
+
+
+def test_a_search_is_a_table_that_says_how_many_there_are(shop):
+    ran = shop("search", "shop", "--entity", "dataset", "--count", "2")
+    assert ran.code == 0
+    header, *rows = ran.out.splitlines()
+    assert header.split() == ["name", "type", "platform", "matched"]
+    assert [row.startswith("  ") for row in rows] == [False, True, False, True]
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert not any(line.endswith(" ") for line in ran.out.splitlines())
+    assert "2 of 3 shown; --start 2 for what follows" in ran.err
+
+
+def test_where_there_is_room_a_hit_is_one_line(shop):
+    ran = shop("search", "surrogate", "--entity", "dataset", COLUMNS="120")
+    assert ran.out.split()[:5] == ["name", "type", "platform", "description", "matched"]
+    (row,) = [line for line in ran.out.splitlines() if line.startswith("orders")]
+    assert "hive" in row
+    assert "One row an order." in row
+    assert "Late arrivals" not in ran.out
+    assert "field" in row
+
+
+def test_a_search_for_scripts_is_json_or_urns(shop):
+    found = shop("search", "orders", "--entity", "dataset", "--json").json
+    (hit,) = [hit for hit in found["hits"] if hit["urn"] == ORDERS]
+    assert found["total"] >= len(found["hits"]) >= 1
+    assert (hit["name"], hit["type"], hit["platform"]) == ("orders", "dataset", "hive")
+    assert hit["description"].startswith("One row an order.\nLate")
+    assert hit["matched"]
+    assert found["facets"]["platform"]["urn:li:dataPlatform:hive"] >= 1
+    urns = shop("search", "orders", "--entity", "dataset", "--urns").out.splitlines()
+    assert urns == [hit["urn"] for hit in found["hits"]]
+
+
+def test_filters_narrow_by_bare_names_and_leave_out(shop):
+    def urns(*filters):
+        words = [word for text in filters for word in ("--filter", text)]
+        return set(shop("search", "shop", "--entity", "dataset", "--urns", *words).out.split())
+
+    assert urns("platform=kafka") == {EVENTS}
+    assert urns("tags=Finance", "owners=mara") == {ORDERS}
+    assert urns("platform=kafka", "platform=hive") > {EVENTS, ORDERS}
+    assert EVENTS not in urns("platform!=kafka")
+
+
+def test_nothing_found_is_said_and_is_no_error(shop):
+    ran = shop("search", "zyxwvutsrq")
+    assert (ran.code, ran.out) == (0, "")
+    assert "nothing found for zyxwvutsrq" in ran.err
+
+
+def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
+    ran = shop("get", ORDERS)
+    assert ran.code == 0
+    lines = [line.rstrip() for line in ran.out.splitlines()]
+    assert lines[0] == "orders"
+    assert "dataset · hive · PROD" in lines
+    assert ORDERS in lines
+    assert "owners  Mara Lind (dataowner)" in lines
+    assert "tags    Finance" in lines
+    assert "  Late arrivals are added for three days." in lines
+    (heading,) = [line for line in lines if line.startswith("Schema")]
+    assert "5 columns, 2 documented" in heading
+    (zip_code,) = [line for line in lines if line.lstrip().startswith("zip")]
+    assert zip_code.startswith("    zip")
+    assert zip_code.split(maxsplit=2)[1:] == ["string", "Postal code."]
+    assert any("key" in line and "order_id" in line for line in lines)
+    assert "How orders arrive · https://example.com/orders" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_columns_with_types_in_their_paths_are_a_tree_too(shop):
+    lines = shop("get", EVENTS).out.splitlines()
+    assert any(line.startswith("payload ") and "record" in line for line in lines)
+    assert any(line.startswith("  kind ") and "string" in line for line in lines)
+
+
+def test_raw_aspects_are_json_as_stored(shop):
+    whole = shop("get", ORDERS, "--json").json
+    assert whole["urn"] == ORDERS
+    assert whole["entityName"] == "dataset"
+    assert {"datasetKey", "schemaMetadata", "ownership"} <= set(whole["aspects"])
+    one = shop("get", ORDERS, "--aspect", "globalTags", "--json").json["aspects"]
+    assert list(one) == ["globalTags"]
+    assert one["globalTags"]["value"] == {"tags": [{"tag": "urn:li:tag:Finance"}]}
+    assert one["globalTags"]["version"] == 0
+
+
+def test_an_aspect_for_people_says_version_and_value(shop):
+    ran = shop("get", ORDERS, "--aspect", "globalTags")
+    assert ran.out.startswith("globalTags · latest version")
+    assert '"tag": "urn:li:tag:Finance"' in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["get", NOWHERE], NOWHERE),
+        (["get", "orders"], "urn:li:"),
+        (["get", ORDERS, "--aspect", "shoeSize"], "shoeSize"),
+        (["get", ORDERS, "--aspect", "ownership", "--version", "99"], "99"),
+        (["describe", NOWHERE, "--text", "x"], NOWHERE),
+        (["describe", ORDERS, "--column", "zip", "--text", "x"], "shipping.address.zip"),
+        (["describe", ORDERS], "standard input"),
+        (["search", "--filter", "hive"], "FIELD=VALUE"),
+        (["search", "orders", "--entity", "datset"], "datset"),
+    ],
+)
+def test_what_cannot_be_done_is_exit_1_and_one_line(shop, arguments, words):
+    ran = shop(*arguments)
+    assert ran.code == 1
+    assert ran.out == ""
+    (line,) = ran.err.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+
+
+def test_a_description_is_written_from_an_option_and_marked(shop):
+    urn = fresh(shop, "option")
+    ran = shop("describe", urn, "--text", "Written *here*.")
+    assert ran.code == 0
+    assert ran.out == ""
+    assert "described" in ran.err
+    page = shop("get", urn).out
+    assert "✎ edited" in page
+    assert "Written *here*." in page
+    assert "from ingestion" in page
+    assert "First text." in page
+
+
+def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop):
+    urn = fresh(shop, "stdin")
+    text = "# Title\n\n\ttabs, ünïcode, \\ and “quotes”\n\n"
+    assert shop("describe", urn, stdin=text.encode()).code == 0
+    got = shop("get", urn, "--json").json["aspects"]["editableDatasetProperties"]
+    assert got["value"]["description"] == text.removesuffix("\n")
+
+
+def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop):
+    ran = shop("describe", EVENTS, "--column", "payload.kind", "--text", "What happened.", "--json")
+    path = "[version=2.0].[type=struct].[type=struct].payload.[type=string].kind"
+    assert ran.json["column"] == path
+    got = shop("get", EVENTS, "--json").json["aspects"]["editableSchemaMetadata"]["value"]
+    (entry,) = got["editableSchemaFieldInfo"]
+    assert (entry["fieldPath"], entry["description"]) == (path, "What happened.")
+    (row,) = [line for line in shop("get", EVENTS).out.splitlines() if "What happened." in line]
+    assert "✎ What happened." in row
+
+
+def test_an_empty_text_takes_a_description_back(shop):
+    urn = fresh(shop, "taken_back")
+    shop("describe", urn, "--text", "For a while.")
+    assert shop("describe", urn, "--text", "").code == 0
+    page = shop("get", urn).out
+    assert "For a while." not in page
+    assert "First text." in page
+
+
+def test_an_empty_input_takes_nothing_back(shop):
+    urn = fresh(shop, "kept")
+    shop("describe", urn, "--text", "To stay.")
+    assert shop("describe", urn, stdin=b"\n").code == 1
+    assert "To stay." in shop("get", urn).out
+
+
+def fresh(shop, name):
+    import json
+
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,described.{name},PROD)"
+    value = {"json": {"name": name, "description": "First text."}}
+    change = {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": value}
+    assert shop("load", "-", stdin=json.dumps([change]).encode()).code == 0
+    return urn

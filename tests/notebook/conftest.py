@@ -1,0 +1,96 @@
+"""The notebook's objects are asked of a real catalog: an embedded one that holds the sample."""
+
+import os
+import signal
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from explorer import Catalog, instance
+
+ALLOWED = {
+    "a": {"href", "target", "rel", "style"},
+    "details": set(),
+    "div": {"style"},
+    "span": {"style"},
+    "summary": {"style"},
+    "table": {"style"},
+    "tbody": set(),
+    "td": {"style"},
+    "th": {"style"},
+    "thead": set(),
+    "tr": {"style"},
+}
+
+
+class Page(HTMLParser):
+    """An HTML output as a browser reads it: its text, its links, and whatever may not be there."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.texts, self.links, self.styles, self.wrong, self.open = [], [], [], [], []
+        self.feed(html)
+        self.close()
+
+    @property
+    def text(self):
+        return "\n".join(self.texts)
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ALLOWED:
+            self.wrong.append(tag)
+        self.open.append(tag)
+        for name, value in attrs:
+            if name not in ALLOWED.get(tag, ()):
+                self.wrong.append(f"{tag} {name}={value}")
+            if name == "href":
+                self.links.append(value)
+            if name == "style":
+                self.styles.append(value)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"/{tag}")
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def handle_comment(self, data):
+        self.wrong.append(f"comment {data}")
+
+    def handle_decl(self, decl):
+        self.wrong.append(f"declaration {decl}")
+
+
+@pytest.fixture(scope="session")
+def read():
+    """Reads an object's HTML; fails when it holds anything that does not survive everywhere."""
+
+    def page(shown):
+        found = Page(shown._repr_html_())
+        assert found.wrong == []
+        assert found.open == []
+        assert not [style for style in found.styles if "url(" in style or "#" in style]
+        return found
+
+    return page
+
+
+@pytest.fixture(scope="session")
+def cat(tmp_path_factory):
+    """A catalog of this machine that holds the sample; gone afterwards."""
+    directory = tmp_path_factory.mktemp("notebook") / "catalog"
+    with Catalog(data_dir=directory) as catalog:
+        yield catalog
+    end(directory)
+
+
+def end(directory):
+    running = instance.find(directory)
+    if running is None:
+        return
+    os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + 20
+    while instance.find(directory) is not None and time.monotonic() < deadline:
+        time.sleep(0.05)

@@ -1,0 +1,141 @@
+"""Names and descriptions are written by anybody; on a page they are text and nothing else."""
+
+import pytest
+
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.notebook.figures import label
+
+PAYLOADS = {
+    "script": "<script>window.__xss = 1</script>",
+    "image": '<img src=x onerror="window.__xss = 1">',
+    "quote": "\"><svg onload='window.__xss = 1'>",
+    "comment": "<!-- --><style>*{display:none}</style>",
+    "markdown": "[here](javascript:alert(1)) ![beacon](https://evil.example/pixel.png)",
+    "escapes": "\x1b]52;c;cm0gLXJm\x07\x1b[31mred\x9b2J",
+    "bidi": "safe\u202egnp.exe\u2066\u200b",
+}
+CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066\u200b"
+
+
+@pytest.fixture(scope="module", params=sorted(PAYLOADS))
+def bad(request):
+    return PAYLOADS[request.param]
+
+
+@pytest.fixture(scope="module")
+def entity(cat, bad):
+    """A dataset in which every text that can be hostile is."""
+    urn = Urn.dataset("hive", f"hostile.{sorted(PAYLOADS).index(_name_of(bad))}")
+    stamp = {"time": 0, "actor": "urn:li:corpuser:eve"}
+    eve = Urn.parse("urn:li:corpuser:eve")
+    text_type = {"type": {"com.linkedin.schema.StringType": {}}}
+    field = {"nativeDataType": bad, "type": text_type}
+    for target, aspect, value in (
+        (eve, "corpUserInfo", {"active": True, "displayName": bad}),
+        (urn, "datasetProperties", {"name": bad, "description": bad}),
+        (urn, "editableDatasetProperties", {"description": f"edited {bad}"}),
+        (
+            urn,
+            "ownership",
+            {"owners": [{"owner": str(eve), "type": "NONE"}], "lastModified": stamp},
+        ),
+        (urn, "deprecation", {"deprecated": True, "note": bad, "actor": str(eve)}),
+        (urn, "subTypes", {"typeNames": [bad]}),
+        (urn, "institutionalMemory", {"elements": [link(bad, bad, stamp), *links(stamp)]}),
+        (
+            urn,
+            "schemaMetadata",
+            {
+                "schemaName": bad,
+                "platform": "urn:li:dataPlatform:hive",
+                "version": 0,
+                "hash": "",
+                "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+                "fields": [{"fieldPath": "column", "description": bad, **field}],
+            },
+        ),
+        (urn, "datasetUsageStatistics", {"timestampMillis": 1, "totalSqlQueries": 2, **used(bad)}),
+        (
+            urn,
+            "datasetProfile",
+            {
+                "timestampMillis": 1,
+                "rowCount": 1,
+                "fieldProfiles": [
+                    {"fieldPath": bad, "nullProportion": 0.5, "min": bad, "sampleValues": [bad]}
+                ],
+            },
+        ),
+    ):
+        cat.ingest(Proposal(target, aspect, value))
+    return cat.dataset(urn)
+
+
+def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
+    found = cat.search("hostile", entity="dataset", count=len(PAYLOADS))
+    assert entity.urn in found.urns
+    shown = {
+        "entity": entity,
+        "schema": entity.schema,
+        "filtered": entity.schema.filter("column"),
+        "owners": entity.owners,
+        "links": entity.links,
+        "relationships": entity.relationships(),
+        "usage": entity.usage(days=None),
+        "profile": entity.profile(days=None),
+        "results": found,
+    }
+    for name, one in shown.items():
+        page = read(one)
+        assert all(link.startswith("https://docs.example/") for link in page.links), name
+        for text in (repr(one), page.text):
+            assert not set(text) & set(CONTROLS), name
+    # It is there all the same, as the text it is.
+    visible = "".join(char for char in bad if char not in CONTROLS)
+    assert visible.split("\x1b")[0] in read(entity).text
+    assert visible.split("\x1b")[0] in repr(entity)
+
+
+def test_only_addresses_that_lead_to_pages_and_mail_are_links(entity, read):
+    assert read(entity.links).links == ["https://docs.example/a?b=c&d=%22"]
+
+
+def test_figures_hold_no_markup_of_a_catalogs(entity, bad):
+    for figure in (entity.usage(days=None).figure(), entity.profile(days=None).figure()):
+        texts = [figure.layout.title.text, *(trace.name for trace in figure.data)]
+        for text in texts:
+            assert "<" not in text
+            assert not set(text) & set(CONTROLS)
+
+
+def test_a_label_in_a_figure_is_short():
+    assert len(label("x" * 500)) < 60
+    assert label("a & <b>") == "a &amp; &lt;b&gt;"
+
+
+def test_what_is_sent_back_is_what_was_read(entity, bad):
+    assert entity.ingested_description == bad
+    assert entity.schema.columns[0].ingested == bad
+    assert entity.schema.to_frame()["ingested"].iloc[0] == bad
+
+
+def link(url, description, stamp):
+    return {"url": url, "description": description, "createStamp": stamp}
+
+
+def links(stamp):
+    return [
+        link("javascript:alert(1)", "run me", stamp),
+        link("data:text/html,<script>alert(1)</script>", "open me", stamp),
+        link("JaVaScRiPt:alert(1)", "", stamp),
+        link("https://docs.example/a?b=c&d=%22", "the documentation", stamp),
+    ]
+
+
+def used(path):
+    return {"fieldCounts": [{"fieldPath": path, "count": 2}]}
+
+
+def _name_of(payload):
+    return next(name for name, text in PAYLOADS.items() if text == payload)

@@ -1,0 +1,228 @@
+"""What a notebook gets shows itself well, says what is not there, and is a frame when asked."""
+
+import pytest
+
+from explorer import client
+from explorer.client.entity import AspectRead
+from explorer.client.records import SearchPage
+from explorer.errors import CatalogError, InvalidInput
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.notebook.entity import Entity
+from explorer.notebook.figures import COLOURS
+from explorer.notebook.series import sparkline
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
+
+
+@pytest.fixture(scope="module")
+def orders(cat):
+    return cat.dataset(ORDERS)
+
+
+def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
+    found = cat.search("orders", entity="dataset", count=5)
+    assert isinstance(found, SearchPage)
+    assert len(found) == len(list(found)) == len(found.urns) == 5
+    assert found.total > 5
+    assert found.facets
+
+    shown = repr(found)
+    assert shown.splitlines()[0] == f"«orders»  5 of {found.total:,}"
+    header, *rows = shown.splitlines()[1:7]
+    assert max(map(len, (header, *rows))) <= 100
+    for title in ("type", "platform", "description"):
+        at = header.index(title)
+        assert all(row[at - 2 : at] == "  " and row[at] != " " for row in rows)
+
+    page = read(found)
+    for urn in found.urns:
+        assert found.summaries[urn].name in page.text
+        assert str(urn) in page.text
+    assert f"5 of {found.total:,}" in page.text
+    assert not page.links
+
+    frame = found.to_frame()
+    assert list(frame["urn"]) == [str(urn) for urn in found.urns]
+    assert (frame["type"] == "dataset").all()
+
+
+def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat):
+    first = cat.search("orders", entity="dataset", count=3)
+    second = cat.search("orders", entity="dataset", start=3, count=3)
+    assert not set(first.urns) & set(second.urns)
+    assert "after the first 3" in repr(second)
+    whole = cat.search("orders", entity="dataset", count=first.total)
+    assert f"{first.total} found" in repr(whole)
+
+
+def test_a_search_without_a_result_says_so(cat, read):
+    nothing = cat.search("zyxwvutsrq")
+    assert len(nothing) == 0
+    assert repr(nothing) == "«zyxwvutsrq»  nothing found"
+    assert "nothing found" in read(nothing).text
+    assert nothing.to_frame().empty
+
+
+def test_an_entity_shows_owners_by_name_and_what_is_written(orders, read):
+    assert isinstance(orders, client.entity.Entity)
+    page = read(orders)
+    for text in (repr(orders), page.text):
+        assert "fct_orders" in text
+        assert ORDERS in text
+        assert f"{len(orders.schema)} columns" in text
+    assert orders.owners
+    for owner in orders.owners:
+        urn = Urn.parse(owner.owner)
+        assert orders.names[urn] in repr(orders)
+        assert orders.names[urn] in read(orders.owners).text
+    assert list(orders.owners.to_frame()["urn"]) == [owner.owner for owner in orders.owners]
+
+
+def test_a_schema_is_a_frame_and_can_be_narrowed(orders, read):
+    schema = orders.schema
+    frame = schema.to_frame()
+    assert list(frame["path"]) == [column.path.raw for column in schema]
+    missing = schema.filter(documented=False)
+    assert 0 < len(missing) < len(schema)
+    assert f"{len(missing)} of {len(schema)} columns, 0 documented" in repr(missing)
+    assert "no description" in read(missing).text
+    assert not missing.to_frame()["documented"].any()
+
+    one = schema.filter("ORDER_ID", type_name=schema.columns[0].type)
+    assert "order_id" in {column.path.simple for column in one}
+    assert len(one.filter("no such column")) == 0
+    assert "no column is like that" in repr(one.filter("no such column"))
+
+
+def test_edges_of_both_directions_are_told_apart(orders, read):
+    edges = orders.relationships()
+    assert edges.total == len(edges) == len(edges.to_frame())
+    directions = set(edges.to_frame()["direction"])
+    assert directions == {"OUTGOING", "INCOMING"}
+    upstream = orders.relationships("OUTGOING", ["DownstreamOf"])
+    assert set(upstream.to_frame()["relationship"]) == {"DownstreamOf"}
+    assert "→" in repr(upstream)
+    assert "←" not in repr(upstream)
+    assert "DownstreamOf" in read(upstream).text
+
+
+def test_usage_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read):
+    usage = orders.usage(days=30)
+    frame = usage.to_frame()
+    assert len(frame) == len(usage) > 20
+    assert str(frame.index.tz) == "UTC"
+    assert frame.index.is_monotonic_increasing
+    total = int(frame["queries"].sum())
+    assert f"{total:,}" in repr(usage)
+    assert f"{total:,}" in read(usage).text
+    counted = usage.columns_to_frame().groupby("path")["count"].sum()
+    assert f"{counted.max():,}" in repr(usage)
+
+    figure = usage.figure()
+    assert list(figure.data[0].y) == frame["queries"].tolist()
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert {trace.line.color for trace in figure.data} <= set(COLOURS)
+
+
+def test_a_profile_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read):
+    profile = orders.profile(days=30)
+    frame = profile.to_frame()
+    assert len(frame) == len(profile) > 1
+    assert f"{int(frame['rows'].iloc[-1]):,}" in repr(profile)
+    figure = profile.figure()
+    assert list(figure.data[0].y) == frame["rows"].tolist()
+    shares = profile.columns_to_frame()["null_proportion"].dropna()
+    assert max(max(trace.y) for trace in figure.data[1:]) == pytest.approx(float(shares.max()))
+    assert read(profile).text
+
+
+def test_no_usage_is_said_and_the_newest_is_named(cat, read):
+    urn = Urn.dataset("hive", "notebook.quiet")
+    cat.ingest(Proposal(urn, "datasetProperties", {"description": "Seldom read."}))
+    quiet = cat.dataset(urn)
+    assert "no usage in the last 7 days" in repr(quiet.usage(days=7))
+    assert quiet.usage().figure().layout.annotations[-1].text == "no usage in the last 30 days"
+    old = {"timestampMillis": 1_600_000_000_000, "totalSqlQueries": 3}
+    cat.ingest(Proposal(urn, "datasetUsageStatistics", old))
+    assert "the newest is of 2020-09-13 12:26 UTC" in read(quiet.usage(days=7)).text
+    assert len(quiet.usage(days=None)) == 1
+
+
+def test_a_described_column_is_marked_and_ingestion_stays_beside_it(cat, read):
+    urn = Urn.dataset("hive", "notebook.described")
+    cat.ingest(Proposal(urn, "schemaMetadata", schema(a="From the source.", b=None)))
+    before = cat.dataset(urn)
+    assert "✎" not in repr(before)
+    after = before.describe("Written by *hand*.", column="a")
+    assert "✎" not in repr(before)
+    for text in (repr(after), repr(after.schema), read(after.schema).text):
+        assert "Written by *hand*." in text
+        assert "from ingestion: From the source." in text
+        assert "✎" in text
+    whole = after.describe("A table.\n\nWith two columns.")
+    assert "✎ description, edited:\n  A table.\n\n  With two columns." in repr(whole)
+    assert whole.schema.column("a").edited == "Written by *hand*."
+    with pytest.raises(CatalogError, match="no_such_column"):
+        whole.describe("Nowhere.", column="no_such_column")
+
+
+def test_an_entity_of_which_nothing_is_stored_says_so(cat, read):
+    unknown = cat.entity("urn:li:dataset:(urn:li:dataPlatform:hive,nowhere,PROD)")
+    assert "not in this catalog" in repr(unknown)
+    assert "not in this catalog" in read(unknown).text
+    assert len(unknown.schema) == 0
+
+
+def test_only_a_dataset_is_a_dataset(cat):
+    with pytest.raises(InvalidInput, match="use entity"):
+        cat.dataset("urn:li:tag:PII")
+    assert cat.entity("urn:li:tag:PII").entity_type == "tag"
+
+
+def test_tables_of_wide_characters_stay_aligned():
+    fields = schema(注文="顧客の注文。", id="plain")
+    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, None).schema
+    header, wide, narrow = repr(columns).splitlines()[1:4]
+    assert cells_before(wide, "number") == cells_before(narrow, "number")
+    assert cells_before(header, "type") == cells_before(narrow, "number")
+
+
+def cells_before(text, word):
+    return sum(2 if char >= "\u1100" else 1 for char in text[: text.index(word)])
+
+
+def test_long_tables_are_cut_and_say_so():
+    fields = schema(**{f"c{at}": None for at in range(300)})
+    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, None).schema
+    assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)
+    assert len(columns.to_frame()) == 300
+
+
+def test_a_sparkline_runs_from_nothing_to_the_greatest():
+    assert sparkline([0, 7]) == "▁█"
+    assert sparkline([]) == sparkline([0, 0]) == ""
+    assert len(sparkline(range(1, 200))) == 60
+
+
+def schema(**columns):
+    return {
+        "schemaName": "t",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": "int",
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+                **({"description": text} if text else {}),
+            }
+            for path, text in columns.items()
+        ],
+    }
+
+
+def read_as(value):
+    return AspectRead("schemaMetadata", 0, value)

@@ -1,0 +1,214 @@
+"""Frames have the columns and dtypes that they are documented to have, for any number of rows."""
+
+import re
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from explorer import frames
+from explorer.client.entity import AspectRead, Entity
+from explorer.client.records import Edge, Edges, Hit, Match, SearchPage, Timeseries
+from explorer.client.schema import read_schema
+from explorer.errors import ServerFault
+from explorer.metadata.aspects import EditableSchemaMetadata, Owner, SchemaMetadata, read_aspect
+from explorer.metadata.urn import Urn
+
+ORDERS = Urn.dataset("hive", "shop.orders")
+MARA = Urn.parse("urn:li:corpuser:mara")
+DAY_MILLIS = 86_400_000
+
+
+def entity(urn, **aspects):
+    return Entity(urn, {name: AspectRead(name, 0, value) for name, value in aspects.items()})
+
+
+def usage(*points):
+    return Timeseries("datasetUsageStatistics", 10_000, points)
+
+
+@pytest.fixture
+def schema():
+    field = {"type": {"type": {"com.linkedin.schema.StringType": {}}}, "nativeDataType": "text"}
+    ingested = {
+        "fields": [
+            {"fieldPath": "a", "nativeDataType": "struct", "description": "An a.", **field},
+            {"fieldPath": "a.b", "nullable": True, "isPartOfKey": True, **field},
+        ]
+    }
+    edited = {
+        "editableSchemaFieldInfo": [
+            {"fieldPath": "a.b", "description": "A *b*.\n", "globalTags": {"tags": [TAG]}}
+        ]
+    }
+    return read_schema(
+        read_aspect(ingested, SchemaMetadata), read_aspect(edited, EditableSchemaMetadata)
+    )
+
+
+TAG = {"tag": "urn:li:tag:PII"}
+
+
+def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page():
+    chart = Urn.of("chart", "looker", "1")
+    page = SearchPage(
+        "orders", 20, 42, (Hit(ORDERS, (Match("name", "x"), Match("name", "y"))), Hit(chart))
+    )
+    summaries = {
+        ORDERS: entity(
+            ORDERS,
+            datasetProperties={"name": "orders", "description": "ingested"},
+            editableDatasetProperties={"description": "edited"},
+            ownership={"owners": [{"owner": str(MARA), "type": "DATAOWNER"}]},
+            globalTags={"tags": [TAG, {"tag": "urn:li:tag:Finance"}]},
+        )
+    }
+    frame = frames.search_frame(page, summaries)
+    assert list(frame.index) == [20, 21]
+    first, second = frame.to_dict("records")
+    assert first == {
+        "urn": str(ORDERS),
+        "name": "orders",
+        "type": "dataset",
+        "platform": "hive",
+        "description": "edited",
+        "edited": True,
+        "owners": "mara",
+        "tags": "PII, Finance",
+        "matched": "name",
+    }
+    assert (second["name"], second["platform"]) == ("1", "looker")
+    assert frame["description"].isna().tolist() == [False, True]
+
+
+def test_columns_are_rows_with_both_texts_apart(schema):
+    frame = frames.schema_frame(schema)
+    assert list(frame["path"]) == ["a", "a.b"]
+    assert list(frame["depth"]) == [0, 1]
+    assert list(frame["key"]) == [False, True]
+    below = frame.iloc[1]
+    assert (below["name"], below["type"], below["native_type"]) == ("b", "string", "text")
+    assert below["edited"] == "A *b*.\n"
+    assert below["ingested"] is pd.NA
+    assert below["tags"] == "PII"
+
+
+def test_owners_and_edges_are_called_by_the_names_known():
+    owners = [Owner(str(MARA), "DATAOWNER"), Owner("somebody", "NONE")]
+    frame = frames.owners_frame(owners, {MARA: "Mara Lind"})
+    assert list(frame["name"]) == ["Mara Lind", "somebody"]
+    assert frame["type"].tolist() == ["corpuser", pd.NA]
+
+    groups = [
+        Edges("OUTGOING", 1, (Edge("OwnedBy", MARA),)),
+        Edges("INCOMING", 1, (Edge("DownstreamOf", ORDERS),)),
+    ]
+    frame = frames.edges_frame(groups, {MARA: "Mara Lind"})
+    assert list(frame["direction"]) == ["OUTGOING", "INCOMING"]
+    assert list(frame["name"]) == ["Mara Lind", "shop.orders"]
+    assert frame["platform"].tolist() == [pd.NA, "hive"]
+
+
+def test_usage_is_a_series_in_utc_and_what_is_not_said_is_missing():
+    series = usage(
+        {"timestampMillis": 0, "totalSqlQueries": 5, "fieldCounts": [_used("a", 2), _used("b", 1)]},
+        {"timestampMillis": DAY_MILLIS, "uniqueUserCount": 3},
+    )
+    frame = frames.usage_frame(series)
+    assert frame.index[1] == datetime(1970, 1, 2, tzinfo=UTC)
+    assert frame["queries"].tolist() == [5, pd.NA]
+    assert frame["users"].tolist() == [pd.NA, 3]
+    assert frame["queries"].sum() == 5
+    assert frame.resample("2D").sum()["queries"].tolist() == [5]
+
+    columns = frames.column_usage_frame(series)
+    assert columns.groupby("path")["count"].sum().to_dict() == {"a": 2, "b": 1}
+
+
+def test_profiles_are_a_series_for_the_table_and_one_for_its_columns():
+    series = Timeseries(
+        "datasetProfile",
+        10_000,
+        (
+            {
+                "timestampMillis": DAY_MILLIS,
+                "rowCount": 2**40,
+                "columnCount": 2,
+                "fieldProfiles": [
+                    {
+                        "fieldPath": "a",
+                        "nullProportion": 0.25,
+                        "min": "1",
+                        "sampleValues": ["x", "y"],
+                    }
+                ],
+            },
+        ),
+    )
+    assert frames.profile_frame(series)["rows"].tolist() == [2**40]
+    columns = frames.column_profile_frame(series)
+    row = columns.iloc[0]
+    assert (row["path"], row["null_proportion"], row["min"]) == ("a", 0.25, "1")
+    assert row["sample_values"] == "x, y"
+    assert columns["unique_count"].tolist() == [pd.NA]
+
+
+def test_a_moment_far_outside_the_calendar_is_kept():
+    frame = frames.usage_frame(usage({"timestampMillis": 253_402_300_800_000 * 10}))
+    assert frame.index.asi8.tolist() == [253_402_300_800_000 * 10]
+
+
+def test_a_point_of_another_shape_is_told_as_the_servers_fault():
+    with pytest.raises(ServerFault, match="DatasetUsageStatistics"):
+        frames.usage_frame(usage({"timestampMillis": "yesterday"}))
+
+
+FULL = {
+    "usage_frame": lambda: frames.usage_frame(usage({"timestampMillis": 1})),
+    "column_usage_frame": lambda: frames.column_usage_frame(
+        usage({"timestampMillis": 1, "fieldCounts": [_used("a", 1)]})
+    ),
+    "profile_frame": lambda: frames.profile_frame(
+        Timeseries("p", 1, ({"timestampMillis": 1, "rowCount": 1},))
+    ),
+    "column_profile_frame": lambda: frames.column_profile_frame(
+        Timeseries("p", 1, ({"timestampMillis": 1, "fieldProfiles": [{"fieldPath": "a"}]},))
+    ),
+    "search_frame": lambda: frames.search_frame(SearchPage("", 0, 1, (Hit(ORDERS),))),
+    "owners_frame": lambda: frames.owners_frame([Owner(str(MARA))]),
+    "edges_frame": lambda: frames.edges_frame([Edges("INCOMING", 1, (Edge("OwnedBy", MARA),))]),
+}
+EMPTY = {
+    "usage_frame": lambda: frames.usage_frame(usage()),
+    "column_usage_frame": lambda: frames.column_usage_frame(usage()),
+    "profile_frame": lambda: frames.profile_frame(usage()),
+    "column_profile_frame": lambda: frames.column_profile_frame(usage()),
+    "search_frame": lambda: frames.search_frame(SearchPage("", 0, 0)),
+    "owners_frame": lambda: frames.owners_frame([]),
+    "edges_frame": lambda: frames.edges_frame([]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FULL))
+def test_no_rows_have_the_columns_and_dtypes_of_some(name):
+    some, none = FULL[name](), EMPTY[name]()
+    assert len(some) == 1
+    assert none.empty
+    assert some.dtypes.to_dict() == none.dtypes.to_dict()
+    assert some.index.dtype == none.index.dtype
+    assert some.index.name == none.index.name
+
+
+@pytest.mark.parametrize("name", sorted([*FULL, "schema_frame"]))
+def test_every_column_stands_in_the_docstring_with_its_dtype(name, schema):
+    frame = frames.schema_frame(schema) if name == "schema_frame" else FULL[name]()
+    documented = {}
+    for line in getattr(frames, name).__doc__.splitlines():
+        found = re.match(r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64)\b", line)
+        if found:
+            documented |= dict.fromkeys(found[1].split(", "), found[2])
+    assert documented == {column: str(dtype) for column, dtype in frame.dtypes.items()}
+
+
+def _used(path, count):
+    return {"fieldPath": path, "count": count}
