@@ -10,30 +10,11 @@ import msgspec
 from explorer.client.schema import Schema, read_schema
 from explorer.metadata import aspects as typed
 from explorer.metadata.aspects import read_aspect
+from explorer.metadata.naming import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 
 __all__ = ["SUMMARY_ASPECTS", "AspectRead", "Entity"]
 
-# Where an entity's own name may stand, in the order in which they count.
-_NAMES = (
-    ("editableDatasetProperties", "name"),
-    ("datasetProperties", "name"),
-    ("containerProperties", "name"),
-    ("chartInfo", "title"),
-    ("dashboardInfo", "title"),
-    ("dataFlowInfo", "name"),
-    ("dataJobInfo", "name"),
-    ("tagProperties", "name"),
-    ("glossaryTermInfo", "name"),
-    ("glossaryNodeInfo", "name"),
-    ("domainProperties", "name"),
-    ("dataProductProperties", "name"),
-    ("corpUserEditableInfo", "displayName"),
-    ("corpUserInfo", "displayName"),
-    ("corpUserInfo", "fullName"),
-    ("corpGroupInfo", "displayName"),
-    ("dataPlatformInfo", "displayName"),
-)
 _INGESTED_TEXTS = (
     ("datasetProperties", "description"),
     ("containerProperties", "description"),
@@ -61,7 +42,8 @@ _EDITED_TEXTS = tuple(
 SUMMARY_ASPECTS = tuple(
     dict.fromkeys(
         [
-            *(aspect for aspect, _ in (*_NAMES, *_INGESTED_TEXTS, *_EDITED_TEXTS)),
+            *NAME_ASPECTS,
+            *(aspect for aspect, _ in (*_INGESTED_TEXTS, *_EDITED_TEXTS)),
             *("status", "subTypes", "ownership", "globalTags", "deprecation"),
         ]
     )
@@ -121,7 +103,8 @@ class Entity:
     @cached_property
     def name(self) -> str:
         """What people call it."""
-        return self._first_text(_NAMES) or self.urn.name
+        values = {name: aspect.value for name, aspect in self.aspects.items()}
+        return display_name(self.urn, values)
 
     @property
     def ingested_description(self) -> str:

@@ -10,7 +10,6 @@ import msgspec
 import tantivy
 
 from explorer.errors import Unusable
-from explorer.server.search.analysed import Analysed
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term
 
@@ -59,16 +58,16 @@ class Base:
         """The tantivy index, for what only it can parse."""
         return self._index
 
-    def write(self, documents: Iterable[Analysed], gone: Iterable[str], offset: int) -> None:
-        """Put documents in the place of those of the same URN, drop those that are gone, and
-        commit: durable, and the state of `searcher`, when this returns.
+    def write(self, entries: Iterable[tuple[str, tantivy.Document | None]], offset: int) -> None:
+        """Put an entry in the place of what there is of its URN, or nothing, and commit: durable,
+        and the state of `searcher`, when this returns.
 
         Raises `Unusable` when the index cannot be written; then nothing changed.
         """
         try:
             if self._writer is None:
                 self._writer = self._new_writer(self._index)
-            self._write(self._writer, documents, gone)
+            _write(self._writer, entries)
             self._index.reload()
         except (ValueError, OSError) as error:
             # A writer that failed once is of no use any more, and holds its lock until it is gone.
@@ -90,22 +89,6 @@ class Base:
         if self._writer is not None:
             self._writer.wait_merging_threads()
             self._writer = None
-
-    def _write(
-        self, writer: tantivy.IndexWriter, documents: Iterable[Analysed], gone: Iterable[str]
-    ) -> None:
-        for analysed in documents:
-            urn = analysed.document.urn
-            writer.delete_documents_by_term("urn", urn)
-            try:
-                document = self.terms.make(analysed)
-            except (ValueError, TypeError):
-                _log.exception("%s cannot be indexed and will not be found", urn)
-            else:
-                writer.add_document(document)
-        for urn in gone:
-            writer.delete_documents_by_term("urn", urn)
-        writer.commit()
 
     def _open(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
         if self._directory is None:
@@ -169,6 +152,16 @@ class Base:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._directory / _STATE)
+
+
+def _write(
+    writer: tantivy.IndexWriter, entries: Iterable[tuple[str, tantivy.Document | None]]
+) -> None:
+    for urn, entry in entries:
+        writer.delete_documents_by_term("urn", urn)
+        if entry is not None:
+            writer.add_document(entry)
+    writer.commit()
 
 
 def _clear(directory: Path) -> None:

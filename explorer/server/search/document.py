@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
-from explorer.server.search.name import display_name
 
 __all__ = ["Document", "Scalar", "build_document", "display_name"]
 

@@ -1,14 +1,14 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
 from collections.abc import Iterator
+from itertools import islice
 
-from explorer.server.search.analysed import NAME_CUT, values_of
+from explorer.server.search.analysed import join_names, values_of
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import DISPLAY, URN, Vocabulary
+from explorer.server.search.fields import DISPLAY, URN, Trait, Vocabulary
 from explorer.server.search.forms import bare_names, forms
-from explorer.server.search.matching import has_word
 from explorer.server.search.query import And, Node, Or, Phrase, Reference, Value, Word
-from explorer.server.search.text import fold, joined, word_line
+from explorer.server.search.text import fold, word_line
 
 __all__ = ["matched"]
 
@@ -25,20 +25,48 @@ def matched(node: Node, document: Document, vocabulary: Vocabulary) -> tuple[tup
     leaves = list(_asked(node))
     if not leaves:
         return ()
+    compared = [leaf for leaf in leaves if isinstance(leaf, Value)]
+    searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
+    letters = {part for leaf in searched for part in _letters(leaf)}
     weights = vocabulary.weights(document.entity_type)
-    named = {leaf.field for leaf in leaves if isinstance(leaf, Value)}
-    searched = sorted({*weights, *named} - {DISPLAY}, key=lambda name: -weights.get(name, 0))
-    if any(isinstance(leaf, Reference) for leaf in leaves):
-        searched.append(URN)
+    naming = vocabulary.naming(document.entity_type)
+    fields = {*(weights if searched else ()), *(leaf.field for leaf in compared)} - {DISPLAY}
+    if any(isinstance(leaf, Reference) for leaf in searched):
+        fields.add(URN)
     found: list[tuple[str, str]] = []
-    for name in dict.fromkeys(searched):
-        hits = [
+    for name in sorted(fields, key=lambda name: (-weights.get(name, 0), name)):
+        values = values_of(document, name)
+        tests = [leaf for leaf in compared if leaf.field == name]
+        is_name = name in naming
+        # Most fields have nothing of what is asked for: a look at the letters of all their values
+        # is far cheaper than at the words of each.
+        looked_into = (name in weights or name == URN) and (is_name or _may_have(letters, values))
+        if not looked_into and not tests:
+            continue
+        trait = vocabulary.trait(name)
+        hits = (
             (name, _shown(value))
-            for value in values_of(document, name)
-            if any(_has(leaf, name, value, name in weights, vocabulary) for leaf in leaves)
-        ]
-        found += hits[:_MOST_A_FIELD]
+            for value in values
+            if (looked_into and _has_any(searched, name, value, is_name=is_name))
+            or any(_compares(leaf, value, trait) for leaf in tests)
+        )
+        found += islice(hits, _MOST_A_FIELD)
     return tuple(found[:_MOST])
+
+
+def _letters(leaf: Word | Phrase | Reference) -> tuple[str, ...]:
+    match leaf:
+        case Word():
+            return leaf.parts
+        case Phrase():
+            return leaf.words
+        case Reference():
+            return (leaf.urn,)
+
+
+def _may_have(letters: set[str], values: tuple[Scalar, ...]) -> bool:
+    text = "\n".join([value for value in values if isinstance(value, str)]).lower()
+    return bool(text) and (not text.isascii() or any(part in text for part in letters))
 
 
 def _asked(node: Node) -> Iterator[Word | Phrase | Reference | Value]:
@@ -52,44 +80,40 @@ def _asked(node: Node) -> Iterator[Word | Phrase | Reference | Value]:
             pass
 
 
-def _has(
-    leaf: Word | Phrase | Reference | Value,
-    name: str,
-    value: Scalar,
-    is_searched: bool,
-    vocabulary: Vocabulary,
+def _has_any(
+    leaves: list[Word | Phrase | Reference], name: str, value: Scalar, *, is_name: bool
 ) -> bool:
-    if isinstance(leaf, Value):
-        return leaf.field == name and _compares(leaf, name, value, vocabulary)
-    if not isinstance(value, str) or not (is_searched or name == URN):
+    if not isinstance(value, str):
         return False
-    if isinstance(leaf, Reference):
-        return fold(value).startswith(leaf.urn) if name == URN else fold(value) == leaf.urn
     text = (bare_names(value) or (value,))[0]
-    if isinstance(leaf, Phrase):
-        line = word_line((text,))
-        return any(f" {' '.join(words)} " in line for words in (leaf.words, leaf.wholes))
-    return _has_word(leaf, text)
+    for leaf in leaves:
+        match leaf:
+            case Reference():
+                urn = fold(value)
+                if urn.startswith(leaf.urn) if name == URN else urn == leaf.urn:
+                    return True
+            case Phrase():
+                if _has_phrase(leaf, text):
+                    return True
+            case Word():
+                if _has_word(leaf, text):
+                    return True
+                if is_name and any(one.startswith(leaf.whole) for one in join_names((text,))):
+                    return True
+    return False
+
+
+def _has_phrase(phrase: Phrase, text: str) -> bool:
+    line = word_line((text,))
+    return any(f" {' '.join(words)} " in line for words in (phrase.words, phrase.wholes))
 
 
 def _has_word(word: Word, text: str) -> bool:
-    # Most values have nothing of the word: a look at the letters is far cheaper than the words.
-    if text.isascii() and not any(part in text.lower() for part in word.parts):
-        return _begins_joined(word, text)
-    line = (word_line((text,)),)
-    parts = (*word.parts, word.whole)
-    return any(has_word(line, Word((part,)), exact=False) for part in parts) or (
-        _begins_joined(word, text)
-    )
+    line = word_line((text,))
+    return any(f" {part}" in line for part in (*word.parts, word.whole))
 
 
-def _begins_joined(word: Word, text: str) -> bool:
-    names = (text, text.rpartition(".")[2]) if len(text) <= NAME_CUT else ()
-    return any(joined(name).startswith(word.whole) for name in names)
-
-
-def _compares(leaf: Value, name: str, value: Scalar, vocabulary: Vocabulary) -> bool:
-    trait = vocabulary.trait(name)
+def _compares(leaf: Value, value: Scalar, trait: Trait) -> bool:
     texts = forms(trait, value)
     match leaf.how:
         case "equal":

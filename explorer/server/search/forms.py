@@ -92,8 +92,10 @@ def _term_forms(value: str) -> tuple[str, ...]:
     return tuple(_bounded(text) for text in found)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
+    if "." not in value and not value.startswith("urn:li:"):
+        return (fold(value),)
     found = [value, *bare_names(value)]
     if is_column and "." in value:
         path = FieldPath(value)

@@ -21,7 +21,7 @@ __all__ = ["Layers", "View"]
 
 _log = logging.getLogger("explorer.server.search")
 
-_DRAIN_DOCUMENTS = 500
+_DRAIN_DOCUMENTS = 1_000
 _DRAIN_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 
@@ -75,12 +75,12 @@ class Layers:
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str]) -> None:
         """Add changes; they can be found when this returns. Waits for no commit."""
-        analysed = [analyse(self._vocabulary, document) for document in documents]
+        changes = [self._pending(document) for document in documents]
         with self._changed:
-            for document in analysed:
-                self._overlay.put(document.document.urn, document)
+            for change in changes:
+                self._overlay.put(change)
             for urn in gone:
-                self._overlay.put(urn, None)
+                self._overlay.put(Pending(urn))
             self._offset = max(self._offset, offset)
             if self._waiting_since is None and len(self._overlay):
                 self._waiting_since = time.monotonic()
@@ -110,11 +110,7 @@ class Layers:
                 if offset > self._base.offset:
                     self._base.settle(offset)
                 return
-            self._base.write(
-                (change.new for change in batch if change.new is not None),
-                (change.urn for change in batch if change.new is None),
-                offset,
-            )
+            self._base.write(((change.urn, change.entry) for change in batch), offset)
             with self._lock:
                 self._overlay.settle(batch)
                 self._commit += 1
@@ -129,6 +125,15 @@ class Layers:
         self._drainer.join()
         with self._drain_lock:
             self._base.close()
+
+    def _pending(self, document: Document) -> Pending:
+        analysed = analyse(self._vocabulary, document)
+        try:
+            entry = self._base.terms.make(analysed)
+        except (ValueError, TypeError):
+            _log.exception("%s cannot be indexed and will not be found", document.urn)
+            entry = None
+        return Pending(document.urn, analysed, entry)
 
     def _drain_when_due(self) -> None:
         while self._wait_until_due():

@@ -61,7 +61,7 @@ class Listing:
     def count(self, step: int) -> int:
         """How many documents a step has."""
         if step not in self._counts:
-            self._counts[step] = self._count(self._step(step))
+            self._counts[step] = self._count(self._step(step)) if self._may_have(step) else 0
         return self._counts[step]
 
     def between(self, step: int, after: Key | None, to: Key) -> int:
@@ -72,6 +72,8 @@ class Listing:
         self, step: int, after: Key | None, limit: int
     ) -> list[tuple[Key, tantivy.DocAddress]]:
         """The documents of a step that come next after a key, in order."""
+        if self._counts.get(step) == 0 or not self._may_have(step):
+            return []
         query = self._step(step)
         if after is not None:
             query = both([query, self._span(after, None)])
@@ -98,24 +100,30 @@ class Listing:
         """How many documents have each value of the fields, by field: the 200 most frequent
         values of each. Which values these are is exact up to 1,000 values in a part of the
         index; how often they occur always is."""
-        found = self._searcher.aggregate(
-            self._query, {name: _terms(name, LISTED_VALUES) for name in names}
+        found = self._aggregate(
+            {name: _terms(name, LISTED_VALUES, _VALUES_A_SEGMENT) for name in names}
         )
-        counts: dict[str, dict[str, int]] = {}
-        for name in names:
-            counts[name] = _buckets(found[name])
-            if found[name][_ERROR]:
-                counts[name] = self.counts_of(name, list(counts[name]))
+        counts = {name: _buckets(found[name]) for name in names}
+        counts |= self.counts_of(
+            {name: list(counts[name]) for name in names if found[name][_ERROR]}
+        )
         if ENTITY_TYPE in counts:
             # Every document has one type, and there are fewer than a facet shows.
             self._total = sum(counts[ENTITY_TYPE].values())
         return counts
 
-    def counts_of(self, name: str, values: list[str]) -> dict[str, int]:
-        """How many documents have each of these values of a facet field."""
-        terms = _terms(name, len(values))
-        terms["terms"]["include"] = values
-        return _buckets(self._searcher.aggregate(self._query, {name: terms})[name])
+    def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
+        """How many documents have each of these values of facet fields, by field."""
+        wanted = {
+            name: _terms(name, len(found), len(found), found)
+            for name, found in values.items()
+            if found
+        }
+        found = self._aggregate(wanted) if wanted else {}
+        return {name: _buckets(found[name]) for name in wanted}
+
+    def _aggregate(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return self._searcher.aggregate(self._query, wanted)
 
     def _key(self, address: tantivy.DocAddress) -> Key:
         return order_key(place_of(self.document(address)))
@@ -132,6 +140,10 @@ class Listing:
             return query
         removed = tantivy.Query.term_query(self._schema, "is", is_term(REMOVED, "true"))
         return all_but(query, [removed])
+
+    def _may_have(self, step: int) -> bool:
+        steps = self._wanted.steps
+        return step == len(steps) or self._translator.may_have(steps[step])
 
     def _step(self, step: int) -> tantivy.Query:
         """The documents of a step: those that meet it and none before it."""
@@ -165,9 +177,16 @@ def _count(result: tantivy.SearchResult) -> int:
     return cast("_Counted", result).count or 0
 
 
-def _terms(name: str, size: int) -> dict[str, Any]:
+def _terms(
+    name: str, size: int, segment_size: int, only: list[str] | None = None
+) -> dict[str, Any]:
     field = name.replace(".", "\\.")
-    return {"terms": {"field": f"facet.{field}", "size": size, "segment_size": _VALUES_A_SEGMENT}}
+    terms: dict[str, Any] = {
+        "field": f"facet.{field}",
+        "size": size,
+        "segment_size": segment_size,
+    }
+    return {"terms": terms if only is None else terms | {"include": only}}
 
 
 def _buckets(found: Mapping[str, Any]) -> dict[str, int]:

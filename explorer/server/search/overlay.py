@@ -11,6 +11,8 @@ same way and taken off the result.
 
 from collections.abc import Callable, Iterable
 
+import tantivy
+
 from explorer.server.search.analysed import Analysed
 
 __all__ = ["Overlay", "Pending"]
@@ -18,37 +20,47 @@ __all__ = ["Overlay", "Pending"]
 Read = Callable[[str], Analysed | None]
 
 
+class Unread:
+    """Stands for a document that was not read yet."""
+
+
+UNREAD = Unread()
+
+
 class Pending:
     """A change that the index on disk lacks: the document as it is now, None for one that is gone,
-    and as the index still has it, read when first asked for."""
+    and as the index still has it, read when first asked for. `entry` is what the index is to take
+    in; it is made by who applies the change, so that nobody writes faster than can be taken in."""
 
-    __slots__ = ("_is_read", "_old", "new", "urn")
+    __slots__ = ("_old", "entry", "new", "urn")
 
-    def __init__(self, urn: str, new: Analysed | None) -> None:
+    def __init__(
+        self,
+        urn: str,
+        new: Analysed | None = None,
+        entry: tantivy.Document | None = None,
+        *,
+        old: "Analysed | Unread | None" = UNREAD,
+    ) -> None:
         self.urn = urn
         self.new = new
-        self._old: Analysed | None = None
-        self._is_read = False
+        self.entry = entry
+        self._old = old
 
     def old(self, read: Read) -> Analysed | None:
         """What the index has under the URN, if anything. `read` reads the state of the index that
         this change is pending for; all states until the change is in it have the same."""
-        if not self._is_read:
+        if isinstance(self._old, Unread):
             self._old = read(self.urn)
-            self._is_read = True
         return self._old
 
-    def followed_by(self, new: Analysed | None) -> "Pending":
-        """The next change of the same document, while the index still has what it had."""
-        after = Pending(self.urn, new)
-        after._old, after._is_read = self._old, self._is_read
-        return after
+    def followed_by(self, later: "Pending") -> "Pending":
+        """A later change in the place of this one: the index still has what it had."""
+        return Pending(self.urn, later.new, later.entry, old=self._old)
 
     def rebased(self, old: Analysed | None) -> "Pending":
-        """The same change once the index has another document."""
-        after = Pending(self.urn, self.new)
-        after._old, after._is_read = old, True
-        return after
+        """This change once the index has another document."""
+        return Pending(self.urn, self.new, self.entry, old=old)
 
 
 class Overlay:
@@ -61,10 +73,10 @@ class Overlay:
     def __len__(self) -> int:
         return len(self._by_urn)
 
-    def put(self, urn: str, new: Analysed | None) -> None:
+    def put(self, change: Pending) -> None:
         """Add a change; it stands for all before it of the same document."""
-        before = self._by_urn.get(urn)
-        self._by_urn[urn] = before.followed_by(new) if before else Pending(urn, new)
+        before = self._by_urn.get(change.urn)
+        self._by_urn[change.urn] = before.followed_by(change) if before else change
         self._listed = None
 
     def listed(self) -> tuple[Pending, ...]:

@@ -89,7 +89,7 @@ class Plan:
         missing = [value for value in change if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:
             # Values that changed may be in the index without being among its most frequent.
-            counts |= self.listing.counts_of(name, missing)
+            counts |= self.listing.counts_of({name: missing})[name]
         for value, by in change.items():
             counts[value] = counts.get(value, 0) + by
         return {value: count for value, count in counts.items() if count > 0}

@@ -136,7 +136,7 @@ class Terms:
             if trait.nature == "text":
                 code = self.code(name)
                 lines += [piece_line(code, forms[0], prose=trait.prose) for forms in each]
-        return list(dict.fromkeys(found)), lines
+        return found, lines
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()

@@ -39,9 +39,8 @@ _WORD_OR_GAP = re.compile(rf"[^\W_]+|{re.escape(GAP)}")
 _SIGNS = re.compile("([^a-z0-9]+)")
 _SIGNS_OF_ANY = re.compile(r"([\W_]+)")
 # Many times faster than an expression, for text in ASCII.
-_ONLY_WORDS = "".join(
-    char if char.isalnum() or char == GAP else " " for char in map(chr, range(0x80))
-)
+_ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
+_RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
 # Control characters, which no folded text has.
 SEAM = "\x1c"
 CUT = "\x1f"
@@ -58,11 +57,11 @@ _UNSPACED = (
 def fold(text: str) -> str:
     """The text as it is compared: without case, control characters as spaces, its first
     `MAX_TEXT` characters. Lone surrogates, which no index can hold, become `?`."""
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode()
-    if not text.isprintable():
-        text = text.translate(_CONTROL)
-    return text[:MAX_TEXT].casefold()[:MAX_TEXT]
+    text = text[:MAX_TEXT]
+    if text.isascii():
+        return text.lower() if text.isprintable() else text.translate(_CONTROL).lower()
+    text = text.encode("utf-8", "replace").decode()
+    return text.translate(_CONTROL).casefold()[:MAX_TEXT]
 
 
 def chunks(text: str) -> list[str]:
@@ -112,7 +111,7 @@ def word_line(values: Iterable[str]) -> str:
     """
     text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
     if text.isascii():
-        found = text.translate(_ONLY_WORDS).split()
+        found = text.translate(_RUNS_AND_GAPS).split()
     else:
         found = _WORD_OR_GAP.findall(_plain_letters(text))
     parts_of = list(map(split, found))
@@ -127,7 +126,7 @@ def word_line(values: Iterable[str]) -> str:
 def in_words(folded: str) -> str:
     """A folded text as its runs of letters and digits, one space between: how prose is compared."""
     if folded.isascii():
-        return " ".join(folded.replace(GAP, " ").translate(_ONLY_WORDS).split())
+        return " ".join(folded.translate(_ONLY_RUNS).split())
     return " ".join(_CHUNK.findall(folded))
 
 

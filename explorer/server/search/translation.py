@@ -84,6 +84,21 @@ class Translator:
             case InFields():
                 return both([self._in_fields(word, step) for word in step.words])
 
+    def may_have(self, step: Step) -> bool:
+        """Whether any document may meet a step: looks at single terms, in microseconds."""
+        match step:
+            case NameIs():
+                return bool(step.urns) or self._has("called", step.joined)
+            case NameBegins() if len(step.joined) <= MAX_NAME_START:
+                return self._has("calling", step.joined)
+            case InName() if step.least == len(step.words):
+                return all(
+                    self._has("name.words", word.whole)
+                    for word in step.words
+                    if step.exact and len(word.parts) == 1
+                )
+        return True
+
     def type(self, entity_type: str) -> tantivy.Query:
         """The documents of an entity type."""
         return self._is(ENTITY_TYPE, entity_type.casefold().replace("_", ""))
@@ -183,6 +198,9 @@ class Translator:
         prefix = literal(is_term(node.field, ""))
         expressions = within(node.low, node.high, longest=longest, strict=node.strict)
         return either([_Query.regex_query(self._schema, "is", prefix + one) for one in expressions])
+
+    def _has(self, name: str, text: str) -> bool:
+        return self._searcher.doc_freq(name, text) > 0
 
     def _is(self, field: str, form: str) -> tantivy.Query:
         return self._term("is", is_term(field, form))

@@ -1,4 +1,4 @@
-"""What people call an entity."""
+"""What people call an entity: one rule for what is searched and for what is shown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
-__all__ = ["display_name"]
+__all__ = ["NAME_ASPECTS", "display_name"]
 
 # Where names are told, best first: what a person edited, then what was ingested.
 _TOLD = (
@@ -33,7 +33,8 @@ _TOLD = (
     ("businessAttributeInfo", "name"),
     ("schemafieldInfo", "name"),
 )
-_TOLD_ASPECTS = frozenset(aspect for aspect, _ in _TOLD)
+NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))
+"""The aspects in which names are usually told."""
 _ENDINGS = ("Properties", "Info")
 _FIELDS = ("displayName", "name", "title")
 
@@ -45,7 +46,7 @@ def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
         if found := _text(aspects.get(aspect), field):
             return found
     for aspect in sorted(aspects):
-        if aspect.endswith(_ENDINGS) and aspect not in _TOLD_ASPECTS:
+        if aspect.endswith(_ENDINGS) and aspect not in NAME_ASPECTS:
             for field in _FIELDS:
                 if found := _text(aspects[aspect], field):
                     return found

@@ -1,0 +1,28 @@
+"""An entity is called what people call it."""
+
+import pytest
+
+from explorer.metadata import Urn
+from explorer.metadata.naming import display_name
+
+TABLE = Urn.dataset("hive", "db.orders")
+
+
+@pytest.mark.parametrize(
+    ("urn", "aspects", "name"),
+    [
+        (TABLE, {}, "db.orders"),
+        (TABLE, {"datasetProperties": {"name": "orders"}}, "orders"),
+        (TABLE, {"datasetProperties": {"name": "  "}}, "db.orders"),
+        (
+            TABLE,
+            {"datasetProperties": {"name": "a"}, "editableDatasetProperties": {"name": "mine"}},
+            "mine",
+        ),
+        (Urn.parse("urn:li:corpuser:j"), {"corpUserInfo": {"fullName": "Jo Doe"}}, "Jo Doe"),
+        (Urn.parse("urn:li:sensor:3"), {"sensorInfo": {"title": "Door"}}, "Door"),
+        (Urn.of("schemaField", TABLE, "[version=2.0].[type=int].id"), {}, "id"),
+    ],
+)
+def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(urn, aspects, name):
+    assert display_name(urn, aspects) == name
