@@ -4,6 +4,7 @@ Every field is optional or has a default, because a value may come from an older
 fields that a record does not name are left out here and kept in the raw value.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,17 +12,27 @@ import msgspec
 from explorer.errors import ServerFault
 
 __all__ = [
+    "RECORDS",
     "AuditStamp",
+    "BrowsePaths",
     "ChartInfo",
+    "ChartKey",
     "ContainerProperties",
     "CorpGroupInfo",
+    "CorpGroupKey",
+    "CorpUserEditableInfo",
     "CorpUserInfo",
+    "CorpUserKey",
     "DashboardInfo",
+    "DashboardKey",
+    "DataPlatformInstance",
+    "DatasetKey",
     "DatasetProfile",
     "DatasetProperties",
     "DatasetUsageStatistics",
     "Deprecation",
-    "EditableProperties",
+    "EditableContainerProperties",
+    "EditableDatasetProperties",
     "EditableSchemaField",
     "EditableSchemaMetadata",
     "FieldProfile",
@@ -63,6 +74,53 @@ class ChangeStamps(_Camel, frozen=True):
     last_modified: AuditStamp = AuditStamp()
 
 
+class DatasetKey(_Camel, frozen=True):
+    """What a dataset's URN says: `platform` is a URN."""
+
+    name: str = ""
+    platform: str = ""
+    origin: str = ""
+
+
+class CorpUserKey(_Camel, frozen=True):
+    """What a user's URN says."""
+
+    username: str = ""
+
+
+class CorpGroupKey(_Camel, frozen=True):
+    """What a group's URN says."""
+
+    name: str = ""
+
+
+class ChartKey(_Camel, frozen=True):
+    """What a chart's URN says."""
+
+    chart_id: str = ""
+    dashboard_tool: str = ""
+
+
+class DashboardKey(_Camel, frozen=True):
+    """What a dashboard's URN says."""
+
+    dashboard_id: str = ""
+    dashboard_tool: str = ""
+
+
+class DataPlatformInstance(_Camel, frozen=True):
+    """The platform an entity lives on, as a URN, and which instance of it."""
+
+    platform: str = ""
+    instance: str | None = None
+
+
+class BrowsePaths(_Camel, frozen=True):
+    """The folders an entity is filed under, `/prod/hive/sales`."""
+
+    paths: tuple[str, ...] = ()
+
+
 class DatasetProperties(_Camel, frozen=True):
     """What ingestion says of a dataset."""
 
@@ -73,8 +131,14 @@ class DatasetProperties(_Camel, frozen=True):
     custom_properties: dict[str, str] = {}
 
 
-class EditableProperties(_Camel, frozen=True):
-    """What people wrote of an entity: the editable twin of its properties."""
+class EditableContainerProperties(_Camel, frozen=True):
+    """What people wrote of a container."""
+
+    description: str | None = None
+
+
+class EditableDatasetProperties(_Camel, frozen=True):
+    """What people wrote of a dataset."""
 
     name: str | None = None
     description: str | None = None
@@ -283,6 +347,14 @@ class CorpUserInfo(_Camel, frozen=True):
     title: str | None = None
 
 
+class CorpUserEditableInfo(_Camel, frozen=True):
+    """What a person wrote of themselves."""
+
+    display_name: str | None = None
+    about_me: str | None = None
+    title: str | None = None
+
+
 class CorpGroupInfo(_Camel, frozen=True):
     """A group of people."""
 
@@ -331,6 +403,40 @@ class GlossaryTermInfo(_Camel, frozen=True):
     source_url: str | None = None
     custom_properties: dict[str, str] = {}
 
+
+RECORDS: Mapping[str, type[msgspec.Struct]] = {
+    "browsePaths": BrowsePaths,
+    "chartInfo": ChartInfo,
+    "chartKey": ChartKey,
+    "containerProperties": ContainerProperties,
+    "corpGroupInfo": CorpGroupInfo,
+    "corpGroupKey": CorpGroupKey,
+    "corpUserEditableInfo": CorpUserEditableInfo,
+    "corpUserInfo": CorpUserInfo,
+    "corpUserKey": CorpUserKey,
+    "dashboardInfo": DashboardInfo,
+    "dashboardKey": DashboardKey,
+    "dataPlatformInstance": DataPlatformInstance,
+    "datasetKey": DatasetKey,
+    "datasetProfile": DatasetProfile,
+    "datasetProperties": DatasetProperties,
+    "datasetUsageStatistics": DatasetUsageStatistics,
+    "deprecation": Deprecation,
+    "editableContainerProperties": EditableContainerProperties,
+    "editableDatasetProperties": EditableDatasetProperties,
+    "editableSchemaMetadata": EditableSchemaMetadata,
+    "globalTags": GlobalTags,
+    "glossaryTermInfo": GlossaryTermInfo,
+    "glossaryTerms": GlossaryTerms,
+    "institutionalMemory": InstitutionalMemory,
+    "ownership": Ownership,
+    "schemaMetadata": SchemaMetadata,
+    "status": Status,
+    "subTypes": SubTypes,
+    "tagProperties": TagProperties,
+    "upstreamLineage": UpstreamLineage,
+}
+"""The typed record of each aspect that has one, by aspect name."""
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 

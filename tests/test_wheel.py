@@ -1,0 +1,63 @@
+"""The wheel holds everything the package needs, and nothing of the checkout is needed beside it."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.wheel
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    scratch = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(scratch)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = scratch.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(scratch / "site")
+    return scratch / "site"
+
+
+def run(unpacked, *arguments):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=unpacked,
+        env={"PYTHONPATH": str(unpacked), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_the_data_of_the_package_is_in_it(unpacked):
+    files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+    assert {"explorer/metadata/registry.json", "explorer/py.typed"} <= files
+    assert "explorer/server/graphql/schema.graphql" in files
+    assert not [name for name in files if name.startswith(("tests", "notebooks", "screenshots"))]
+    where = "import explorer, pathlib; print(pathlib.Path(explorer.__file__).parents[1])"
+    assert run(unpacked, "-c", where).strip() == str(unpacked)
+
+
+def test_the_sample_and_the_service_work_from_it(unpacked):
+    code = (
+        "import datetime\nfrom explorer.sample import sample_proposals\n"
+        "print(sum(1 for _ in sample_proposals(datetime.date(2026, 1, 2))))"
+    )
+    assert int(run(unpacked, "-c", code)) > 3000
+    assert "data_dir" in run(unpacked, "-c", "import explorer.server as s; help(s.serve_embedded)")
+
+
+@pytest.mark.parametrize("module", ["explorer.cli", "explorer.tui"])
+def test_its_commands_start(unpacked, module):
+    assert "Usage: catalog" in run(unpacked, "-m", module, "--help")
+
+
+def test_its_commands_are_named_in_it(unpacked):
+    (entries,) = unpacked.glob("*.dist-info/entry_points.txt")
+    assert "catalog = explorer.cli:main" in entries.read_text()
+    assert "catalog-tui = explorer.tui.command:main" in entries.read_text()
