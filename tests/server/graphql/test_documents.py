@@ -1,0 +1,226 @@
+"""Documents: what is read, in every way that a document can ask for it."""
+
+import pytest
+from graphql import build_client_schema, get_introspection_query
+
+USER = "urn:li:corpuser:grace"
+
+
+def test_only_what_was_selected_is_answered(caller, table):
+    answer = caller.graphql(f'{{ dataset(urn: "{table}") {{ properties {{ description }} }} }}')
+    assert answer == {
+        "data": {"dataset": {"properties": {"description": "ingested"}}},
+        "extensions": {},
+    }
+    query = f'{{ dataset(urn: "{table}") {{ schemaMetadata {{ fields {{ fieldPath }} }} }} }}'
+    assert caller.graphql(query)["data"]["dataset"]["schemaMetadata"] == {
+        "fields": [{"fieldPath": "a"}, {"fieldPath": "b"}, {"fieldPath": "nested.b"}]
+    }
+
+
+def test_a_dataset_is_read_whole(caller, dataset):
+    tags = {"tags": [{"tag": "urn:li:tag:gql"}]}
+    caller.ingest("urn:li:tag:gql", "tagProperties", {"name": "GQL", "description": "d"})
+    caller.ingest(dataset, "datasetProperties", {"customProperties": {"k": "v"}})
+    caller.ingest(dataset, "globalTags", tags)
+    owners = [
+        {"owner": USER, "type": "DATAOWNER"},
+        {"owner": "urn:li:corpGroup:team", "type": "SOMETHING_NEW"},
+    ]
+    caller.ingest(dataset, "ownership", {"owners": owners})
+    caller.ingest(dataset, "status", {"removed": True})
+    field = {
+        "fieldPath": "id",
+        "nativeDataType": "struct",
+        "nullable": True,
+        "isPartOfKey": True,
+        "globalTags": tags,
+        "type": {"type": {"com.vendor.schema.RecordType": {}}},
+    }
+    caller.ingest(
+        dataset,
+        "schemaMetadata",
+        {
+            "schemaName": "s",
+            "platform": "urn:li:dataPlatform:hive",
+            "version": 2**40,
+            "hash": "",
+            "platformSchema": {"com.vendor.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": [field],
+        },
+    )
+    answer = caller.graphql(
+        """
+        query whole($urn: String!) {
+          dataset(urn: $urn) {
+            urn type name origin exists
+            platform { urn type name properties { displayName } }
+            properties { name description customProperties { key value } }
+            status { removed }
+            ownership { owners { type owner {
+              __typename ... on Entity { urn } ... on CorpGroup { name }
+            } } }
+            tags { tags { tag { name properties { description } } } }
+            schemaMetadata { name version fields {
+              fieldPath nullable nativeDataType type recursive isPartOfKey
+              tags { tags { tag { urn } } }
+            } }
+          }
+        }
+        """,
+        urn=dataset,
+    )
+    assert "errors" not in answer
+    assert answer["data"]["dataset"] == {
+        "urn": dataset,
+        "type": "DATASET",
+        "name": "test_a_dataset_is_read_whole",
+        "origin": "PROD",
+        "exists": True,
+        "platform": {
+            "urn": "urn:li:dataPlatform:hive",
+            "type": "DATA_PLATFORM",
+            "name": "hive",
+            "properties": None,
+        },
+        "properties": {
+            "name": "test_a_dataset_is_read_whole",
+            "description": None,
+            "customProperties": [{"key": "k", "value": "v"}],
+        },
+        "status": {"removed": True},
+        "ownership": {
+            "owners": [
+                {"type": "DATAOWNER", "owner": {"__typename": "CorpUser", "urn": USER}},
+                {
+                    "type": None,
+                    "owner": {
+                        "__typename": "CorpGroup",
+                        "urn": "urn:li:corpGroup:team",
+                        "name": "team",
+                    },
+                },
+            ]
+        },
+        "tags": {"tags": [{"tag": {"name": "GQL", "properties": {"description": "d"}}}]},
+        "schemaMetadata": {
+            "name": "s",
+            "version": 2**40,
+            "fields": [
+                {
+                    "fieldPath": "id",
+                    "nullable": True,
+                    "nativeDataType": "struct",
+                    "type": "STRUCT",
+                    "recursive": False,
+                    "isPartOfKey": True,
+                    "tags": {"tags": [{"tag": {"urn": "urn:li:tag:gql"}}]},
+                }
+            ],
+        },
+    }
+
+
+def test_nulls_where_a_default_is_meant_are_read_as_it(caller, dataset, schema):
+    columns = schema("a")
+    columns["fields"][0] |= {"nullable": None, "recursive": None, "isPartOfKey": None}
+    caller.ingest(dataset, "schemaMetadata", columns)
+    caller.ingest(dataset, "datasetProperties", {"name": None, "customProperties": None})
+    query = """query($u: String!) { dataset(urn: $u) {
+      properties { name customProperties { key } }
+      schemaMetadata { fields { nullable recursive isPartOfKey } }
+    } }"""
+    read = caller.graphql(query, u=dataset)["data"]["dataset"]
+    assert read["properties"]["customProperties"] == []
+    (field,) = read["schemaMetadata"]["fields"]
+    assert field == {"nullable": False, "recursive": False, "isPartOfKey": False}
+
+
+def test_a_dataset_that_does_not_exist_reads_as_null(desk, dataset):
+    assert desk.read(urn=dataset) == {"data": {"dataset": None}, "extensions": {}}
+
+
+@pytest.mark.parametrize("urn", ["nonsense", "urn:li:tag:x", "urn:li:dataset:(a,b)"])
+def test_a_urn_of_no_dataset_is_an_error(desk, urn):
+    answer = desk.read(urn=urn)
+    assert answer["data"] == {"dataset": None}
+    assert desk.one_error(answer)["extensions"]["code"] == 400
+
+
+def test_aliases_several_fields_and_named_operations_work(caller, table):
+    query = f"""
+    query one {{ dataset(urn: "{table}") {{ name }} }}
+    query two($other: String!) {{
+      mine: dataset(urn: "{table}") {{ ...Described }}
+      other: dataset(urn: $other) {{ name }}
+    }}
+    fragment Described on Dataset {{ d: properties {{ description }} }}
+    """
+    body = {
+        "query": query,
+        "operationName": "two",
+        "variables": {"other": "urn:li:dataset:(urn:li:dataPlatform:hive,no,PROD)"},
+    }
+    assert caller.post("/api/graphql", body).json() == {
+        "data": {"mine": {"d": {"description": "ingested"}}, "other": None},
+        "extensions": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "classification"),
+    [
+        ("{ dataset(urn: 1) { nonsense } }", "ValidationError"),
+        ("{ dataset", "InvalidSyntax"),
+        ("query($urn: String!) { dataset(urn: $urn) { urn } }", "ValidationError"),
+    ],
+)
+def test_a_document_that_cannot_run_is_answered_with_its_errors(caller, query, classification):
+    answer = caller.graphql(query)
+    assert answer["data"] is None
+    assert answer["extensions"] == {}
+    for error in answer["errors"]:
+        assert error["extensions"] == {
+            "code": 400,
+            "type": "BAD_REQUEST",
+            "classification": classification,
+        }
+
+
+@pytest.mark.parametrize("body", [{}, {"query": 5}, {"query": "{x}", "variables": []}])
+def test_a_request_without_a_document_is_400(caller, body):
+    assert caller.post("/api/graphql", body).status_code == 400
+
+
+def test_a_token_in_the_header_is_taken(caller, table):
+    answer = caller.post("/api/graphql", {"query": "{__typename}"}, Authorization="Bearer x")
+    assert answer.json() == {"data": {"__typename": "Query"}, "extensions": {}}
+
+
+def test_introspection_gives_the_whole_schema(caller):
+    answer = caller.graphql(get_introspection_query(input_value_deprecation=True))
+    schema = build_client_schema(answer["data"])
+    entity = schema.get_type("Entity")
+    assert set(entity.fields) == {"urn", "type"}
+    assert {"DATASET", "CORP_USER", "DATA_JOB", "MLMODEL"} <= set(
+        schema.get_type("EntityType").values
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ('{ dataset(urn: "x") { ' + "container { " * 30 + "urn" + " }" * 32, "too deep"),
+        (
+            "{ "
+            + " ".join(f'a{n}: dataset(urn: "x") {{ ...F }}' for n in range(120))
+            + " } fragment F on Dataset { "
+            + " ".join(f"f{n}: name" for n in range(60))
+            + " }",
+            "too large",
+        ),
+        ("{" * 5000, "Syntax Error"),
+    ],
+)
+def test_a_document_out_of_bounds_is_refused(desk, caller, query, told):
+    assert told in desk.one_error(caller.graphql(query))["message"]

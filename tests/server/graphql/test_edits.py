@@ -1,0 +1,262 @@
+"""Edits by people: what they change, what they leave alone, and what they refuse."""
+
+import threading
+
+import pytest
+
+USER = "urn:li:corpuser:grace"
+
+
+def test_an_edited_description_stands_beside_the_ingested_one(desk, caller, table):
+    answer = desk.edit_dataset(urn=table, changes={"editableProperties": {"description": "edited"}})
+    assert answer == {"data": {"updateDataset": {"urn": table}}, "extensions": {}}
+    read = desk.read(urn=table)["data"]["dataset"]
+    assert read["properties"] == {"description": "ingested"}
+    assert read["editableProperties"] == {"description": "edited"}
+    stored = caller.value(table, "editableDatasetProperties")
+    assert stored["lastModified"]["time"] > 0
+
+
+def test_an_edited_description_stands_in_where_nothing_was_ingested(desk, caller, dataset):
+    caller.ingest(dataset, "status", {"removed": False})
+    assert desk.read(urn=dataset)["data"]["dataset"]["properties"] is None
+    desk.edit_dataset(urn=dataset, changes={"editableProperties": {"description": "new"}})
+    read = desk.read(urn=dataset)["data"]["dataset"]
+    assert read["properties"] == {"description": "new"}
+
+
+def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(desk, caller, table):
+    def link(url):
+        return {
+            "institutionalMemory": {"elements": [{"author": USER, "url": url, "description": "d"}]}
+        }
+
+    desk.edit_dataset(urn=table, changes={"editableProperties": {"description": "kept"}})
+    desk.edit_dataset(urn=table, changes=link("https://one"))
+    desk.edit_dataset(urn=table, changes=link("https://two"))
+    read = desk.read(urn=table)["data"]["dataset"]
+    assert read["editableProperties"] == {"description": "kept"}
+    (element,) = read["institutionalMemory"]["elements"]
+    assert element["url"] == "https://two"
+    assert element["author"] == {"username": "grace"}
+    assert element["created"]["time"] > 0
+    desk.edit_dataset(urn=table, changes={"editableProperties": {"description": "again"}})
+    assert caller.value(table, "institutionalMemory")["elements"][0]["url"] == "https://two"
+
+
+def test_the_author_of_a_link_is_a_user(desk, caller, table):
+    given = {"elements": [{"author": "urn:li:tag:x", "url": "u", "description": "d"}]}
+    answer = desk.edit_dataset(urn=table, changes={"institutionalMemory": given})
+    assert desk.one_error(answer)["extensions"]["type"] == "BAD_REQUEST"
+    assert caller.value(table, "institutionalMemory") is None
+
+
+def test_a_link_whose_author_is_no_urn_is_still_read(desk, caller, table):
+    stamp = {"time": 5, "actor": "someone"}
+    links = [{"url": "https://x", "description": "d", "createStamp": stamp}]
+    caller.ingest(table, "institutionalMemory", {"elements": links})
+    answer = desk.read(urn=table)
+    assert "errors" not in answer
+    (element,) = answer["data"]["dataset"]["institutionalMemory"]["elements"]
+    assert (element["author"], element["created"]) == ({"username": "someone"}, {"time": 5})
+
+
+def test_single_links_are_added_and_removed(desk, caller, table):
+    add = "mutation($i: AddLinkInput!) { addLink(input: $i) }"
+    remove = "mutation($i: RemoveLinkInput!) { removeLink(input: $i) }"
+    for url, label in (("https://a", "a"), ("https://b", "b"), ("https://a", "A")):
+        given = {"linkUrl": url, "label": label, "resourceUrn": table}
+        assert caller.graphql(add, i=given)["data"] == {"addLink": True}
+    elements = caller.value(table, "institutionalMemory")["elements"]
+    assert [(one["url"], one["description"]) for one in elements] == [
+        ("https://b", "b"),
+        ("https://a", "A"),
+    ]
+    gone = {"linkUrl": "https://b", "resourceUrn": table}
+    assert caller.graphql(remove, i=gone)["data"] == {"removeLink": True}
+    assert len(caller.value(table, "institutionalMemory")["elements"]) == 1
+    assert desk.one_error(caller.graphql(remove, i=gone))["extensions"]["type"] == "NOT_FOUND"
+
+
+def test_a_column_edit_is_read_back_and_leaves_the_ingested_schema_alone(
+    desk, caller, table, schema
+):
+    before = caller.value(table, "schemaMetadata")
+    for path, text in (("a", "edited a"), ("b", "edited b")):
+        answer = desk.describe(changes=desk.column(table, path, text))
+        assert answer == {"data": {"updateDescription": True}, "extensions": {}}
+    read = desk.read(urn=table)["data"]["dataset"]
+    described = {one["fieldPath"]: one["description"] for one in read["schemaMetadata"]["fields"]}
+    assert described == {"a": "of a", "b": "edited b", "nested.b": None}
+    edited = read["editableSchemaMetadata"]["editableSchemaFieldInfo"]
+    assert edited == [
+        {"fieldPath": "a", "description": "edited a"},
+        {"fieldPath": "b", "description": "edited b"},
+    ]
+    assert caller.value(table, "schemaMetadata") == before
+    caller.ingest(table, "schemaMetadata", schema("a", "b", "c"))
+    again = desk.read(urn=table)["data"]["dataset"]
+    assert again["editableSchemaMetadata"]["editableSchemaFieldInfo"] == edited
+
+
+def test_a_column_edit_keeps_tags_and_other_entries(desk, caller, table):
+    tags = {"tags": [{"tag": "urn:li:tag:pii"}]}
+    infos = [
+        {"fieldPath": "a", "globalTags": tags},
+        {"fieldPath": "nested.b", "description": "deep"},
+    ]
+    caller.ingest(table, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
+    desk.describe(changes=desk.column(table, "a", "text"))
+    stored = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert stored == [
+        {"fieldPath": "a", "globalTags": tags, "description": "text"},
+        {"fieldPath": "nested.b", "description": "deep"},
+    ]
+
+
+def test_a_column_edit_can_empty_a_description(desk, caller, table):
+    for text in ("text", ""):
+        desk.describe(changes=desk.column(table, "b", text))
+    (info,) = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert info == {"fieldPath": "b", "description": ""}
+
+
+def test_saving_the_same_text_again_makes_no_version(desk, caller, table):
+    for _ in range(2):
+        desk.describe(changes=desk.column(table, "b", "text"))
+        given = {"editableProperties": {"description": "text"}}
+        desk.edit_dataset(urn=table, changes=given)
+    for aspect in ("editableSchemaMetadata", "editableDatasetProperties"):
+        assert caller.version(table, aspect, 1).status_code == 404
+
+
+def test_versioned_field_paths_match_exactly(desk, caller, dataset, schema):
+    root = "[version=2.0].[type=struct]"
+    paths = [f"{root}.[type=struct].a", f"{root}.[type=struct].a.[type=string].b", "a", "a.b"]
+    caller.ingest(dataset, "schemaMetadata", schema(*paths))
+    desk.describe(changes=desk.column(dataset, paths[1], "the one"))
+    fields = desk.read(urn=dataset)["data"]["dataset"]["schemaMetadata"]["fields"]
+    assert [field["description"] for field in fields] == [None, "the one", None, None]
+
+
+def test_an_unknown_column_is_refused_with_its_nearest(desk, caller, table):
+    error = desk.one_error(desk.describe(changes=desk.column(table, "nested.bb", "text")))
+    assert error["message"] == (
+        "Field nested.bb does not exist in the datasets schema. Nearest: nested.b"
+    )
+    assert error["extensions"]["code"] == 404
+    assert caller.value(table, "editableSchemaMetadata") is None
+
+
+def test_two_columns_edited_at_once_are_both_kept(desk, caller, dataset, schema):
+    paths = [f"c{n}" for n in range(24)]
+    caller.ingest(dataset, "schemaMetadata", schema(*paths))
+    failed = []
+
+    def edit(mine):
+        for path in mine:
+            answer = desk.describe(changes=desk.column(dataset, path, f"of {path}"))
+            if answer.get("errors"):
+                failed.append(answer)
+
+    threads = [threading.Thread(target=edit, args=(paths[at::6],)) for at in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    infos = caller.value(dataset, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert {info["fieldPath"]: info["description"] for info in infos} == {
+        path: f"of {path}" for path in paths
+    }
+
+
+def test_editing_what_does_not_exist_fails_and_makes_nothing(desk, caller, dataset):
+    updates = {
+        "editableProperties": {"description": "x"},
+        "institutionalMemory": {"elements": []},
+    }
+    answers = [
+        desk.edit_dataset(urn=dataset, changes=updates),
+        desk.describe(changes=desk.column(dataset, "a", "x")),
+        desk.describe(changes={"resourceUrn": "urn:li:container:nowhere", "description": "x"}),
+    ]
+    for answer in answers:
+        error = desk.one_error(answer)
+        assert error["message"].endswith("does not exist.")
+        assert error["extensions"] == {
+            "code": 404,
+            "type": "NOT_FOUND",
+            "classification": "DataFetchingException",
+        }
+        assert set(answer["data"].values()) == {None}
+    assert not caller.exists(dataset)
+
+
+def test_a_container_is_described(desk, caller):
+    urn = "urn:li:container:gql"
+    caller.ingest(urn, "containerProperties", {"name": "Marts"})
+    given = {"resourceUrn": urn, "description": "of the marts"}
+    assert desk.describe(changes=given)["data"] == {"updateDescription": True}
+    query = "query($u: String!) { container(urn: $u) { type properties { name description } } }"
+    assert caller.graphql(query, u=urn)["data"]["container"] == {
+        "type": "CONTAINER",
+        "properties": {"name": "Marts", "description": "of the marts"},
+    }
+
+
+@pytest.mark.parametrize(
+    "urn",
+    [
+        "urn:li:chart:(looker,x)",
+        "urn:li:corpuser:x",
+        "urn:li:tag:x",
+        "urn:li:dataset:(urn:li:dataPlatform:hive,bare,PROD)",
+    ],
+)
+def test_other_targets_of_update_description_are_refused(desk, caller, urn):
+    caller.ingest(urn, "status", {"removed": False})
+    answer = desk.describe(changes={"resourceUrn": urn, "description": "x"})
+    assert desk.one_error(answer)["extensions"]["code"] == 400
+    assert set(caller.entity(urn)["aspects"]) == {
+        "status",
+        caller.catalog.registry.entity(urn.split(":")[2]).key,
+    }
+
+
+def test_block_strings_lose_their_indentation_only(caller, table):
+    document = f'''
+    mutation {{
+      updateDescription(input: {{
+        resourceUrn: "{table}", subResource: "b", subResourceType: DATASET_FIELD,
+        description: """
+          # Heading
+
+            * indented "quoted" \\""" and \\ backslash
+          last
+        """
+      }})
+    }}
+    '''
+    assert caller.graphql(document)["data"] == {"updateDescription": True}
+    (info,) = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert info["description"] == ('# Heading\n\n  * indented "quoted" """ and \\ backslash\nlast')
+
+
+def test_text_in_variables_is_kept_character_for_character(desk, caller, table):
+    text = "a\r\n\tb  \n\u0000|x|\n```\n{}\"'\\ <b> 🏔 \u202e "
+    desk.describe(changes=desk.column(table, "b", text))
+    (info,) = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
+    assert info["description"] == text
+
+
+def test_editing_what_is_soft_deleted_works_and_leaves_it_so(desk, caller, table):
+    caller.ingest(table, "status", {"removed": True})
+    desk.describe(changes=desk.column(table, "b", "still"))
+    assert caller.value(table, "status") == {"removed": True}
+    assert desk.read(urn=table)["data"]["dataset"]["editableSchemaMetadata"]
+
+
+def test_an_edit_is_found_by_search_at_once(desk, caller, table):
+    desk.describe(changes=desk.column(table, "b", "hochkoenigwort"))
+    assert caller.search("hochkoenigwort")["entities"] == [table]
