@@ -15,10 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from explorer import instance
 
@@ -31,7 +32,8 @@ Journey = Callable[[Pilot[None]], Awaitable[None]]
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until nothing is being read and what was read is drawn."""
     for _ in range(3):
-        await pilot.app.workers.wait_for_complete()
+        with suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete()
         await pilot.pause()
 
 

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from textual.worker import WorkerCancelled
 
 from explorer import Catalog, instance
 from explorer.client import AsyncCatalog
@@ -54,7 +56,8 @@ def directory(tmp_path_factory):
 async def settle(pilot):
     for _ in range(3):
         await pilot.pause()
-        await pilot.app.workers.wait_for_complete()
+        with suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete()
 
 
 def command(directory, *arguments):

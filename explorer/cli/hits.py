@@ -148,7 +148,7 @@ def _as_json(hit: Hit, entity: Entity | None) -> dict[str, Any]:
 
 def _say_how_many(page: SearchPage) -> None:
     if not page.total:
-        note(Text("nothing found for "), said(page.text))
+        note(Text("nothing found for "), said(page.text[:80]))
     elif not page.hits:
         note(Text(f"nothing after {page.start:,}: there are {page.total:,}"))
     elif len(page) == page.total:

@@ -59,7 +59,7 @@ def search(
     """Find what matches TEXT, best first.
 
     TEXT is words, or a field and what it holds, platform:hive; without it everything matches.
-    Words are looked for in names, descriptions, columns, tags and owners; the table's last column
+    Words are looked for in names, descriptions, columns and tags; the table's last column
     says where they were found.
     """
     from explorer.cli import hits

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 __all__ = ["ACTIONS", "SCOPES", "Action", "Scope", "actions_of", "bindings", "readable"]
 
 Scope = Literal[
-    "app", "list", "tree", "find", "results", "facets", "entity", "schema", "editor", "help"
+    "app", "list", "tree", "find", "results", "facets", "entity", "schema", "editor", "text", "help"
 ]
 
 
@@ -49,6 +49,7 @@ SCOPES: dict[Scope, str] = {
     "tree": "Folders",
     "list": "In any list",
     "editor": "Editor",
+    "text": "Text",
     "help": "Help",
 }
 
@@ -100,7 +101,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("app", "go_back", ("left_square_bracket", "backspace"), "Back to what was open", "back"),
     Action("app", "go_forward", ("right_square_bracket",), "Forward again"),
     Action("app", "help", ("question_mark", "f1"), "The keys that work here"),
-    Action("app", "quit", ("q", "ctrl+q"), "Quit", "quit"),
+    Action("app", "quit", ("q",), "Quit", "quit"),
+    Action("app", "leave_all", ("ctrl+q",), "Quit, from anywhere; what was typed is kept"),
     Action("app", "command_palette", ("colon", "ctrl+p"), "Everything, by name", "everything"),
     Action("editor", "save", ("ctrl+s",), "Save", "save"),
     Action(
@@ -112,6 +114,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
     Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
+    Action("text", "indent", ("tab",), "Indent"),
+    Action("text", "undo", ("ctrl+z",), "Undo"),
+    Action("text", "redo", ("ctrl+y",), "Redo"),
     Action("help", "close", ("escape", "question_mark", "f1", "q"), "Close", "close"),
 )
 
@@ -149,15 +154,10 @@ def bindings(scope: Scope) -> list[BindingType]:
             key_display=action.key,
             id=action.id,
             # The text of a search or a description takes any letter; quitting works everywhere.
-            priority=action.name == "quit" and key_is_safe(action),
+            priority=action.name == "leave_all",
         )
         for action in actions_of(scope)
     ]
-
-
-def key_is_safe(action: Action) -> bool:
-    """Whether none of the keys is one that somebody may be typing."""
-    return all(len(key) > 1 for key in action.keys)
 
 
 def readable(key: str) -> str:

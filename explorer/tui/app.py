@@ -215,6 +215,11 @@ class CatalogApp(App[None]):
         ordered = sorted(dict.fromkeys(scopes), key=lambda scope: scope == "list")
         return (*ordered, "app")
 
+    async def action_leave_all(self) -> None:
+        """Quit from anywhere; what is being typed is kept as a draft first."""
+        if not isinstance(self.screen, EditorScreen) or await self.screen.keep_draft():
+            self.exit()
+
     def action_help(self) -> None:
         """The keys that work here."""
         self.push_screen(HelpScreen(self._scopes_of(self.screen)))

@@ -230,7 +230,11 @@ class ColumnsView(Vertical):
         row.append_text(padded(said(kind, "dim"), kind_width)).append(" ")
         row.append("key " if column.is_key else "    ", "bold")
         row.append("✎ " if column.edited else "  ", "bold")
-        row.append_text(padded(preview(column.description, missing="—"), text_width))
+        marks = " ".join(urn.name for urn in (*column.tags, *column.terms))
+        room = text_width - (min(len(marks), text_width // 3) + 1 if marks else 0)
+        row.append_text(padded(preview(column.description, missing="—"), room))
+        if marks:
+            row.append(" ").append_text(padded(said(marks, "italic dim"), text_width - room - 1))
         return (row,)
 
     def _tell(self) -> None:

@@ -14,7 +14,7 @@ MUTED = "dim"
 _NOT_DESCRIBED = "no description"
 _RENDERED_LIMIT = 20_000
 _PREVIEW_LIMIT = 1_000
-_MARKS = re.compile(r"[*`]|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
+_MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
 def said(text: str | None, style: str = "", missing: str = "") -> Text:

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from explorer.client.display import visible
+from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, markdown, said
@@ -79,6 +80,12 @@ class Saved:
 class DescriptionArea(TextArea):
     """The text as it is, except that what would drive the terminal is shown as a mark."""
 
+    BINDINGS: ClassVar[list[BindingType]] = bindings("text")
+
+    def action_indent(self) -> None:
+        """Four spaces, as markdown counts them."""
+        self.insert("    ")
+
     def get_line(self, line_index: int) -> Text:
         """A line as it is drawn."""
         line = super().get_line(line_index)
@@ -114,6 +121,8 @@ class EditorScreen(ModalScreen[Saved]):
         self._columns = columns
         self._base = target.text
         self._overwrite: str | None = None
+        self._warned = False
+        self._over = False
         self._drafts: Drafts | None = None
 
     def compose(self) -> ComposeResult:
@@ -153,8 +162,9 @@ class EditorScreen(ModalScreen[Saved]):
         self._save(onward=True)
 
     def action_discard(self) -> None:
-        """Back to the text the editor started from."""
-        self.query_one(TextArea).text = self._base
+        """Back to the text the editor started from; the undo key takes it back again."""
+        area = self.query_one(TextArea)
+        area.replace(self._base, area.document.start, area.document.end)
 
     def action_leave(self) -> None:
         """Leave; a text that was changed stays as a draft."""
@@ -168,6 +178,8 @@ class EditorScreen(ModalScreen[Saved]):
     @work(exclusive=True, group="draft")
     async def _follow(self) -> None:
         await asyncio.sleep(_PAUSE_SECONDS)
+        if self._over:
+            return
         with self._session.reporting("keeping the draft"):
             text = self.query_one(TextArea).text
             self.query_one("#shown", Static).update(markdown(text))
@@ -183,8 +195,9 @@ class EditorScreen(ModalScreen[Saved]):
             area = self.query_one(TextArea)
             if draft is None or draft.text == self._base or area.text != self._base:
                 return
-            area.text = draft.text
+            area.replace(draft.text, area.document.start, area.document.end)
             area.move_cursor(area.document.end)
+            self.query_one("#shown", Static).update(markdown(draft.text))
             changed = " The saved text has changed since." if draft.base != self._base else ""
             sentence = f"This is your draft, not saved yet; ^r goes back to the text.{changed}"
             # After the change of the text has been seen, for that takes messages away.
@@ -196,9 +209,11 @@ class EditorScreen(ModalScreen[Saved]):
         target = self._target
         with self._session.reporting("saving"):
             try:
-                await self._keep(text)
+                # Before it is sent, for the answer may never come; saving does not depend on it.
+                with self._session.reporting("keeping the draft"):
+                    await self._keep(text)
                 if text == self._base:
-                    self.dismiss(Saved(target.path, saved=False, onward=onward))
+                    self._leave_with(Saved(target.path, saved=False, onward=onward))
                     return
                 self._say("saving …")
                 catalog = await self._session.catalog()
@@ -208,21 +223,37 @@ class EditorScreen(ModalScreen[Saved]):
                     return
                 await catalog.describe(target.urn, text, column=target.path)
                 drafts = await self._own_drafts()
+                self._over = True
                 await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
-                self.dismiss(Saved(target.path, saved=True, onward=onward))
+                self._leave_with(Saved(target.path, saved=True, onward=onward))
             finally:
                 self._tell()
 
     @work(exclusive=True, group="save")
     async def _leave(self) -> None:
-        with self._session.reporting("keeping the draft"):
+        if await self.keep_draft():
+            self._leave_with(Saved(self._target.path, saved=False))
+
+    def _leave_with(self, how: Saved) -> None:
+        # From here on nothing that still waits may write a draft again.
+        self._over = True
+        self.dismiss(how)
+
+    async def keep_draft(self) -> bool:
+        """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
+        asking a second time leaves all the same."""
+        try:
             await self._keep(self.query_one(TextArea).text)
-        self.dismiss(Saved(self._target.path, saved=False))
+        except Unusable as error:
+            warned, self._warned = self._warned, True
+            self._say(str(error), True)
+            return warned
+        return True
 
     async def _keep(self, text: str) -> None:
         drafts = await self._own_drafts()
         target = self._target
-        if text == self._base:
+        if text.strip() == self._base.strip():
             await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
             return
         draft = Draft(str(target.urn), target.path, self._base, text)

@@ -20,7 +20,7 @@ from explorer.tui.columns import ColumnsView
 from explorer.tui.content import join, markdown, said
 from explorer.tui.relations import RelationsView
 from explorer.tui.session import Session
-from explorer.tui.words import plural, singular
+from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +63,7 @@ class EntityView(Vertical):
         self._entity: Entity | None = None
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
+        self._tabs_left: dict[Urn, str] = {}
 
     def compose(self) -> ComposeResult:
         """Header, tabs, and what the tab chosen shows."""
@@ -116,6 +117,7 @@ class EntityView(Vertical):
         if self._entity is None or (name == "columns" and not self._has_columns):
             return
         self.query_one(ContentSwitcher).current = name
+        self._tabs_left[self._entity.urn] = name
         self._draw_tabs()
         self.focus_content()
 
@@ -129,17 +131,18 @@ class EntityView(Vertical):
             case _:
                 self.query_one("#overview").focus()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is in the catalog, and has a text of people, can be edited."""
+        del parameters
+        entity = self._entity
+        if action != "edit":
+            return True
+        return entity is not None and entity.exists and entity.entity_type in _EDITABLE
+
     def action_edit(self) -> None:
         """Edit the entity's own description."""
-        if self._entity is None:
-            return
-        if self._entity.entity_type not in _EDITABLE:
-            self._session.say(
-                "Descriptions of datasets, their columns and containers can be edited, "
-                f"not of {plural(self._entity.entity_type)}."
-            )
-            return
-        self.post_message(self.Edit(self._entity, None))
+        if self._entity is not None:
+            self.post_message(self.Edit(self._entity, None))
 
     def action_copy_urn(self) -> None:
         """Copy the URN to the clipboard."""
@@ -186,7 +189,8 @@ class EntityView(Vertical):
         self._draw_who()
         self._draw_text()
         if not keep:
-            switcher.current = "columns" if self._has_columns else "overview"
+            usual = "columns" if self._has_columns else "overview"
+            switcher.current = self._tabs_left.get(entity.urn, usual)
             self.query_one("#overview").scroll_home(animate=False)
             if self.display:
                 self.focus_content()
@@ -216,21 +220,24 @@ class EntityView(Vertical):
             text.append("\n DEPRECATED ", "bold reverse").append(" ")
             text.append_text(said(entity.deprecation))
         if not entity.exists:
-            text.append("\nNot in the catalog; only named by others.", "italic")
+            named = "; only named by others" if self.query_one(RelationsView).total else ""
+            text.append(f"\nNot in the catalog{named}.", "italic")
         owners = [
             Text.assemble(self._named(urn, "bold"), " ", said(f"({_role(owner.type)})", "dim"))
             for owner in entity.owners
             for urn in Urn.parse_all([owner.owner])
         ]
-        text.append("\nowner ", "dim")
-        text.append_text(join(owners, ", ") if owners else Text("nobody", "dim italic"))
+        if owners or _may_be_owned(entity):
+            text.append("\nowner ", "dim")
+            text.append_text(join(owners, ", ") if owners else Text("nobody", "dim italic"))
         for word, urns in (
             ("tags", entity.tags),
             ("terms", entity.terms),
             ("domain", entity.domains),
         ):
             if urns:
-                text.append(f" · {word} ", "dim")
+                text.append(" · " if owners or _may_be_owned(entity) else "\n")
+                text.append(f"{word} ", "dim")
                 text.append_text(join([self._named(urn, "bold") for urn in urns], ", "))
         self.query_one("#who", Static).update(text)
 
@@ -272,6 +279,10 @@ class EntityView(Vertical):
         parts += _properties(entity)
         parts += [_heading("URN"), said(str(entity.urn), "dim")]
         self.query_one("#text", Static).update(Group(*parts))
+
+
+def _may_be_owned(entity: "Entity") -> bool:
+    return entity.exists and entity.entity_type not in ("corpuser", "dataPlatform", "tag")
 
 
 def _heading(words: str, remark: str = "") -> RenderableType:

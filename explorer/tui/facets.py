@@ -9,15 +9,17 @@ from textual import on
 from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
 from explorer.tui.rows import Rows
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:
+    from explorer.client.entity import Entity
     from explorer.client.records import Facet, FacetValue
 
-__all__ = ["Facets"]
+__all__ = ["Facets", "named_in"]
 
 _FIRST = ("_entityType", "platform", "tags", "owners", "domains", "glossaryTerms", "typeNames")
 _SHORT = 5
@@ -56,9 +58,17 @@ class Facets(Rows):
         self._facets: tuple[Facet, ...] = ()
         self._chosen: Mapping[str, Sequence[str]] = {}
         self._open: set[str] = set()
+        self._known: Mapping[str, str] = {}
 
-    def show_facets(self, facets: Sequence["Facet"], chosen: Mapping[str, Sequence[str]]) -> None:
-        """Show the facets of a result, those most used first, with what is taken on marked."""
+    def show_facets(
+        self,
+        facets: Sequence["Facet"],
+        chosen: Mapping[str, Sequence[str]],
+        known: Mapping[Urn, "Entity"],
+    ) -> None:
+        """Show the facets of a result, those most used first, with what is taken on marked;
+        `known` tells what the URNs among the values are called."""
+        self._known = {str(urn): entity.name for urn, entity in known.items()}
         self._facets = tuple(sorted((one for one in facets if one.values), key=_rank))
         self._chosen = {field: tuple(values) for field, values in chosen.items()}
         self._lay_out()
@@ -108,12 +118,18 @@ class Facets(Rows):
         on_now = row.value.value in self._chosen.get(row.facet.name, ())
         number = str(row.number) if row.number else " "
         count = f"{row.value.count:,}"
-        label = row.value.label
+        label = self._known.get(row.value.value) or row.value.label
         name = said(singular(label) if row.facet.name == "_entityType" else label, missing="none")
         name.stylize("bold" if on_now else "")
         text = Text.assemble((f" {number} ", "dim"), ("● " if on_now else "  ", "bold"))
         text.append_text(padded(name, width - len(count) - 8))
         return (text.append(f" {count}", "dim"),)
+
+
+def named_in(facets: "Sequence[Facet]") -> list[Urn]:
+    """The URNs among the values that are shown at first."""
+    shown = (one.value for facet in facets for one in facet.values[:_SHORT])
+    return list(Urn.parse_all(shown))
 
 
 def _rank(facet: "Facet") -> tuple[int, str]:

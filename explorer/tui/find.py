@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.facets import Facets
+from explorer.tui.facets import Facets, named_in
 from explorer.tui.results import Results
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
@@ -182,9 +182,10 @@ class FindView(Vertical):
         with self._session.reporting("searching"):
             catalog = await self._session.catalog()
             page = await catalog.search(text or "*", narrowed_by=narrowed_by, count=_PAGE)
-            known = await catalog.summaries(hit.urn for hit in page)
+            urns = [*(hit.urn for hit in page), *named_in(page.facets)]
+            known = await catalog.summaries(urns)
             self.query_one(Results).show_page(page, known, text)
-            self.query_one(Facets).show_facets(page.facets, self._narrowed)
+            self.query_one(Facets).show_facets(page.facets, self._narrowed, known)
             self._say(page)
 
     @work(exclusive=True, group="search")
@@ -233,8 +234,7 @@ class FindView(Vertical):
         shown = len(self.query_one(Results).hits)
         text = Text()
         if page.total == 0:
-            asked = f" for «{self._text}»" if self._text else ""
-            text.append(f"Nothing found{asked}")
+            text.append("No results")
             text.append(" with these facets; x takes them off" if self._narrowed else "")
         else:
             thing = "result" if page.total == 1 else "results"

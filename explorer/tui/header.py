@@ -33,7 +33,8 @@ class Header(Widget):
             parts.append(Text("sample catalog", "bold"))
         parts.append(said("on this machine" if info.embedded else info.address))
         if info.entities is not None:
-            parts.append(Text(f"{info.entities:,} entities", "dim"))
+            things = "entity" if info.entities == 1 else "entities"
+            parts.append(Text(f"{info.entities:,} {things}", "dim"))
         if info.product == "datahub":
             parts.append(said(f"DataHub {info.version}", "dim"))
         self.silent = False

@@ -17,6 +17,7 @@ class KeyLine(Widget):
 
     DEFAULT_CSS = """
     KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
+    KeyLine.-message { height: auto; max-height: 3; }
     KeyLine.-error { background: $error-muted; color: $text-error; }
     """
 
@@ -28,7 +29,8 @@ class KeyLine(Widget):
         """Show one sentence instead of the keys."""
         self._message = message
         self.set_class(error, "-error")
-        self.refresh()
+        self.set_class(bool(message), "-message")
+        self.refresh(layout=True)
 
     def hush(self) -> None:
         """Show the keys again."""
@@ -39,9 +41,7 @@ class KeyLine(Widget):
         """The message, or the keys that fit."""
         width = self.size.width - 2
         if self._message:
-            text = Text(self._message, no_wrap=True)
-            text.truncate(width, overflow="ellipsis")
-            return text
+            return Text(self._message)
         parts = [Text.assemble((one.key, "bold"), f" {one.label}") for one in self._actions()]
         # The way to everything else stays, whatever has to go.
         last = parts[-1:] if len(parts) > 1 else []

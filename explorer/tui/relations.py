@@ -37,6 +37,11 @@ _WORDS = {
     "ForeignKeyTo": ("foreign key to", "foreign key from"),
     "ForeignKeyToDataset": ("foreign key to", "foreign key from"),
     "IsPartOf": ("part of", "holds"),
+    "IsRelatedTo": ("related to", "related to"),
+    "IsA": ("is a", "kinds of it"),
+    "HasA": ("has", "part of"),
+    "SchemaFieldWithGlossaryTerm": ("columns mean", "term of columns in"),
+    "EditableSchemaFieldWithGlossaryTerm": ("columns mean, by people", "term of columns in"),
     "IsMemberOfGroup": ("member of", "members"),
     "AssociatedWith": ("in domain", "domain of"),
     "SchemaFieldTaggedWith": ("columns tagged", "tag of columns in"),
@@ -78,7 +83,7 @@ class RelationsView(Rows):
         rows: list[_Row] = []
         for edges in (incoming, outgoing):
             for name, urns in edges.by_relationship().items():
-                rows += _group(_words(name, edges.direction), name, urns)
+                rows += _group(_words(name, edges.direction, urn), name, urns)
         self._rows = rows
         self.total = outgoing.total + incoming.total
         related = [row.urn for row in rows if row.urn and row.urn.entity_type != _COLUMN]
@@ -136,6 +141,9 @@ def _page_of(urn: Urn) -> Urn:
     return holders[0] if holders else urn
 
 
-def _words(name: str, direction: "Direction") -> str:
+def _words(name: str, direction: "Direction", of: Urn) -> str:
+    if name == "IsPartOf" and of.entity_type in ("corpuser", "corpGroup"):
+        # The model has a group be part of its members; people say it the other way round.
+        return "in groups" if direction == "INCOMING" else "members"
     outgoing, incoming = _WORDS.get(name, ("", "from"))
     return outgoing if direction == "OUTGOING" else incoming

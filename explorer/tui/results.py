@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.client.display import line
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
@@ -68,7 +69,11 @@ class Results(Rows):
         self._known = dict(known)
         self._total = page.total
         self._query = query
-        self.show(len(self.hits), self._draw_hit, empty="Nothing found.")
+        self.show(
+            len(self.hits),
+            self._draw_hit,
+            empty=f"Nothing found for «{line(query, 60)}»." if query else "Nothing here yet.",
+        )
 
     def add_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"]) -> None:
         """Show a further page below what is there."""

@@ -1,10 +1,10 @@
 """What the screens share: the catalog they ask, and the one way in which trouble is told."""
 
 import asyncio
-import logging
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from explorer import config
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
 __all__ = ["Say", "Session"]
-
-_log = logging.getLogger("explorer.tui")
 
 
 class Say(Protocol):
@@ -70,18 +68,18 @@ class Session:
             self._heard(not isinstance(error, Unreachable | Unusable))
             self.say(f"{error}", error=True)
         except Exception:
-            path = log_to_file()
-            _log.exception("while %s", doing)
-            self.say(f"Something went wrong while {doing}; the trace is in {path}", error=True)
+            kept = _keep_trace(doing)
+            self.say(f"Something went wrong while {doing}; {kept}", error=True)
 
 
-def log_to_file() -> Path:
-    """The terminal's log file, opened for writing when first needed."""
+def _keep_trace(doing: str) -> str:
+    """Write the trace of the error at hand to the log file; says where it is."""
     path = config.state_dir() / "catalog-tui.log"
-    if not _log.handlers:
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        _log.addHandler(handler)
-        _log.propagate = False
-    return path
+        with path.open("a", encoding="utf-8") as log:
+            log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC while {doing}\n")
+            log.write(traceback.format_exc())
+    except OSError as error:
+        return f"its trace could not be kept in {path} ({error.strerror})"
+    return f"the trace is in {path}"

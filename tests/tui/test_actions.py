@@ -8,7 +8,7 @@ from explorer.tui.actions import ACTIONS, SCOPES, actions_of
 from explorer.tui.app import CatalogApp
 from explorer.tui.browse import BrowseTree
 from explorer.tui.columns import ColumnRows
-from explorer.tui.editor import EditorScreen
+from explorer.tui.editor import DescriptionArea, EditorScreen
 from explorer.tui.entity import EntityView
 from explorer.tui.facets import Facets
 from explorer.tui.find import SearchBox
@@ -25,6 +25,7 @@ OWNERS = {
     "find": SearchBox,
     "facets": Facets,
     "help": HelpScreen,
+    "text": DescriptionArea,
     "results": Results,
     "list": Rows,
 }

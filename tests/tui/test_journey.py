@@ -1,5 +1,7 @@
 """A reader finds a table, looks at it and documents a column; it is there ever after."""
 
+import asyncio
+
 import pytest
 
 from explorer.client import Catalog
@@ -177,3 +179,49 @@ async def test_everything_can_be_found_by_name(sample, at):
 async def test_what_is_not_in_the_catalog_is_said(sample, at):
     async with at(sample, urn=Urn.dataset("hive", "never.written")) as reader:
         await reader.sees("Not in the catalog")
+
+
+async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk, at, monkeypatch):
+    from explorer.tui import drafts
+
+    urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
+    async with at(desk, urn=urn) as first, at(desk, urn=urn) as second:
+        await first.sees("documented")
+        await second.sees("documented")
+        await first.press("e")
+        await first.type(" of the first")
+        await asyncio.sleep(0.5)
+        # Both readers are of this process; the second is made to be of another one.
+        monkeypatch.setattr(drafts.os, "getpid", lambda: 1)
+        await second.press("e")
+        assert "of the first" not in second.screen()
+        await second.type(" of the second")
+        await second.press("escape")
+        monkeypatch.undo()
+        await first.press("escape", "e")
+        await first.sees("of the first")
+        await first.press("ctrl+r", "escape")
+
+
+async def test_going_back_finds_the_tab_that_was_left(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("Columns·")
+        await reader.press("3")
+        await reader.sees("made from")
+        await reader.press("enter")
+        await reader.sees("1 Overview")
+        await reader.press("left_square_bracket")
+        await reader.sees("fct_orders   ", "made from")
+
+
+async def test_reverting_can_be_undone(desk, at):
+    urn = Urn.dataset("snowflake", "analytics.marts.dim_products")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("e")
+        await reader.type(" more words")
+        await reader.press("ctrl+r")
+        assert "more words" not in reader.screen()
+        await reader.press("ctrl+z")
+        await reader.sees("more words")
+        await reader.press("ctrl+r", "escape")

@@ -163,3 +163,43 @@ async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at):
         await asyncio.sleep(0.6)
         assert "answer to a " not in reader.screen()
         assert "answer to ab" in reader.screen()
+
+
+async def test_a_draft_that_cannot_be_kept_stops_neither_typing_nor_saving(
+    at, tmp_path, monkeypatch
+):
+    blocked = tmp_path / "a-file"
+    blocked.write_text("")
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(blocked))
+    wire = Wire()
+    async with at(None, transport=wire, urn=URN) as reader:
+        await reader.sees("1 of 1 documented")
+        await reader.press("e")
+        await reader.type(" more")
+        await reader.sees("The draft cannot be kept")
+        await reader.press("escape")
+        await reader.sees("plain more", "save before you leave")
+        await reader.press("ctrl+s")
+        await reader.sees("documented")
+    assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
+
+
+async def test_a_fault_that_leaves_no_trace_is_still_told(at, tmp_path, monkeypatch):
+    blocked = tmp_path / "a-file"
+    blocked.write_text("")
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(blocked))
+    wire = Wire()
+    wire.failing = ZeroDivisionError("surprise")
+    async with at(None, transport=wire) as reader:
+        await reader.sees("Something went wrong", "could not be kept")
+
+
+async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(at, tmp_path, monkeypatch):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    async with at(None, transport=Wire(), urn=URN) as reader:
+        await reader.sees("1 of 1 documented")
+        await reader.press("e")
+        await reader.pilot.press(*"xyz", "ctrl+q")
+        await reader.pilot.pause()
+        assert not reader.app.is_running or reader.app._exit
+    assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]
