@@ -1,6 +1,5 @@
 """`catalog describe`"""
 
-import sys
 from dataclasses import replace
 
 import click
@@ -15,7 +14,7 @@ _EPILOG = """
 Examples
   catalog describe URN --text "One row an order, as it stands at midnight."
   catalog describe URN --column shipping.zip --text "Postal code as typed."
-  catalog describe URN < orders.md
+  catalog describe URN --text - < orders.md
   catalog describe URN                            (shows what is written now)
 
 The text is markdown. From standard input one line end at the very end is left off, anything else
@@ -31,7 +30,7 @@ is stored as it is. --text "" takes a description back; what ingestion says then
     metavar="PATH",
     help="Of this column: its path as the schema has it, or a.b.c where that is unmistakable.",
 )
-@click.option("--text", type=WORDS, help="The description; without it, standard input is read.")
+@click.option("--text", type=WORDS, help="The description; - reads it from standard input.")
 @click.option("--json", "as_json", is_flag=True, help="Print the description as a JSON object.")
 @asks_a_catalog
 def describe(
@@ -39,13 +38,11 @@ def describe(
 ) -> None:
     """Write a description of a dataset, column or container.
 
-    On a terminal and without --text nothing is written: the description is shown.
+    Without --text nothing is written: the description is shown.
     """
     from explorer.cli import descriptions
 
-    written = text
-    if written is None and not (sys.stdin and sys.stdin.isatty()):
-        written = descriptions.read_stdin()
+    written = descriptions.read_stdin() if text == "-" else text
     with target.open() as catalog:
         place = descriptions.find(catalog, urn, column)
         if written is not None:

@@ -80,7 +80,7 @@ def remove(target: Target, *, yes: bool) -> None:
             click.echo("no sample in this catalog; nothing to remove", err=True)
             return
         if not yes:
-            click.echo(f"{_counted(going)} will be removed", err=True)
+            click.echo(f"to be removed: {_counted(going)}", err=True)
             if not click.confirm("Remove them?", err=True):
                 click.echo("nothing was removed", err=True)
                 click.get_current_context().exit(1)
@@ -88,4 +88,7 @@ def remove(target: Target, *, yes: bool) -> None:
 
 
 def _counted(rollback: "Rollback") -> str:
-    return f"{rollback.aspects:,} aspects, {rollback.entities:,} entities"
+    counts = f"{rollback.aspects:,} aspects, {rollback.entities:,} entities"
+    if rollback.touched:
+        counts += f" ({rollback.touched:,} of them with what others wrote since)"
+    return counts

@@ -148,7 +148,11 @@ def relationships(body: Any, direction: Direction, types: Sequence[str]) -> Edge
 def rollback(body: Any) -> Rollback:
     """What undoing a run did."""
     value = _value(body, "rollback")
-    return Rollback(int(value.get("aspectsReverted", 0)), int(value.get("entitiesDeleted", 0)))
+    return Rollback(
+        int(value.get("aspectsReverted", 0)),
+        int(value.get("entitiesDeleted", 0)),
+        int(value.get("unsafeEntitiesCount", 0)),
+    )
 
 
 def _aspect(name: str, wrapper: Any) -> AspectRead:

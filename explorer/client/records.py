@@ -181,7 +181,9 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """What undoing a run did, or would do."""
+    """What undoing a run did, or would do: aspects taken back, entities taken out with all they
+    have, and how many of these others have written to since."""
 
     aspects: int
     entities: int
+    touched: int = 0

@@ -48,8 +48,12 @@ def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_ag
     change = {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": value}
     assert own("load", "-", stdin=json.dumps([change]).encode()).code == 0
 
+    mine = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
+    assert own("describe", mine, "--column", "channel", "--text", "By hand.").code == 0
+
     ran = own("sample", "remove", "--yes")
     assert ran.code == 0, ran
+    assert "1 of them with what others wrote since" in ran.out
     assert ran.out.startswith("removed ")
     assert own("search", "--urns").out.split() == [urn]
     again = own("sample", "remove", "--yes")
@@ -78,7 +82,7 @@ def test_removing_the_sample_asks_and_takes_no_for_an_answer(own, command):
     os.close(parent)
     assert process.returncode == 1
     assert out == b""
-    assert b"will be removed" in err
+    assert b"to be removed" in err
     assert b"nothing was removed" in err
     assert own("search", "--json", "--count", "1").json["total"] > 10
 

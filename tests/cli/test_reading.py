@@ -109,7 +109,7 @@ def test_an_aspect_for_people_says_version_and_value(shop):
         (["get", ORDERS, "--aspect", "ownership", "--version", "99"], "99"),
         (["describe", NOWHERE, "--text", "x"], NOWHERE),
         (["describe", ORDERS, "--column", "zip", "--text", "x"], "shipping.address.zip"),
-        (["describe", ORDERS], "standard input"),
+        (["describe", ORDERS, "--text", "-"], "standard input"),
         (["search", "--filter", "hive"], "FIELD=VALUE"),
         (["search", "orders", "--entity", "datset"], "datset"),
     ],
@@ -139,7 +139,7 @@ def test_a_description_is_written_from_an_option_and_marked(shop):
 def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop):
     urn = fresh(shop, "stdin")
     text = "# Title\n\n\ttabs, ünïcode, \\ and “quotes”\n\n"
-    assert shop("describe", urn, stdin=text.encode()).code == 0
+    assert shop("describe", urn, "--text", "-", stdin=text.encode()).code == 0
     got = shop("get", urn, "--json").json["aspects"]["editableDatasetProperties"]
     assert got["value"]["description"] == text.removesuffix("\n")
 
@@ -167,7 +167,7 @@ def test_an_empty_text_takes_a_description_back(shop):
 def test_an_empty_input_takes_nothing_back(shop):
     urn = fresh(shop, "kept")
     shop("describe", urn, "--text", "To stay.")
-    assert shop("describe", urn, stdin=b"\n").code == 1
+    assert shop("describe", urn, "--text", "-", stdin=b"\n").code == 1
     assert "To stay." in shop("get", urn).out
 
 
@@ -179,3 +179,9 @@ def fresh(shop, name):
     change = {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": value}
     assert shop("load", "-", stdin=json.dumps([change]).encode()).code == 0
     return urn
+
+
+def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(shop):
+    ran = shop("describe", ORDERS, stdin=b"the next line of somebody's loop\n")
+    assert ran.code == 0
+    assert "somebody" not in shop("get", ORDERS).out
