@@ -108,7 +108,7 @@ class Results(Rows):
     def _draw_hit(self, index: int, width: int) -> tuple[Text, Text]:
         hit = self.hits[index]
         entity = self._known.get(hit.urn)
-        right = min(44, width * 2 // 5) if width >= _WIDE else max(20, width // 3)
+        right = min(44 if width >= _WIDE else 26, width * 2 // 5)
         left = width - right - 2
         name = marked(said(entity.name if entity else hit.urn.name, "bold"), self._query)
         described = preview(entity.description if entity else "", "dim", "no description")
