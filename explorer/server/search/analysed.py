@@ -15,13 +15,6 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.forms import bare_names, forms
 from explorer.server.search.text import joined, word_line
 
-_VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
-    fields.URN: lambda document: (document.urn,),
-    fields.ENTITY_TYPE: lambda document: (document.entity_type,),
-    fields.REMOVED: lambda document: (document.removed,),
-    fields.DISPLAY: lambda document: (document.name,) if document.name else (),
-}
-
 __all__ = [
     "NAME_CUT",
     "USED_MOST",
@@ -33,6 +26,21 @@ __all__ = [
     "usage_step",
     "values_of",
 ]
+
+
+def _called(document: Document) -> tuple[Scalar, ...]:
+    found: dict[Scalar, None] = {document.name: None} if document.name else {}
+    for name in fields.CALLED:
+        found.update(dict.fromkeys(document.fields.get(name, ())))
+    return tuple(found)
+
+
+_VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
+    fields.URN: lambda document: (document.urn,),
+    fields.ENTITY_TYPE: lambda document: (document.entity_type,),
+    fields.REMOVED: lambda document: (document.removed,),
+    fields.DISPLAY: _called,
+}
 
 NAME_CUT = 200
 USED_MOST = 15

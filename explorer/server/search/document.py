@@ -45,7 +45,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     entity_type = urn.entity_type
     found: dict[str, dict[Scalar, None]] = {}
     present: dict[str, bool] = {}
-    counts: dict[str, float] = {}
+    counted: dict[str, set[Scalar]] = {}
     for aspect in registry.aspects_of(entity_type):
         declared = registry.aspects.get(aspect)
         if declared is None:
@@ -60,11 +60,11 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
             if field.has:
                 present[field.has] = present.get(field.has, False) or bool(values)
             if field.count and value:
-                counts[field.count] = float(len(values))
+                counted.setdefault(field.count, set()).update(values)
     removed = True in found.get(REMOVED, ())
     fields: dict[str, tuple[Scalar, ...]] = {name: tuple(values) for name, values in found.items()}
     fields |= {name: (there,) for name, there in present.items()}
-    fields |= {name: (count,) for name, count in counts.items()}
+    fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
     return Document(

@@ -5,7 +5,7 @@ from itertools import islice
 
 from explorer.server.search.analysed import join_names, values_of
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import DISPLAY, URN, Trait, Vocabulary
+from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabulary
 from explorer.server.search.forms import bare_names, forms
 from explorer.server.search.query import And, Node, Or, Phrase, Reference, Value, Word
 from explorer.server.search.text import fold, word_line
@@ -30,13 +30,19 @@ def matched(node: Node, document: Document, vocabulary: Vocabulary) -> tuple[tup
     letters = {part for leaf in searched for part in _letters(leaf)}
     weights = vocabulary.weights(document.entity_type)
     naming = vocabulary.naming(document.entity_type)
-    fields = {*(weights if searched else ()), *(leaf.field for leaf in compared)} - {DISPLAY}
+    fields = {*(weights if searched else ()), *(leaf.field for leaf in compared)}
+    if DISPLAY in fields:
+        fields = (fields - {DISPLAY}) | set(CALLED)
     if any(isinstance(leaf, Reference) for leaf in searched):
         fields.add(URN)
     found: list[tuple[str, str]] = []
     for name in sorted(fields, key=lambda name: (-weights.get(name, 0), name)):
         values = values_of(document, name)
-        tests = [leaf for leaf in compared if leaf.field == name]
+        tests = [
+            leaf
+            for leaf in compared
+            if leaf.field == name or (leaf.field == DISPLAY and name in CALLED)
+        ]
         is_name = name in naming
         # Most fields have nothing of what is asked for: a look at the letters of all their values
         # is far cheaper than at the words of each.

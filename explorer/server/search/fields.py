@@ -25,8 +25,9 @@ Nature = Literal["text", "term", "number", "date", "boolean"]
 URN = "urn"
 ENTITY_TYPE = "_entityType"
 REMOVED = "removed"
-# Not to be asked for by this name: what people call the entity, tested by every `name`.
+# Not to be asked for by this name: all that an entity is called, which `name` stands for.
 DISPLAY = "_name"
+CALLED = ("name", "id", "editedName")
 # What every entity has, whatever its aspects.
 VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY)
 
@@ -45,7 +46,6 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "description": ("editedDescription",),
     "origin": ("env",),
     "env": ("origin",),
-    "name": ("id", "editedName", DISPLAY),
 }
 
 
@@ -139,13 +139,15 @@ class Vocabulary:
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """The known fields that a name stands for, itself first; empty for a name of none."""
         name = name.removesuffix(".keyword")
+        if name == "name":
+            return (DISPLAY,)
         meant = (name, *_ALSO.get(name, ()))
-        return tuple(one for one in meant if one in known or one == DISPLAY)
+        return tuple(one for one in meant if one in known)
 
     def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """As `meant_by`, but raises `UnknownName` for a field that cannot be searched."""
         meant = self.meant_by(name, known)
-        if not meant or name == DISPLAY:
+        if not meant:
             raise UnknownName("searchable field", name, known)
         return meant
 

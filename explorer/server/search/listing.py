@@ -4,8 +4,8 @@ A result can have a million documents, and only some are ever looked at. So noth
 full: a step is counted, read on from a key, or sampled.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import tantivy
 
@@ -13,6 +13,7 @@ from explorer.server.search.analysed import place_of
 from explorer.server.search.clauses import all_but, both, either
 from explorer.server.search.document import Document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
+from explorer.server.search.parts import is_too_wide
 from explorer.server.search.ranking import covers
 from explorer.server.search.terms import Terms, is_term, order_key, read_stored
 from explorer.server.search.translation import Translator
@@ -23,12 +24,12 @@ __all__ = ["LISTED_VALUES", "Key", "Listing"]
 _ASCENDING = tantivy.Order.Asc
 # More than are shown, since pending changes may bring the least of those shown below others.
 LISTED_VALUES = 200
-# More values than this in one part of the index, and those kept are counted a second time.
-_VALUES_A_SEGMENT = 1_000
-_ERROR = "doc_count_error_upper_bound"
+_VALUES_A_SEGMENT = 500
 
 # A place in the order, as `explorer.server.search.terms.order_key` makes it.
 Key: TypeAlias = str
+
+_T = TypeVar("_T")
 
 
 class Listing:
@@ -44,7 +45,8 @@ class Listing:
     ) -> None:
         self._index = index
         self._searcher = searcher
-        self._schema = terms.schema
+        self._terms = terms
+        self._vocabulary = vocabulary
         self._translator = Translator(terms, vocabulary, searcher)
         self._wanted = wanted
         self._query = self._everything()
@@ -55,18 +57,20 @@ class Listing:
     def total(self) -> int:
         """How many documents there are."""
         if self._total is None:
-            self._total = self._count(self._query)
+            self._total = self._count(lambda: self._query)
         return self._total
 
     def count(self, step: int) -> int:
         """How many documents a step has."""
         if step not in self._counts:
-            self._counts[step] = self._count(self._step(step)) if self._may_have(step) else 0
+            has_any = self._may_have(step)
+            self._counts[step] = self._count(lambda: self._step(step)) if has_any else 0
         return self._counts[step]
 
     def between(self, step: int, after: Key | None, to: Key) -> int:
         """How many documents of a step come after a key, and up to and with another."""
-        return self._count(both([self._step(step), self._span(after, to, to_is_in=True)]))
+        span = self._span(after, to, to_is_in=True)
+        return self._count(lambda: both([self._step(step), span]))
 
     def read(
         self, step: int, after: Key | None, limit: int
@@ -74,11 +78,15 @@ class Listing:
         """The documents of a step that come next after a key, in order."""
         if self._counts.get(step) == 0 or not self._may_have(step):
             return []
-        query = self._step(step)
-        if after is not None:
-            query = both([query, self._span(after, None)])
-        result = self._searcher.search(
-            query, limit, count=after is None, order_by_field="order", order=_ASCENDING
+        span = [] if after is None else [self._span(after, None)]
+        result = self._run(
+            lambda: self._searcher.search(
+                both([self._step(step), *span]),
+                limit,
+                count=after is None,
+                order_by_field="order",
+                order=_ASCENDING,
+            )
         )
         if after is None:
             self._counts[step] = _count(result)
@@ -86,27 +94,28 @@ class Listing:
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
         """The keys of documents of a step picked at random between two keys, in order."""
-        query = self._step(step)
-        if after is not None or before is not None:
-            query = both([query, self._span(after, before)])
-        hits = self._searcher.search(query, size, count=False, order_by_field="shuffle").hits
-        return sorted(self._key(address) for _, address in hits)
+        span = [] if after is None and before is None else [self._span(after, before)]
+        result = self._run(
+            lambda: self._searcher.search(
+                both([self._step(step), *span]), size, count=False, order_by_field="shuffle"
+            )
+        )
+        return sorted(self._key(address) for _, address in result.hits)
 
     def document(self, address: tantivy.DocAddress) -> Document:
         """The document at an address; about 0.05 ms."""
         return read_stored(self._searcher, address)
 
     def facets(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
-        """How many documents have each value of the fields, by field: the 200 most frequent
-        values of each. Which values these are is exact up to 1,000 values in a part of the
-        index; how often they occur always is."""
+        """How many documents have each value of the fields, by field: the most frequent values.
+
+        Exact up to 500 different values in a part of the index. Beyond them a count can be low by
+        how often a value occurs in parts where 500 others are more frequent.
+        """
         found = self._aggregate(
             {name: _terms(name, LISTED_VALUES, _VALUES_A_SEGMENT) for name in names}
         )
         counts = {name: _buckets(found[name]) for name in names}
-        counts |= self.counts_of(
-            {name: list(counts[name]) for name in names if found[name][_ERROR]}
-        )
         if ENTITY_TYPE in counts:
             # Every document has one type, and there are fewer than a facet shows.
             self._total = sum(counts[ENTITY_TYPE].values())
@@ -123,13 +132,25 @@ class Listing:
         return {name: _buckets(found[name]) for name in wanted}
 
     def _aggregate(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        return self._searcher.aggregate(self._query, wanted)
+        return self._run(lambda: self._searcher.aggregate(self._query, wanted))
 
     def _key(self, address: tantivy.DocAddress) -> Key:
         return order_key(place_of(self.document(address)))
 
-    def _count(self, query: tantivy.Query) -> int:
-        return _count(self._searcher.search(query, 1))
+    def _count(self, query: Callable[[], tantivy.Query]) -> int:
+        return _count(self._run(lambda: self._searcher.search(query(), 1)))
+
+    def _run(self, work: Callable[[], _T]) -> _T:
+        """Do work with the queries; once more with careful ones where they are too wide."""
+        try:
+            return work()
+        except ValueError as error:
+            if not is_too_wide(error):
+                raise
+        self._translator = Translator(self._terms, self._vocabulary, self._searcher, careful=True)
+        self._query = self._everything()
+        self._steps.clear()
+        return work()
 
     def _everything(self) -> tantivy.Query:
         wanted, translate = self._wanted, self._translator
@@ -138,7 +159,7 @@ class Listing:
             query = both([query, either([translate.type(one) for one in wanted.types])])
         if wanted.include_removed:
             return query
-        removed = tantivy.Query.term_query(self._schema, "is", is_term(REMOVED, "true"))
+        removed = tantivy.Query.term_query(self._terms.schema, "is", is_term(REMOVED, "true"))
         return all_but(query, [removed])
 
     def _may_have(self, step: int) -> bool:

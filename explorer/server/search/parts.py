@@ -16,12 +16,12 @@ from explorer.server.search.clauses import either
 from explorer.server.search.patterns import MAX_LITERAL, literal
 from explorer.server.search.text import CUT, SEAM, pieces
 
-__all__ = ["Parts", "piece_line"]
+__all__ = ["Parts", "is_too_wide", "piece_line"]
 
 _BEGIN, _END = "\x02", "\x03"
 _CODE_END = "\x1d"
-_ONE_BY_ONE = "abcdefghijklmnopqrstuvwxyz0123456789"
-_REST = f"[^a-z0-9{_BEGIN}{_END}]"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_OTHERS = f"[^a-z0-9{_BEGIN}{_END}]"
 
 How = Literal["equal", "prefix", "suffix", "infix", "words"]
 _Like = Literal["is", "begins", "ends", "holds"]
@@ -33,9 +33,9 @@ class _Place:
 
     like: _Like
     text: str
-    # What is asked for besides, before or after the text, to ask for fewer pieces at a time; and
-    # whether the piece goes on no further.
-    extra: str = ""
+    # Of an open end, what the next characters beyond the text are one of; and whether the piece
+    # goes on after those.
+    beyond: tuple[str, ...] = ()
     closed: bool = False
 
     @property
@@ -44,15 +44,26 @@ class _Place:
 
     def expression(self) -> str:
         text = literal(self.text)
+        beyond = [one if one == _OTHERS else f"[{one}]" for one in self.beyond]
         match self.like:
             case "is":
                 return text
             case "begins":
-                return f"{text}{self.extra}{_END + '?' if self.closed else '.*'}"
+                return f"{text}{''.join(beyond)}{_END + '?' if self.closed else '.*'}"
             case "ends":
-                return f"{_BEGIN + '?' if self.closed else '.*'}{self.extra}{text}"
+                before = "".join(reversed(beyond))
+                return f"{_BEGIN + '?' if self.closed else '.*'}{before}{text}"
             case "holds":
                 return f".*{text}.*"
+
+    def narrower(self) -> "list[_Place]":
+        """Places that together are this one, each like fewer pieces."""
+        if self.beyond and self.beyond[-1] != _OTHERS and len(self.beyond[-1]) > 1:
+            *nearer, last = self.beyond
+            half = len(last) // 2
+            return [replace(self, beyond=(*nearer, one)) for one in (last[:half], last[half:])]
+        further = [replace(self, beyond=(*self.beyond, one)) for one in (_LETTERS, _OTHERS)]
+        return [*further, replace(self, closed=True)]
 
     def fits(self, piece: str) -> bool:
         match self.like:
@@ -78,11 +89,19 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
 
 
 class Parts:
-    """Finds parts of texts in one state of the index."""
+    """Finds parts of texts in one state of the index.
 
-    def __init__(self, schema: tantivy.Schema, searcher: tantivy.Searcher) -> None:
+    tantivy refuses to look at more than some thousand different pieces in one place, and says so
+    when the query runs (`is_too_wide`). With `careful` such queries are found out beforehand, by
+    running them on their own, and asked in parts.
+    """
+
+    def __init__(
+        self, schema: tantivy.Schema, searcher: tantivy.Searcher, *, careful: bool
+    ) -> None:
         self._schema = schema
         self._searcher = searcher
+        self._careful = careful
 
     def query(self, code: str, how: How, text: str) -> tantivy.Query:
         """The documents with a value of a field that compares so with a folded text.
@@ -104,17 +123,39 @@ class Parts:
             )
         if all(place.like == "is" for place in places):
             return self._exactly(code, [place.text for place in places])
-        query = tantivy.Query.regex_phrase_query(
-            self._schema, "pieces", [prefix + place.expression() for place in places]
+        if not self._careful:
+            return self._phrase(prefix, places)
+        first, *inner, last = places
+        return either(
+            [
+                self._phrase(prefix, [one, *inner, other])
+                for one, other in product(self._split(prefix, first), self._split(prefix, last))
+            ]
         )
+
+    def _phrase(self, prefix: str, places: Sequence[_Place]) -> tantivy.Query:
+        expressions = (prefix + place.expression() for place in places)
+        return tantivy.Query.regex_phrase_query(self._schema, "pieces", [*expressions])
+
+    def _split(self, prefix: str, place: _Place) -> Iterator[_Place]:
+        """A place as several, each like so few pieces that tantivy looks at them twice."""
+        if not place.is_open:
+            yield place
+            return
+        expression = prefix + place.expression()
+        if not self._searcher.search(
+            tantivy.Query.regex_query(self._schema, "pieces", expression), 1, count=False
+        ).hits:
+            return
         try:
-            self._searcher.search(query, 1, count=False)
+            self._searcher.search(self._phrase(prefix, [place, place]), 1, count=False)
         except ValueError as error:
-            if "max expansions" not in str(error) or not any(place.is_open for place in places):
+            if not is_too_wide(error):
                 raise
-            # More pieces end or begin so than one query takes: ask for fewer at a time.
-            return either([self._side_by_side(code, fewer) for fewer in _narrowed(places)])
-        return query
+            for narrower in place.narrower():
+                yield from self._split(prefix, narrower)
+        else:
+            yield place
 
     def _looked_through(self, code: str, places: list[_Place]) -> tantivy.Query:
         """For texts too long for an expression: through all pieces of the field, one by one."""
@@ -129,6 +170,11 @@ class Parts:
         if len(terms) == 1:
             return tantivy.Query.term_query(self._schema, "pieces", terms[0])
         return tantivy.Query.phrase_query(self._schema, "pieces", [*terms])
+
+
+def is_too_wide(error: ValueError) -> bool:
+    """Whether a query failed for more different pieces than tantivy looks at."""
+    return "max expansions" in str(error)
 
 
 def _word_terms(text: str) -> list[list[str]]:
@@ -164,19 +210,3 @@ def _places(how: How, text: str) -> list[_Place]:
     if how in ("prefix", "infix"):
         places[-1] = _Place("begins", found[-1])
     return places
-
-
-def _narrowed(places: list[_Place]) -> Iterator[list[_Place]]:
-    """The same places in many parts, the side that is open and was narrowed least cut up."""
-    open_ends = [at for at in (0, -1) if places[at].is_open]
-    at = min(open_ends, key=lambda end: len(places[end].extra))
-    place = places[at]
-    for char in (*_ONE_BY_ONE, _REST, None):
-        if char is None:
-            narrowed = replace(place, closed=True)
-        else:
-            extra = char + place.extra if place.like == "ends" else place.extra + char
-            narrowed = replace(place, extra=extra)
-        changed = list(places)
-        changed[at] = narrowed
-        yield changed

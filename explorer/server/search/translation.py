@@ -31,14 +31,22 @@ _Query = tantivy.Query
 
 
 class Translator:
-    """Translates for one state of the index: words that begin so are looked up in it."""
+    """Translates for one state of the index: words that begin so are looked up in it. `careful` is
+    for what failed otherwise, see `explorer.server.search.parts`."""
 
-    def __init__(self, terms: Terms, vocabulary: Vocabulary, searcher: tantivy.Searcher) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        vocabulary: Vocabulary,
+        searcher: tantivy.Searcher,
+        *,
+        careful: bool = False,
+    ) -> None:
         self._terms = terms
         self._schema = terms.schema
         self._vocabulary = vocabulary
         self._searcher = searcher
-        self._parts = Parts(terms.schema, searcher)
+        self._parts = Parts(terms.schema, searcher, careful=careful)
         self._known_words: dict[str, list[str]] = {}
 
     def query(self, node: Node) -> tantivy.Query:

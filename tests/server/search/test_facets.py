@@ -1,0 +1,94 @@
+from collections.abc import Callable
+
+from explorer.metadata import Criterion, all_of
+from explorer.server.search.document import Document
+from explorer.server.search.index import SearchIndex, SearchPage
+
+Make = Callable[..., Document]
+Fill = Callable[..., SearchIndex]
+
+
+def counts(page: SearchPage) -> dict[str, dict[str, int]]:
+    return {facet.name: facet.counts for facet in page.facets}
+
+
+def tagged(*names: str) -> dict:
+    return {"tags": [{"tag": f"urn:li:tag:{name}"} for name in names]}
+
+
+def test_facets_count_the_whole_result(filled: Fill, dataset: Make, search: Callable) -> None:
+    index = filled(
+        *(dataset(f"orders{at}", globalTags=tagged("a", "b")) for at in range(5)),
+        dataset("orders9", platform="kafka", globalTags=tagged("b")),
+        dataset("customers", platform="kafka"),
+        dataset("orders_old", status={"removed": True}),
+    )
+    page = search(index, "orders", types=("dataset",), count=1)
+    assert page.total == 6
+    assert len(page.hits) == 1
+    assert counts(page) == {
+        "_entityType": {"dataset": 6},
+        "platform": {"urn:li:dataPlatform:hive": 5, "urn:li:dataPlatform:kafka": 1},
+        "origin": {"PROD": 6},
+        "tags": {"urn:li:tag:b": 6, "urn:li:tag:a": 5},
+    }
+    assert list(counts(page)["tags"]) == ["urn:li:tag:b", "urn:li:tag:a"]
+    assert {facet.name: facet.label for facet in page.facets}["platform"] == "Platform"
+
+
+def test_facets_follow_the_filter(filled: Fill, dataset: Make, search: Callable) -> None:
+    index = filled(dataset("a", globalTags=tagged("x")), dataset("b", platform="kafka"))
+    page = search(index, "*", all_of(Criterion("platform", ("kafka",))), types=("dataset",))
+    assert counts(page)["platform"] == {"urn:li:dataPlatform:kafka": 1}
+    assert "tags" not in counts(page)
+
+
+def test_facets_are_those_of_the_types(
+    filled: Fill, dataset: Make, entity: Make, search: Callable
+) -> None:
+    index = filled(
+        dataset("a"), entity("urn:li:chart:(looker,c)", chartInfo={"title": "c", "type": "PIE"})
+    )
+    assert "type" not in counts(search(index, "*", types=("dataset",)))
+    both = counts(search(index, "*"))
+    assert both["type"] == {"PIE": 1}
+    assert both["_entityType"] == {"chart": 1, "dataset": 1}
+
+
+def test_facets_can_be_left_out(filled: Fill, dataset: Make, search: Callable) -> None:
+    page = search(filled(dataset("a")), "*", facets=False)
+    assert page.total == 1
+    assert page.facets == ()
+
+
+def test_facets_show_the_most_frequent_values(
+    index: SearchIndex, dataset: Make, search: Callable
+) -> None:
+    """More values than are shown, spread over several parts of the index and over memory."""
+
+    def owned(at: int) -> dict:
+        return {"owners": [{"owner": f"urn:li:corpuser:u{at:03}"}, {"owner": "urn:li:corpuser:z"}]}
+
+    first = [dataset(f"a{at}", ownership=owned(at)) for at in range(150)]
+    second = [dataset(f"b{at}", ownership=owned(at)) for at in range(100, 260)]
+    index.apply(1, first)
+    index.flush()
+    index.apply(2, second)
+    expected = {"urn:li:corpuser:z": 310}
+    expected |= {f"urn:li:corpuser:u{at:03}": 2 for at in range(100, 150)}
+    expected |= {f"urn:li:corpuser:u{at:03}": 1 for at in range(49)}
+    for _ in range(2):
+        assert counts(search(index, "*", count=0))["owners"] == expected
+        index.flush()
+
+
+def test_facets_forget_what_a_document_was(
+    index: SearchIndex, dataset: Make, search: Callable
+) -> None:
+    index.apply(1, [dataset("t", globalTags=tagged("old")), dataset("u", globalTags=tagged("old"))])
+    index.flush()
+    index.apply(2, [dataset("t", globalTags=tagged("new"))], [dataset("u").urn])
+    for _ in range(2):
+        assert counts(search(index, "*"))["tags"] == {"urn:li:tag:new": 1}
+        assert counts(search(index, "*"))["_entityType"] == {"dataset": 1}
+        index.flush()

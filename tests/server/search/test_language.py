@@ -1,0 +1,135 @@
+"""What the query language finds, in memory and on disk."""
+
+from collections.abc import Callable
+
+import pytest
+
+from explorer.server.search.document import Document
+from explorer.server.search.index import SearchIndex
+
+Make = Callable[..., Document]
+Fill = Callable[..., SearchIndex]
+Names = Callable[..., list[str]]
+
+
+@pytest.fixture
+def shop(filled: Fill, dataset: Make) -> SearchIndex:
+    return filled(
+        dataset(
+            "db.orders",
+            globalTags={"tags": [{"tag": "urn:li:tag:PII"}]},
+            ownership={"owners": [{"owner": "urn:li:corpuser:ann"}]},
+            datasetProperties={"description": "All the daily orders: one row each."},
+        ),
+        dataset(
+            "db.orders_daily",
+            platform="kafka",
+            glossaryTerms={"terms": [{"urn": "urn:li:glossaryTerm:Classification.Secret"}]},
+            datasetProperties={"customProperties": {"team": "data core"}},
+        ),
+        dataset(
+            "db.fctUsersCreated",
+            schemaMetadata={
+                "fields": [
+                    {"fieldPath": "[version=2.0].[type=struct].[type=string].user_id"},
+                    {"fieldPath": "address.zip", "description": "Where the user lives"},
+                ]
+            },
+        ),
+        dataset("db.web", editableDatasetProperties={"description": "Visits of users"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("orders", {"db.orders", "db.orders_daily"}),
+        ("ORDERS", {"db.orders", "db.orders_daily"}),
+        ("ord dai", {"db.orders", "db.orders_daily"}),
+        ("ordersdaily", {"db.orders_daily"}),
+        ("users created", {"db.fctUsersCreated"}),
+        ("fctuserscr", {"db.fctUsersCreated"}),
+        ("UsersCreated", {"db.fctUsersCreated"}),
+        ("users", {"db.fctUsersCreated", "db.web"}),
+        ("rders", set()),
+        ('"daily orders"', {"db.orders"}),
+        ('"orders daily"', {"db.orders_daily"}),
+        ('"daily ord"', set()),
+        ("orders OR visits", {"db.orders", "db.orders_daily", "db.web"}),
+        ("orders -daily", set()),
+        ("orders NOT platform:kafka", {"db.orders"}),
+        ("-orders", {"db.fctUsersCreated", "db.web"}),
+        ("(visits OR row) db", {"db.orders", "db.web"}),
+        ("tags:PII", {"db.orders"}),
+        ("tags:pii", {"db.orders"}),
+        ("tags:urn:li:tag:PII", {"db.orders"}),
+        ("tags:PI", set()),
+        ("tags:(PII OR other)", {"db.orders"}),
+        ("owners:ann", {"db.orders"}),
+        ("glossaryTerms:Secret", {"db.orders_daily"}),
+        ("glossaryTerms:Classification.Secret", {"db.orders_daily"}),
+        ("platform:kafka", {"db.orders_daily"}),
+        ("name:db.orders", {"db.orders"}),
+        ("name:DB.Orders", {"db.orders"}),
+        ("name:orders", set()),
+        ("name:db.ord*", {"db.orders", "db.orders_daily"}),
+        ("name:*daily", {"db.orders_daily"}),
+        ("name:*ers*", {"db.orders", "db.orders_daily", "db.fctUsersCreated"}),
+        ("description:daily", {"db.orders"}),
+        ("description:visits", {"db.web"}),
+        ('description:"daily orders"', {"db.orders"}),
+        ("description:dail", set()),
+        ("fieldPaths:user_id", {"db.fctUsersCreated"}),
+        ("fieldPaths:zip", {"db.fctUsersCreated"}),
+        ("fieldPaths:address.zip", {"db.fctUsersCreated"}),
+        ("fieldPaths:id", set()),
+        ('customProperties:"team=data core"', {"db.orders_daily"}),
+        ("hasOwners:true", {"db.orders"}),
+        ("hasOwners:false orders", {"db.orders_daily"}),
+        ("urn:li:tag:PII", {"db.orders"}),
+        ("urn:li:dataset:(urn:li:dataPlatform:kafka,db.orders_daily,PROD)", {"db.orders_daily"}),
+        ("urn:li:dataset:(urn:li:dataPlatform:kafka", {"db.orders_daily"}),
+        ("no:such:field", set()),
+        ("db:web", {"db.web"}),
+        ("*", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
+        ("", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
+    ],
+)
+def test_a_query_finds(shop: SearchIndex, names: Names, text: str, found: set[str]) -> None:
+    assert set(names(shop, text, types=("dataset",))) == found
+
+
+def test_only_the_types_asked_for_are_found(
+    filled: Fill, dataset: Make, entity: Make, names: Names
+) -> None:
+    index = filled(dataset("orders"), entity("urn:li:tag:orders"), entity("urn:li:corpuser:orders"))
+    assert set(names(index, "orders", types=("tag", "corpuser"))) == {"orders"}
+    assert len(names(index, "orders", types=("tag", "corpuser"))) == 2
+    assert len(names(index, "orders")) == 3
+    assert len(names(index, "orders", types=())) == 3
+
+
+def test_a_hit_tells_the_values_that_have_what_was_asked_for(
+    shop: SearchIndex, search: Callable
+) -> None:
+    def told(text: str) -> dict[str, str]:
+        return dict(search(shop, text, types=("dataset",)).hits[0].matched)
+
+    assert told("orders row") == {
+        "id": "db.orders",
+        "description": "All the daily orders: one row each.",
+    }
+    assert told("zip") == {"fieldPaths": "address.zip"}
+    assert told("tags:PII") == {"tags": "urn:li:tag:PII"}
+    assert told("pii") == {"tags": "urn:li:tag:PII"}
+    assert told("fctuserscreated") == {"id": "db.fctUsersCreated"}
+    assert told('"user lives"') == {"fieldDescriptions": "Where the user lives"}
+    assert told("*") == {}
+
+
+def test_a_text_in_another_script_is_found(filled: Fill, dataset: Make, names: Names) -> None:
+    described = {"description": "顧客の注文テーブル, commandes par café"}
+    index = filled(dataset("t", datasetProperties=described), dataset("u"))
+    assert names(index, "注文") == ["t"]
+    assert names(index, "cafe") == ["t"]
+    assert names(index, "CAFÉ") == ["t"]

@@ -1,0 +1,142 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.metadata import load_registry
+from explorer.server.search.document import Document
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.index import SearchIndex, SearchPage
+from explorer.server.search.parser import parse
+from explorer.server.search.query import (
+    EVERYTHING,
+    And,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Present,
+    Reference,
+    Value,
+    Word,
+)
+
+VOCABULARY = Vocabulary(load_registry())
+KNOWN = VOCABULARY.known(["dataset"])
+A, B, C = Word(("a",)), Word(("b",)), Word(("c",))
+
+
+def read(text: str) -> Node:
+    return parse(text, VOCABULARY, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("", EVERYTHING),
+        ("  ", EVERYTHING),
+        ("*", EVERYTHING),
+        ("a b", And((A, B))),
+        ("a AND b", And((A, B))),
+        ("a_b", And((A, B))),
+        ("a OR b", Or((A, B))),
+        ("a b OR c", Or((And((A, B)), C))),
+        ("a (b OR c)", And((A, Or((B, C))))),
+        ("-a b", And((Not(A), B))),
+        ("NOT a", Not(A)),
+        ("NOT NOT a", A),
+        ("-(a b)", Not(And((A, B)))),
+        ("a*", A),
+        ("+a", A),
+        ("or not and", And((Word(("or",)), Word(("not",)), Word(("and",))))),
+        ("MySQL", Word(("my", "sql"))),
+        ('"a b"', Phrase(("a", "b"), ("a", "b"))),
+        ('"userOrders"', Phrase(("user", "orders"), ("userorders",))),
+        ("urn:li:tag:PII", Reference("urn:li:tag:pii")),
+        ("platform:hive", Value("platform", "equal", "hive")),
+        ("platform: hive", Value("platform", "equal", "hive")),
+        ('qualifiedName:"a b"', Value("qualifiedName", "equal", "a b")),
+        ("qualifiedName:a\\:b\\ c", Value("qualifiedName", "equal", "a:b c")),
+        ("qualifiedName:a*", Value("qualifiedName", "prefix", "a")),
+        ("qualifiedName:*a", Value("qualifiedName", "suffix", "a")),
+        ("qualifiedName:*a*", Value("qualifiedName", "infix", "a")),
+        ("qualifiedName:a\\*", Value("qualifiedName", "equal", "a*")),
+        ("owners:*", Present("owners")),
+        (
+            "owners:(ann OR -bob)",
+            Or((Value("owners", "equal", "ann"), Not(Value("owners", "equal", "bob")))),
+        ),
+        ("hasOwners:false", Not(Value("hasOwners", "equal", "true"))),
+        ("a:b", And((A, B))),
+        ("owners:", Word(("owners",))),
+    ],
+)
+def test_a_text_is_understood(text: str, query: Node) -> None:
+    assert read(text) == query
+
+
+@pytest.mark.parametrize("text", ["(a", "a)", "((a", "a OR", "OR a", "a AND", ")a(", "a NOT", '"a'])
+def test_what_lacks_its_other_half_is_passed_over(text: str) -> None:
+    found = read(text)
+    assert found in (A, Phrase(("a",), ("a",)))
+
+
+def test_a_urn_keeps_its_parentheses() -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)"
+    assert read(f"({urn})") == Reference(urn.casefold())
+    assert read(f"upstreams:{urn} a") == And((Value("upstreams", "equal", urn.casefold()), A))
+
+
+def test_a_field_stands_for_those_that_say_the_same() -> None:
+    tags = ("tags", "fieldTags", "editedFieldTags")
+    assert read("tags:PII") == Or(tuple(Value(field, "equal", "pii") for field in tags))
+    described = ("description", "editedDescription")
+    assert read("description:x") == Or(tuple(Value(field, "words", "x") for field in described))
+
+
+def test_a_field_of_other_entities_is_plain_text() -> None:
+    assert read("ldap:a") == And((Word(("ldap",)), A))
+
+
+def test_a_text_beyond_measure_is_cut() -> None:
+    query = read("(" * 5_000 + " ".join(f"w{at}" for at in range(3_000)))
+    assert query == EVERYTHING
+    many = read(" ".join(f"w{at}" for at in range(3_000)))
+    assert isinstance(many, And)
+    assert len(many.nodes) == 64
+
+
+SIGNS = st.sampled_from(
+    ["(", ")", '"', "-", "*", ":", "\\", "OR", "AND", "NOT", " ", "tags:", "name:", "urn:li:", "a"]
+)
+TYPED = st.lists(st.one_of(SIGNS, st.text(max_size=6)), max_size=12).map("".join)
+
+
+@given(TYPED)
+@settings(max_examples=300, deadline=None)
+def test_no_text_is_an_error(text: str) -> None:
+    read(text)
+
+
+def test_no_text_is_an_error_for_the_index(
+    filled: Callable[..., SearchIndex],
+    dataset: Callable[..., Document],
+    search: Callable[..., SearchPage],
+) -> None:
+    index = filled(dataset("db.orders"), dataset("a"))
+
+    @given(TYPED)
+    @settings(max_examples=150, deadline=None)
+    def ask(text: str) -> None:
+        page = search(index, text)
+        assert page.total == len(page.hits) <= 2
+        index.autocomplete(text, (), page_filter(), 0, 5)
+
+    ask()
+
+
+def page_filter() -> object:
+    from explorer.metadata import Filter
+
+    return Filter()

@@ -1,0 +1,54 @@
+import pytest
+
+from explorer.server.search.text import fold, in_words, joined, pieces, split, word_line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("fct_users_created", {"fct", "users", "created"}),
+        ("prod.finance-orders/v2", {"prod", "finance", "orders", "v2"}),
+        ("usersCreated", {"users", "created", "userscreated"}),
+        ("HTML5Parser", {"html5", "parser", "html5parser"}),
+        ("PII", {"pii"}),
+        ("orders2024", {"orders2024"}),
+        ("Café au lait", {"cafe", "au", "lait"}),
+        ("日本", {"日", "本", "日本"}),
+        ("--- ___ ...", set()),
+        ("", set()),
+    ],
+)
+def test_a_text_is_cut_into_words(text: str, words: set[str]) -> None:
+    assert set(word_line([text]).split()) - {"|"} == words
+
+
+def test_words_of_two_values_are_not_side_by_side() -> None:
+    line = word_line(["daily orders", "Customers fctUsers"])
+    assert " daily orders " in line
+    assert " orders customers " not in line
+    assert " fct users " in line
+
+
+def test_a_word_far_too_long_is_cut_alike_in_documents_and_queries() -> None:
+    long = "a" * 500
+    assert split(long)[0] in word_line([long]).split()
+
+
+def test_a_name_is_joined_to_one_word() -> None:
+    assert joined("fct_Users.created") == "fctuserscreated"
+
+
+def test_folding_takes_case_and_control_characters() -> None:
+    assert fold("Straße\n\x00A") == "strasse  a"
+    assert fold("\ud800a") == "?a"
+
+
+def test_pieces_put_together_are_the_text() -> None:
+    text = "(the) orders_daily, 2024 — ünïcode."
+    found = pieces(text)
+    assert "".join(found).replace("\x1c", "") == text
+    assert len(found) > 5
+
+
+def test_prose_is_compared_by_its_words() -> None:
+    assert in_words("the  orders, daily (all) | x") == "the orders daily all x"
