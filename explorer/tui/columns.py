@@ -1,5 +1,6 @@
 """The columns of a dataset: a tree in a table, and all that is known of the one looked at."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -36,6 +37,15 @@ class ColumnRows(Rows):
         """A key asked for something that the view around the table does."""
 
         what: str
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        super().__init__()
+        self._moved = moved
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor, and tell at once: row and detail are painted together."""
+        super().move_to(index)
+        self._moved()
 
     def action_choose(self) -> None:
         """A click on the row under the cursor edits it."""
@@ -106,7 +116,7 @@ class ColumnsView(Vertical):
     """A schema as a tree of columns; the line below tells what the row has no room for."""
 
     DEFAULT_CSS = """
-    ColumnsView #column { height: auto; max-height: 7; min-height: 4; padding: 0 2;
+    ColumnsView #column { height: 5; padding: 0 2;
                           border-top: solid $border-blurred; }
     """
 
@@ -126,7 +136,7 @@ class ColumnsView(Vertical):
     def compose(self) -> ComposeResult:
         """A heading, the table, and the column looked at."""
         yield Heading()
-        yield ColumnRows()
+        yield ColumnRows(self._tell)
         yield Static("", id="column", markup=False)
 
     def show_schema(self, schema: "Schema", *, keep: bool) -> None:
@@ -171,11 +181,6 @@ class ColumnsView(Vertical):
         at = self.query_one(ColumnRows).cursor
         return self._visible[at] if at < len(self._visible) else None
 
-    @on(Rows.Moved)
-    def _moved(self, event: Rows.Moved) -> None:
-        event.stop()
-        self._tell()
-
     @on(ColumnRows.Asked)
     def _asked(self, event: ColumnRows.Asked) -> None:
         event.stop()
@@ -206,6 +211,8 @@ class ColumnsView(Vertical):
             cursor=cursor,
             empty="No columns are known of this one.",
         )
+        tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
+        self.query_one(Heading).show(tally, self._widths)
         self._tell()
 
     def _hidden(self, column: "Column") -> bool:
@@ -238,11 +245,10 @@ class ColumnsView(Vertical):
         return (row,)
 
     def _tell(self) -> None:
-        schema = self._schema
-        tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
-        self.query_one(Heading).show(tally, self._widths)
         column = self.current
-        self.query_one("#column", Static).update(_told(column) if column else "")
+        # Its height stays, so that moving through the rows lays nothing out anew.
+        told = _told(column) if column else Text()
+        self.query_one("#column", Static).update(told, layout=False)
 
 
 def _told(column: "Column") -> Text:
