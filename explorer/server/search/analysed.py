@@ -6,7 +6,8 @@ index on disk gives the same answers from its own structures (`explorer.server.s
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from explorer.server.search import fields
@@ -20,9 +21,11 @@ __all__ = [
     "USED_MOST",
     "Analysed",
     "analyse",
+    "as_text",
+    "facet_values",
     "join_names",
     "names_of",
-    "place_of",
+    "order_key",
     "usage_step",
     "values_of",
 ]
@@ -45,26 +48,47 @@ _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
 NAME_CUT = 200
 USED_MOST = 15
 
+_MAX_FACET = 1_000
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Analysed:
     """A document with what is asked of it prepared.
 
-    lines   its words: those of its names, those of each weight above the common one (best
-            first), those of the common weight, those below it
-    names   what it is called, as written, best first; `joined_names` the same as one word each,
-            and the last part of a dotted name
-    place   puts documents that fit equally well in order: more used first, then by URN
+    lines         its words: those of its names, those of each weight above the common one (best
+                  first), those of the common weight, those below it
+    joined_names  its names as one word each, and the last part of a dotted name
+    references    the URNs among what free text looks into
     """
 
     document: Document
     lines: tuple[str, ...]
-    names: tuple[str, ...]
     joined_names: tuple[str, ...]
-    place: str
-    references: frozenset[str]
+    references: tuple[str, ...]
     vocabulary: Vocabulary
-    _forms: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> str:
+        """All lines as one; words of different lines are not side by side in it."""
+        return "".join(self.lines)
+
+    @cached_property
+    def key(self) -> str:
+        """Puts documents that fit equally well in order, see `order_key`."""
+        return order_key(self.document)
+
+    @cached_property
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        """Every facet field with every value that it counts."""
+        return tuple(
+            (name, value)
+            for name in self.vocabulary.facet_names
+            for value in facet_values(self.document, name)
+        )
+
+    @cached_property
+    def _forms(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {}
 
     def each(self, name: str) -> tuple[tuple[str, ...], ...]:
         """The forms of each value of a field, see `explorer.server.search.forms`."""
@@ -96,7 +120,7 @@ def analyse(vocabulary: Vocabulary, document: Document) -> Analysed:
     weights = vocabulary.weights(entity_type)
     strong = vocabulary.strong
     by_rank: list[list[str]] = [[] for _ in range(len(strong) + 2)]
-    references: set[str] = {document.urn}
+    references: dict[str, None] = {}
     for name, values in document.fields.items():
         weight = weights.get(name)
         if weight is None:
@@ -105,7 +129,7 @@ def analyse(vocabulary: Vocabulary, document: Document) -> Analysed:
         for value in values:
             if isinstance(value, str):
                 if value.startswith("urn:li:"):
-                    references.add(value)
+                    references[value] = None
                     by_rank[rank] += bare_names(value)[:1]
                 else:
                     by_rank[rank].append(value)
@@ -114,10 +138,8 @@ def analyse(vocabulary: Vocabulary, document: Document) -> Analysed:
     return Analysed(
         document=document,
         lines=(word_line((*names, *joined_names)), *(word_line(values) for values in by_rank)),
-        names=names,
         joined_names=joined_names,
-        place=place_of(document),
-        references=frozenset(references),
+        references=tuple(references),
         vocabulary=vocabulary,
     )
 
@@ -129,9 +151,29 @@ def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
     return document.fields.get(name, ())
 
 
-def place_of(document: Document) -> str:
-    """The place of a document among those that fit equally well: texts in this order."""
-    return f"{USED_MOST - usage_step(document.usage):x}{document.urn}"
+def order_key(document: Document) -> str:
+    """What puts documents that fit equally well in order: more used first, then by URN.
+
+    In hexadecimal, which keeps the order and can be named in a query of the index.
+    """
+    return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
+
+
+def facet_values(document: Document, name: str) -> tuple[str, ...]:
+    """The values of a field as a facet counts them; far too long ones are not counted."""
+    found = (as_text(value) for value in values_of(document, name))
+    return tuple(dict.fromkeys(value for value in found if len(value) <= _MAX_FACET))
+
+
+def as_text(value: Scalar) -> str:
+    """A value as text."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case _:
+            return str(int(value)) if value.is_integer() else repr(value)
 
 
 def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -53,30 +52,30 @@ class Base:
         self._index.reload()
         self.searcher: tantivy.Searcher = self._index.searcher()
 
-    @property
-    def index(self) -> tantivy.Index:
-        """The tantivy index, for what only it can parse."""
-        return self._index
+    def put(self, urn: str, entry: tantivy.Document | None) -> None:
+        """Put an entry in the place of what there is of its URN, or nothing, with the next commit.
 
-    def write(self, entries: Iterable[tuple[str, tantivy.Document | None]], offset: int) -> None:
-        """Put an entry in the place of what there is of its URN, or nothing, and commit: durable,
-        and the state of `searcher`, when this returns.
-
-        Raises `Unusable` when the index cannot be written; then nothing changed.
+        Raises `Unusable` when the index cannot be written; then all since the last commit is lost.
         """
         try:
             if self._writer is None:
                 self._writer = self._new_writer(self._index)
-            _write(self._writer, entries)
-            self._index.reload()
+            self._writer.delete_documents_by_term("urn", urn)
+            if entry is not None:
+                self._writer.add_document(entry)
         except (ValueError, OSError) as error:
-            # A writer that failed once is of no use any more, and holds its lock until it is gone.
-            self._writer = None
-            raise Unusable(
-                f"cannot write the search index in {self._directory}: {error}"
-            ) from error
-        self.searcher = self._index.searcher()
-        self.settle(offset)
+            raise self._lost(error) from error
+
+    def commit(self, offset: int) -> None:
+        """Make what was put durable, and the state of `searcher`. Raises as `put`."""
+        try:
+            if self._writer is not None:
+                self._writer.commit()
+            self._index.reload()
+            self.searcher = self._index.searcher()
+            self.settle(offset)
+        except (ValueError, OSError) as error:
+            raise self._lost(error) from error
 
     def settle(self, offset: int) -> None:
         """Note that everything up to an offset is in the index already."""
@@ -89,6 +88,12 @@ class Base:
         if self._writer is not None:
             self._writer.wait_merging_threads()
             self._writer = None
+
+    def _lost(self, error: Exception) -> Unusable:
+        # A writer that failed once is of no use any more, and holds its lock until it is gone.
+        self._writer = None
+        place = self._directory or "memory"
+        return Unusable(f"cannot write the search index in {place}: {error}")
 
     def _open(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
         if self._directory is None:
@@ -152,16 +157,6 @@ class Base:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._directory / _STATE)
-
-
-def _write(
-    writer: tantivy.IndexWriter, entries: Iterable[tuple[str, tantivy.Document | None]]
-) -> None:
-    for urn, entry in entries:
-        writer.delete_documents_by_term("urn", urn)
-        if entry is not None:
-            writer.add_document(entry)
-    writer.commit()
 
 
 def _clear(directory: Path) -> None:

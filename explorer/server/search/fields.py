@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from explorer.errors import UnknownName
@@ -95,6 +95,9 @@ class Vocabulary:
         self.traits = self._traits()
         self._weights = {name: _weights(fields) for name, fields in self._declared.items()}
         self._naming = {name: self._names_in(fields) for name, fields in self._declared.items()}
+        # Asked for with every query, and mostly for the same types.
+        self._facets = lru_cache(maxsize=256)(self._facets_of)
+        self._known = lru_cache(maxsize=256)(self._known_to)
         # Weights above the common one, best first; the common one and what is below follow.
         self.strong = tuple(
             sorted(
@@ -121,20 +124,13 @@ class Vocabulary:
         """The fields of an entity type that hold its names: those completed while one types."""
         return self._naming.get(entity_type, ())
 
-    def facets(self, entity_types: Iterable[str] | None) -> dict[str, str]:
+    def facets(self, entity_types: tuple[str, ...] | None) -> Mapping[str, str]:
         """The facet fields of the entity types, each with its label, the entity type first."""
-        found = {ENTITY_TYPE: "Type"}
-        for entity_type in self.registry.entities if entity_types is None else entity_types:
-            for name, fields in self._declared[entity_type].items():
-                for field in fields:
-                    if field.facet and not found.get(name):
-                        found[name] = field.label
-        return {name: label or name for name, label in found.items()}
+        return self._facets(entity_types)
 
-    def known(self, entity_types: Iterable[str] | None) -> frozenset[str]:
+    def known(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         """Every name that can be filtered by among the entity types."""
-        types = tuple(self.registry.entities if entity_types is None else entity_types)
-        return frozenset().union(_ALWAYS, *(self._known[entity_type] for entity_type in types))
+        return self._known(entity_types)
 
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """The known fields that a name stands for, itself first; empty for a name of none."""
@@ -161,6 +157,11 @@ class Vocabulary:
         )
 
     @cached_property
+    def facet_names(self) -> frozenset[str]:
+        """The facet fields of any entity type."""
+        return frozenset(self.facets(None))
+
+    @cached_property
     def derived(self) -> frozenset[str]:
         """The names of the fields that say whether others have values."""
         return frozenset(name for name, trait in self.traits.items() if trait.derived)
@@ -171,23 +172,27 @@ class Vocabulary:
         parts = [f"{trait}" for _, trait in sorted(self.traits.items())]
         parts += [
             f"{entity_type} {self.weights(entity_type)} {self.naming(entity_type)} "
-            f"{sorted(self.facets([entity_type]))}"
+            f"{sorted(self.facets((entity_type,)))}"
             for entity_type in sorted(self.registry.entities)
         ]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
-    @cached_property
-    def _known(self) -> dict[str, frozenset[str]]:
-        return {
-            entity_type: frozenset(
-                name
-                for fields in by_name.values()
-                for field in fields
-                for name in (field.name, field.has, field.count)
-                if name
-            )
-            for entity_type, by_name in self._declared.items()
-        }
+    def _facets_of(self, entity_types: tuple[str, ...] | None) -> dict[str, str]:
+        found = {ENTITY_TYPE: "Type"}
+        for entity_type in self.registry.entities if entity_types is None else entity_types:
+            for name, fields in self._declared[entity_type].items():
+                for field in fields:
+                    if field.facet and not found.get(name):
+                        found[name] = field.label
+        return {name: label or name for name, label in found.items()}
+
+    def _known_to(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
+        found = set(_ALWAYS)
+        for entity_type in self.registry.entities if entity_types is None else entity_types:
+            for fields in self._declared[entity_type].values():
+                for field in fields:
+                    found |= {field.name, field.has, field.count}
+        return frozenset(found - {""})
 
     def _names_in(self, declared: Mapping[str, list[SearchField]]) -> tuple[str, ...]:
         return tuple(

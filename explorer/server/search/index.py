@@ -15,9 +15,8 @@ from pathlib import Path
 from explorer.errors import ServerFault
 from explorer.metadata.filters import Filter
 from explorer.metadata.registry import Registry
-from explorer.server.search.analysed import USED_MOST, Analysed
+from explorer.server.search.analysed import USED_MOST, Analysed, usage_step
 from explorer.server.search.document import Document
-from explorer.server.search.evidence import matched
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.layers import Layers, View
 from explorer.server.search.listing import Listing
@@ -25,7 +24,6 @@ from explorer.server.search.merging import Found
 from explorer.server.search.page import Facet, SearchHit, SearchPage, SearchQuery, Suggestion
 from explorer.server.search.plan import Plan
 from explorer.server.search.suggestion import suggested_name
-from explorer.server.search.terms import place_at
 from explorer.server.search.wanted import Wanted, read_text, read_typed
 
 __all__ = ["Facet", "SearchHit", "SearchIndex", "SearchPage", "SearchQuery", "Suggestion"]
@@ -170,8 +168,9 @@ class SearchIndex:
                 self._plans.move_to_end(key)
                 return plan
         layers = self._layers
-        listing = Listing(layers.index, view.searcher, layers.terms, self._vocabulary, wanted)
-        plan = Plan(wanted, listing, tuple(self._vocabulary.facets(wanted.types)))
+        listing = Listing(view.searcher, layers.terms, self._vocabulary, wanted)
+        facets = tuple(self._vocabulary.facets(wanted.types))
+        plan = Plan(wanted, listing, facets, self._vocabulary)
         with self._plans_lock:
             for old in [one for one in self._plans if one[0] != view.commit]:
                 del self._plans[old]
@@ -183,9 +182,9 @@ class SearchIndex:
     def _hit(self, found: Found, plan: Plan) -> SearchHit:
         document = self._document(found, plan)
         wanted = plan.wanted
-        used = USED_MOST - int(place_at(found.key)[0], 16)
-        score = 1.0 + wanted.last_step - found.step + used / (USED_MOST + 1)
-        return SearchHit(document.urn, score, matched(wanted.asked, document, self._vocabulary))
+        used = usage_step(document.usage) / (USED_MOST + 1)
+        score = 1.0 + wanted.last_step - found.step + used
+        return SearchHit(document.urn, score, plan.evidence.of(document))
 
     def _document(self, found: Found, plan: Plan) -> Document:
         if isinstance(found.place, Analysed):

@@ -9,13 +9,13 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import tantivy
 
-from explorer.server.search.analysed import place_of
+from explorer.server.search.analysed import order_key
 from explorer.server.search.clauses import all_but, both, either
 from explorer.server.search.document import Document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
 from explorer.server.search.parts import is_too_wide
 from explorer.server.search.ranking import covers
-from explorer.server.search.terms import Terms, is_term, order_key, read_stored
+from explorer.server.search.terms import Terms, is_term, read_document
 from explorer.server.search.translation import Translator
 from explorer.server.search.wanted import Wanted
 
@@ -26,7 +26,7 @@ _ASCENDING = tantivy.Order.Asc
 LISTED_VALUES = 200
 _VALUES_A_SEGMENT = 500
 
-# A place in the order, as `explorer.server.search.terms.order_key` makes it.
+# A place in the order, as `explorer.server.search.analysed.order_key` makes it.
 Key: TypeAlias = str
 
 _T = TypeVar("_T")
@@ -37,13 +37,11 @@ class Listing:
 
     def __init__(
         self,
-        index: tantivy.Index,
         searcher: tantivy.Searcher,
         terms: Terms,
         vocabulary: Vocabulary,
         wanted: Wanted,
     ) -> None:
-        self._index = index
         self._searcher = searcher
         self._terms = terms
         self._vocabulary = vocabulary
@@ -57,7 +55,10 @@ class Listing:
     def total(self) -> int:
         """How many documents there are."""
         if self._total is None:
-            self._total = self._count(lambda: self._query)
+            if len(self._counts) > self._wanted.last_step:
+                self._total = sum(self._counts.values())
+            else:
+                self._total = self._count(lambda: self._query)
         return self._total
 
     def count(self, step: int) -> int:
@@ -76,7 +77,9 @@ class Listing:
         self, step: int, after: Key | None, limit: int
     ) -> list[tuple[Key, tantivy.DocAddress]]:
         """The documents of a step that come next after a key, in order."""
-        if self._counts.get(step) == 0 or not self._may_have(step):
+        if not self._may_have(step):
+            self._counts[step] = 0
+        if self._counts.get(step) == 0:
             return []
         span = [] if after is None else [self._span(after, None)]
         result = self._run(
@@ -104,7 +107,7 @@ class Listing:
 
     def document(self, address: tantivy.DocAddress) -> Document:
         """The document at an address; about 0.05 ms."""
-        return read_stored(self._searcher, address)
+        return read_document(self._searcher, address)
 
     def facets(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
         """How many documents have each value of the fields, by field: the most frequent values.
@@ -135,7 +138,7 @@ class Listing:
         return self._run(lambda: self._searcher.aggregate(self._query, wanted))
 
     def _key(self, address: tantivy.DocAddress) -> Key:
-        return order_key(place_of(self.document(address)))
+        return order_key(self.document(address))
 
     def _count(self, query: Callable[[], tantivy.Query]) -> int:
         return _count(self._run(lambda: self._searcher.search(query(), 1)))
@@ -183,9 +186,7 @@ class Listing:
         return self._steps[step]
 
     def _span(self, after: Key | None, to: Key | None, *, to_is_in: bool = False) -> tantivy.Query:
-        # Only the parser makes ranges of texts; keys are hexadecimal and need no quotes.
-        end = "]" if to_is_in else "}"
-        return self._index.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
+        return self._terms.span(after, to, to_is_in=to_is_in)
 
 
 class _Counted(Protocol):

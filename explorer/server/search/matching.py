@@ -1,11 +1,14 @@
 """Whether one document answers a query, in plain Python: what every word of a query means.
 
-Used for the documents in memory, a few microseconds each, and as the yardstick of the index on
-disk, which must say the same.
+Used for the documents in memory, about a microsecond each, and as the yardstick of the index on
+disk, which must say the same. A query is made into functions first, since it is asked of many
+documents.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import TypeAlias
 
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.query import (
@@ -24,83 +27,119 @@ from explorer.server.search.query import (
 )
 from explorer.server.search.text import fold
 
-__all__ = ["has_word", "matches"]
+__all__ = ["Test", "has_word", "test_of"]
+
+Test: TypeAlias = Callable[[Analysed], bool]
 
 
-def matches(node: Node, document: Analysed) -> bool:
-    """Whether a document answers a query."""
+def test_of(node: Node) -> Test:
+    """The function that tells whether a document answers a query."""
     match node:
         case Word():
-            return has_word(document.lines[:1] if node.named else document.lines, node, exact=False)
+            return _word(node)
         case And():
-            return all(matches(inner, document) for inner in node.nodes)
+            return reduce(_and, map(test_of, node.nodes))
         case Or():
-            return any(matches(inner, document) for inner in node.nodes)
+            return reduce(_or, map(test_of, node.nodes))
         case Not():
-            return not matches(node.node, document)
+            inner = test_of(node.node)
+            return lambda document: not inner(document)
         case Everything():
-            return True
+            return lambda _: True
         case Value():
-            return _has_value(node, document)
+            return _value(node)
         case Phrase():
-            phrases = [f" {' '.join(words)} " for words in (node.words, node.wholes)]
-            return any(phrase in line for line in document.lines for phrase in phrases)
+            found = {f" {' '.join(words)} " for words in (node.words, node.wholes)}
+            return lambda document: any(phrase in document.words for phrase in found)
         case Reference():
-            return fold(document.document.urn).startswith(node.urn) or any(
-                fold(urn) == node.urn for urn in document.references
-            )
+            return lambda document: _refers(document, node.urn)
         case Present():
-            return bool(document.values(node.field))
+            return lambda document: bool(document.values(node.field))
         case NumberRange():
-            return _has_number(node, document)
+            return _number_range(node)
         case TextRange():
-            return _has_text(node, document)
+            return lambda document: _has_text(node, document)
 
 
-def has_word(lines: Iterable[str], word: Word, *, exact: bool) -> bool:
-    """Whether the lines have a word, or, unless `exact`, one that begins with it.
+def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
+    """The function that tells whether lines have a word, or, unless `exact`, one that begins with
+    it. Of a word of several parts all are needed, in any of the lines, or the whole."""
+    whole, parts = _needles(word, exact=exact)
+    if not parts:
+        return lambda lines: any(whole in line for line in lines)
 
-    Of a word of several parts all are needed, in any of the lines, or the whole.
-    """
-    lines = tuple(lines)
+    def test(lines: Iterable[str]) -> bool:
+        lines = tuple(lines)
+        return any(whole in line for line in lines) or all(
+            any(part in line for line in lines) for part in parts
+        )
+
+    return test
+
+
+def _word(word: Word) -> Test:
+    whole, parts = _needles(word, exact=False)
+    if word.named:
+        test = has_word(word, exact=False)
+        return lambda document: test(document.lines[:1])
+    if not parts:
+        return lambda document: whole in document.words
+    return lambda document: whole in document.words or all(part in document.words for part in parts)
+
+
+def _needles(word: Word, *, exact: bool) -> tuple[str, tuple[str, ...]]:
     end = " " if exact else ""
-    if any(f" {word.whole}{end}" in line for line in lines):
-        return True
-    return len(word.parts) > 1 and all(
-        any(f" {part}{end}" in line for line in lines) for part in word.parts
+    parts = tuple(f" {part}{end}" for part in word.parts) if len(word.parts) > 1 else ()
+    return f" {word.whole}{end}", parts
+
+
+def _and(one: Test, other: Test) -> Test:
+    return lambda document: one(document) and other(document)
+
+
+def _or(one: Test, other: Test) -> Test:
+    return lambda document: one(document) or other(document)
+
+
+def _refers(document: Analysed, urn: str) -> bool:
+    return fold(document.document.urn).startswith(urn) or any(
+        fold(one) == urn for one in document.references
     )
 
 
-def _has_value(node: Value, document: Analysed) -> bool:
-    text = node.text
+def _value(node: Value) -> Test:
+    field, text = node.field, node.text
+
+    def candidates(document: Analysed) -> Iterable[str]:
+        whole = document.vocabulary.trait(field).is_whole(text)
+        return document.forms(field) if whole else document.bodies(field)
+
     match node.how:
         case "equal":
-            return _equals(node, document)
+            return lambda document: text in candidates(document)
         case "prefix":
-            whole = document.vocabulary.trait(node.field).is_whole(text)
-            found = document.forms(node.field) if whole else document.bodies(node.field)
-            return any(one.startswith(text) for one in found)
+            return lambda document: any(one.startswith(text) for one in candidates(document))
         case "suffix":
-            return any(body.endswith(text) for body in document.bodies(node.field))
+            return lambda document: any(one.endswith(text) for one in document.bodies(field))
         case "infix":
-            return any(text in body for body in document.bodies(node.field))
+            return lambda document: any(text in one for one in document.bodies(field))
         case "words":
             wanted = f" {text} "
-            return bool(text) and any(wanted in f" {body} " for body in document.bodies(node.field))
+            return lambda document: (
+                bool(text) and any(wanted in f" {one} " for one in document.bodies(field))
+            )
 
 
-def _equals(node: Value, document: Analysed) -> bool:
-    whole = document.vocabulary.trait(node.field).is_whole(node.text)
-    return node.text in (document.forms if whole else document.bodies)(node.field)
-
-
-def _has_number(node: NumberRange, document: Analysed) -> bool:
+def _number_range(node: NumberRange) -> Test:
     low = -math.inf if node.low is None else node.low
     high = math.inf if node.high is None else node.high
-    numbers = [value for value in document.values(node.field) if isinstance(value, float)]
-    if node.strict:
-        return any(low < value < high for value in numbers)
-    return any(low <= value <= high for value in numbers)
+
+    def is_within(value: object) -> bool:
+        if not isinstance(value, float):
+            return False
+        return low < value < high if node.strict else low <= value <= high
+
+    return lambda document: any(map(is_within, document.values(node.field)))
 
 
 def _has_text(node: TextRange, document: Analysed) -> bool:

@@ -25,7 +25,7 @@ _SAMPLE = 32
 _MOST_ROUNDS = 40
 _MOST_ANCHORS = 2_000
 
-# How many documents of the index come up to and with a key; the key None is before them all.
+# How many documents of the index come up to and with a key; the empty key is before them all.
 _Anchor: TypeAlias = tuple[int, Key]
 Place: TypeAlias = Analysed | tantivy.DocAddress
 
@@ -46,10 +46,12 @@ class Anchors:
         self._known: list[_Anchor] = []
 
     def add(self, position: int, key: Key) -> None:
+        """Remember that so many documents of the index come up to and with a key."""
         if len(self._known) < _MOST_ANCHORS and (position, key) not in self._known:
             insort(self._known, (position, key))
 
     def all(self) -> list[_Anchor]:
+        """What is remembered, in order."""
         return list(self._known)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import tantivy
 
 from explorer.server.search.clauses import either
-from explorer.server.search.patterns import MAX_LITERAL, literal
+from explorer.server.search.patterns import is_short, literal
 from explorer.server.search.text import CUT, SEAM, pieces
 
 __all__ = ["Parts", "is_too_wide", "piece_line"]
@@ -111,7 +111,7 @@ class Parts:
         if how == "words":
             return either([self._exactly(code, terms) for terms in _word_terms(text)])
         places = _places(how, text)
-        if any(len(place.text) > MAX_LITERAL for place in places):
+        if not all(is_short(place.text) for place in places):
             return self._looked_through(code, places)
         return self._side_by_side(code, places)
 

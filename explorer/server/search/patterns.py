@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-__all__ = ["MAX_LITERAL", "literal", "within"]
+__all__ = ["is_short", "literal", "within"]
 
-# An expression has at most 1,000 states in tantivy; a character is up to 4 of them.
-MAX_LITERAL = 150
+# An expression has at most 1,000 states in tantivy, where a byte is up to three of them.
+_MAX_LITERAL_BYTES = 250
 
 _SIGNS = frozenset(r"\.+*?()|[]{}^$#&-~/")
 _LAST = 0x10FFFF
@@ -17,6 +17,11 @@ _Branch = tuple[int, str]
 def literal(text: str) -> str:
     """The expression that stands for a text."""
     return "".join(f"\\{char}" if char in _SIGNS else char for char in text)
+
+
+def is_short(text: str) -> bool:
+    """Whether an expression can stand for a text."""
+    return len(text.encode()) <= _MAX_LITERAL_BYTES
 
 
 def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> list[str]:

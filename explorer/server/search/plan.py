@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from explorer.server.search.analysed import Analysed
+from explorer.server.search.evidence import Evidence
+from explorer.server.search.fields import Vocabulary
 from explorer.server.search.listing import LISTED_VALUES, Listing
 from explorer.server.search.merging import Anchors, Found, Merged
 from explorer.server.search.overlay import Pending
-from explorer.server.search.terms import facet_values, order_key
 from explorer.server.search.wanted import Wanted
 
 __all__ = ["Plan", "Weighed"]
@@ -31,10 +32,14 @@ class Plan:
     """A search over one state of the index, kept while pages of it are asked for. What the index
     has is counted once, what is pending anew each time."""
 
-    def __init__(self, wanted: Wanted, listing: Listing, facets: Sequence[str]) -> None:
+    def __init__(
+        self, wanted: Wanted, listing: Listing, facets: Sequence[str], vocabulary: Vocabulary
+    ) -> None:
         self.wanted = wanted
         self.listing = listing
+        self.evidence = Evidence(wanted.asked, vocabulary)
         self._facets = facets
+        self._step_of = wanted.grader()
         self._anchors = [Anchors() for _ in range(wanted.last_step + 1)]
 
     def weigh(self, pending: Iterable[Pending], read: Callable[[str], Analysed | None]) -> Weighed:
@@ -44,7 +49,7 @@ class Plan:
         for change in pending:
             for document, steps in ((change.old(read), old), (change.new, new)):
                 if document is not None:
-                    step = self.wanted.step_of(document)
+                    step = self._step_of(document)
                     if step is not None:
                         steps.append((step, document))
         return Weighed(tuple(old), tuple(new))
@@ -54,9 +59,9 @@ class Plan:
         old: list[list[str]] = [[] for _ in self._anchors]
         new: list[list[Found]] = [[] for _ in self._anchors]
         for step, document in weighed.old:
-            old[step].append(order_key(document.place))
+            old[step].append(document.key)
         for step, document in weighed.new:
-            new[step].append(Found(step, order_key(document.place), document))
+            new[step].append(Found(step, document.key, document))
         return Merged(self.listing, self._anchors, old, new)
 
     def count_facets(self) -> None:
@@ -69,22 +74,25 @@ class Plan:
 
     def facets(self, weighed: Weighed) -> dict[str, dict[str, int]]:
         """The counts of every facet field that has any, most frequent values first."""
+        change: Counter[tuple[str, str]] = Counter()
+        for _, document in weighed.new:
+            change.update(document.facets)
+        for _, document in weighed.old:
+            change.subtract(document.facets)
+        changes: dict[str, dict[str, int]] = {}
+        for (name, value), by in change.items():
+            changes.setdefault(name, {})[value] = by
         found: dict[str, dict[str, int]] = {}
         for name, indexed in self._indexed.items():
-            counts = self._changed(name, indexed, weighed)
+            counts = self._changed(name, indexed, changes[name]) if name in changes else indexed
             best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_FACET_VALUES]
             if best:
                 found[name] = dict(best)
         return found
 
-    def _changed(self, name: str, indexed: dict[str, int], weighed: Weighed) -> dict[str, int]:
-        change: Counter[str] = Counter()
-        for _, document in weighed.new:
-            change.update(facet_values(document.document, name))
-        for _, document in weighed.old:
-            change.subtract(facet_values(document.document, name))
-        if not change:
-            return indexed
+    def _changed(
+        self, name: str, indexed: dict[str, int], change: dict[str, int]
+    ) -> dict[str, int]:
         counts = dict(indexed)
         missing = [value for value in change if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:

@@ -46,6 +46,7 @@ class Word:
 
     @property
     def whole(self) -> str:
+        """The word uncut."""
         return "".join(self.parts)[:MAX_WORD]
 
 
@@ -112,16 +113,22 @@ class TextRange:
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """What all of them ask for."""
+
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """What any of them asks for."""
+
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """All but what it asks for."""
+
     node: "Node"
 
 

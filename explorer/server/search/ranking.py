@@ -14,16 +14,17 @@ the same in every layer, and can be told: nothing depends on how many other docu
 A query without free words has one step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from explorer.server.search.analysed import NAME_CUT, Analysed
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.matching import has_word
+from explorer.server.search.matching import Test, has_word
 from explorer.server.search.query import And, Node, Or, Phrase, Reference, Word
 from explorer.server.search.text import fold
 
-__all__ = ["InFields", "InName", "NameBegins", "NameIs", "Step", "covers", "step_of", "steps"]
+__all__ = ["InFields", "InName", "NameBegins", "NameIs", "Step", "covers", "grader", "steps"]
 
 _MOST_COUNTED = 4
 
@@ -90,12 +91,17 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     return tuple(found)
 
 
-def step_of(found: tuple[Step, ...], document: Analysed) -> int:
-    """The first step that a document meets; their number for none."""
-    for at, step in enumerate(found):
-        if _meets(step, document):
-            return at
-    return len(found)
+def grader(found: tuple[Step, ...]) -> Callable[[Analysed], int]:
+    """The function that tells the first step a document meets; the number of steps for none."""
+    tests = [_test_of(step) for step in found]
+
+    def grade(document: Analysed) -> int:
+        for at, test in enumerate(tests):
+            if test(document):
+                return at
+        return len(tests)
+
+    return grade
 
 
 def covers(wide: Step, narrow: Step) -> bool:
@@ -113,21 +119,24 @@ def covers(wide: Step, narrow: Step) -> bool:
     return False
 
 
-def _meets(step: Step, document: Analysed) -> bool:
+def _test_of(step: Step) -> Test:
     match step:
         case NameIs():
-            return step.joined in document.joined_names or (
-                bool(step.urns) and fold(document.document.urn) in step.urns
+            return lambda document: (
+                step.joined in document.joined_names
+                or (bool(step.urns) and fold(document.document.urn) in step.urns)
             )
         case NameBegins():
-            return any(name.startswith(step.joined) for name in document.joined_names)
+            return lambda document: any(
+                name.startswith(step.joined) for name in document.joined_names
+            )
         case InName():
-            line = document.lines[:1]
-            hits = sum(has_word(line, word, exact=step.exact) for word in step.words)
-            return hits >= step.least
+            named = [has_word(word, exact=step.exact) for word in step.words]
+            return lambda document: sum(test(document.lines[:1]) for test in named) >= step.least
         case InFields():
-            lines = document.lines[: 1 + step.ranks]
-            return all(has_word(lines, word, exact=step.exact) for word in step.words)
+            found = [has_word(word, exact=step.exact) for word in step.words]
+            end = 1 + step.ranks
+            return lambda document: all(test(document.lines[:end]) for test in found)
 
 
 def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:

@@ -13,9 +13,9 @@ __all__ = ["suggested_name"]
 def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
     """The first name that has all words typed; the one it is shown by if none has all."""
     nodes = typed.nodes if isinstance(typed, And) else (typed,)
-    words = [node for node in nodes if isinstance(node, Word)]
+    tests = [has_word(node, exact=False) for node in nodes if isinstance(node, Word)]
     for name in names_of(vocabulary, document):
         line = (word_line((name, *join_names((name,)))),)
-        if all(has_word(line, word, exact=False) for word in words):
+        if all(test(line) for test in tests):
             return name
     return document.name

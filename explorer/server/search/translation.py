@@ -7,7 +7,7 @@ import tantivy
 from explorer.server.search.clauses import all_but, at_least, both, either
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.parts import Parts
-from explorer.server.search.patterns import MAX_LITERAL, literal, within
+from explorer.server.search.patterns import is_short, literal, within
 from explorer.server.search.query import (
     And,
     Everything,
@@ -177,7 +177,7 @@ class Translator:
         """The documents with a form that has a part; for fields of few values, or beginnings."""
         prefix = is_term(node.field, "")
         text = literal(node.text)
-        if len(node.text) <= MAX_LITERAL:
+        if is_short(node.text):
             before = "" if node.how == "prefix" else ".*"
             after = "" if node.how == "suffix" else ".*"
             expression = f"{prefix}{before}{text}{after}"

@@ -1,16 +1,16 @@
 """What one search wants, in both layers' terms: which documents, and in which steps of ranking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from explorer.metadata.filters import Filter
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.criteria import filter_query, names_field
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.matching import matches
+from explorer.server.search.matching import test_of
 from explorer.server.search.parser import parse, typed_words
 from explorer.server.search.query import Node, all_of
-from explorer.server.search.ranking import Step, step_of, steps
+from explorer.server.search.ranking import Step, grader, steps
 
 __all__ = ["Wanted", "read_text", "read_typed"]
 
@@ -31,13 +31,19 @@ class Wanted:
         """The step of what answers the query and meets no other."""
         return len(self.steps)
 
-    def step_of(self, document: Analysed) -> int | None:
-        """The step of a document; None for one that is not wanted."""
-        if document.document.removed and not self.include_removed:
-            return None
-        if self.types is not None and document.document.entity_type not in self.types:
-            return None
-        return step_of(self.steps, document) if matches(self.node, document) else None
+    def grader(self) -> Callable[[Analysed], int | None]:
+        """The function that tells the step of a document; None for one that is not wanted."""
+        answers, grade = test_of(self.node), grader(self.steps)
+
+        def step_of(analysed: Analysed) -> int | None:
+            document = analysed.document
+            if document.removed and not self.include_removed:
+                return None
+            if self.types is not None and document.entity_type not in self.types:
+                return None
+            return grade(analysed) if answers(analysed) else None
+
+        return step_of
 
 
 def read_text(

@@ -1,5 +1,6 @@
 """Memory in front of the disk: what is seen when, and what is left after a crash."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -236,3 +237,24 @@ def test_readers_see_every_document_once_while_others_write(
     for reader in readers:
         reader.join()
     assert wrong == []
+
+
+def test_what_cannot_be_written_is_found_all_the_same(
+    tmp_path: Path, registry: Registry, dataset: Make, names: Names
+) -> None:
+    place = tmp_path / "index"
+    index = SearchIndex(place, registry)
+    index.apply(1, [dataset("first")])
+    index.flush()
+    shutil.rmtree(place)
+    index.apply(2, [dataset("second")])
+    with pytest.raises(Unusable, match="cannot write the search index"):
+        index.flush()
+    assert index.committed_offset == 1
+    assert names(index, "*") == ["first", "second"]
+    index.apply(3, [dataset("third")], [dataset("first").urn])
+    assert names(index, "*") == ["second", "third"]
+    index.close()
+    again = SearchIndex(place, registry)
+    assert again.committed_offset == 0
+    again.close()
