@@ -1,6 +1,6 @@
 """One request as a handler sees it, and the answer it gives back."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 import orjson
@@ -9,7 +9,17 @@ from explorer.errors import InvalidInput
 from explorer.server.failures import Refusal
 from explorer.server.urls import Query, decode
 
-__all__ = ["MAX_BODY_BYTES", "MAX_PAGE", "Answer", "Call", "Parameters", "Receive", "Scope", "Send"]
+__all__ = [
+    "MAX_BODY_BYTES",
+    "MAX_PAGE",
+    "Answer",
+    "Call",
+    "Parameters",
+    "Receive",
+    "Scope",
+    "Send",
+    "Stream",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -21,23 +31,25 @@ _MAX_DRAIN_BYTES = 4 * MAX_BODY_BYTES
 MAX_PAGE = 10_000
 DEFAULT_PAGE = 10
 
-_JSON = (b"content-type", b"application/json")
+_JSON = b"application/json"
 
 
 class Answer:
-    """A complete answer; `body` is bytes that are JSON unless the headers say otherwise."""
+    """A complete answer; `body` is JSON unless `media_type` says otherwise."""
 
-    __slots__ = ("body", "headers", "status")
+    __slots__ = ("body", "headers", "media_type", "status")
 
     def __init__(
         self,
         body: bytes = b"",
         status: int = 200,
         headers: tuple[tuple[bytes, bytes], ...] = (),
+        media_type: bytes = _JSON,
     ) -> None:
         self.body = body
         self.status = status
         self.headers = headers
+        self.media_type = media_type
 
     @classmethod
     def of(cls, value: Any) -> "Answer":
@@ -51,19 +63,48 @@ class Answer:
             {
                 "type": "http.response.start",
                 "status": self.status,
-                "headers": [_JSON, length, *self.headers],
+                "headers": [(b"content-type", self.media_type), length, *self.headers],
             }
         )
         await send({"type": "http.response.body", "body": self.body})
 
 
+class Stream(Answer):
+    """An answer that is sent piece by piece, each as soon as it is there."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(
+        self,
+        pieces: AsyncIterator[bytes],
+        media_type: bytes,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        super().__init__(headers=headers, media_type=media_type)
+        self.pieces = pieces
+
+    async def send(self, send: Send) -> None:
+        """Put the pieces on the wire until there are no more, or nobody listens."""
+        headers = [(b"content-type", self.media_type), *self.headers]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        async for piece in self.pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
 class Call:
-    """One request: `rest` is what follows the resource in its path, still encoded."""
+    """One request: `rest` is what follows the resource in its path, still encoded.
 
-    __slots__ = ("_query", "_receive", "method", "path", "rest", "scope")
+    `actor` is the URN of whoever the request's token belongs to; None when it carries none.
+    """
 
-    def __init__(self, scope: Scope, receive: Receive, path: str, rest: str) -> None:
+    __slots__ = ("_query", "_receive", "actor", "method", "path", "rest", "scope")
+
+    def __init__(
+        self, scope: Scope, receive: Receive, path: str, rest: str, actor: str | None = None
+    ) -> None:
         self.scope = scope
+        self.actor = actor
         self.method: str = scope["method"]
         self.path = path
         self.rest = rest

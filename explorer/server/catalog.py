@@ -69,14 +69,17 @@ class Catalog:
         """Queue a job for the writer; what is awaited comes after its commit."""
         return asyncio.wrap_future(self.store.write(job))
 
-    async def ingest(self, proposal: Proposal) -> None:
-        """Write one change; raises as `Intake.check` and `Intake.apply` do."""
-        change = self.intake.check(proposal)
+    async def ingest(self, proposal: Proposal, actor: str | None = None) -> None:
+        """Write one change; raises as `Intake.check` and `Intake.apply` do.
+
+        `actor` is whom the caller proved to be; it wins over whom the proposal names.
+        """
+        change = self.intake.check(proposal, actor)
         await self.write(lambda transaction: self._apply(transaction, change))
 
-    async def ingest_all(self, proposals: Sequence[Proposal]) -> None:
+    async def ingest_all(self, proposals: Sequence[Proposal], actor: str | None = None) -> None:
         """Write several changes as one, in order: all of them or none."""
-        changes = [self.intake.check(proposal) for proposal in proposals]
+        changes = [self.intake.check(proposal, actor) for proposal in proposals]
 
         def job(transaction: Transaction) -> None:
             for change in changes:
@@ -84,15 +87,15 @@ class Catalog:
 
         await self.write(job)
 
-    async def ingest_batch(self, given: Sequence[Any]) -> None:
+    async def ingest_batch(self, given: Sequence[Any], actor: str | None = None) -> None:
         """Write proposals in their wire form as one, in order: all of them or none.
 
         Raises `Refusal` naming the place in the batch and the URN of the first that is bad.
         """
         if len(given) > _LONG_BATCH:
-            changes = await self.offload(self._check_batch, given)
+            changes = await self.offload(self._check_batch, given, actor)
         else:
-            changes = self._check_batch(given)
+            changes = self._check_batch(given, actor)
 
         def job(transaction: Transaction) -> None:
             for at, change in enumerate(changes):
@@ -125,7 +128,11 @@ class Catalog:
         return True
 
     async def delete(
-        self, urn: Urn, aspect: str | None, bounds: tuple[int | None, int | None]
+        self,
+        urn: Urn,
+        aspect: str | None,
+        bounds: tuple[int | None, int | None],
+        actor: str | None = None,
     ) -> tuple[int, int]:
         """Remove an entity, or one of its aspects; how many versioned and timeseries rows went.
 
@@ -133,28 +140,30 @@ class Catalog:
         """
         key = self.registry.entity(urn.entity_type).key
         declared = self.registry.aspect_of(urn.entity_type, aspect) if aspect else None
+        by = actor or UNKNOWN_ACTOR
 
         def job(transaction: Transaction) -> tuple[int, int]:
             text, now = str(urn), _now_millis()
             if not transaction.exists(text):
                 raise NotFound(f"{text} does not exist.")
             if aspect is None or declared is None or aspect == key:
-                return transaction.erase(text, key, now, UNKNOWN_ACTOR)
+                return transaction.erase(text, key, now, by)
             if declared.timeseries:
-                return 0, transaction.remove_points(text, aspect, bounds, now, UNKNOWN_ACTOR)
-            return transaction.remove(text, aspect, now, UNKNOWN_ACTOR), 0
+                return 0, transaction.remove_points(text, aspect, bounds, now, by)
+            return transaction.remove(text, aspect, now, by), 0
 
         return await self.write(job)
 
-    async def roll_back(self, run: str, *, dry_run: bool, safe: bool) -> Undone:
+    async def roll_back(
+        self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
+    ) -> Undone:
         """Take back what a run wrote; with `dry_run` only tell what that would be."""
         if run == NO_RUN:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
 
         def job(transaction: Transaction) -> Undone:
-            undone = roll_back(
-                transaction, run, self.intake, self.registry, _now_millis(), safe=safe
-            )
+            stamp = (_now_millis(), actor or UNKNOWN_ACTOR)
+            undone = roll_back(transaction, run, self.intake, self.registry, stamp, safe=safe)
             if dry_run:
                 raise _TakenBack(undone)
             if transaction.note(_SAMPLE_RUN) == run:
@@ -177,11 +186,11 @@ class Catalog:
     def _apply(self, transaction: Transaction, change: Change) -> None:
         self.intake.apply(transaction, change, _now_millis())
 
-    def _check_batch(self, given: Sequence[Any]) -> list[Change]:
+    def _check_batch(self, given: Sequence[Any], actor: str | None) -> list[Change]:
         changes: list[Change] = []
         for at, wire in enumerate(given):
             try:
-                changes.append(self.intake.check(read_proposal(wire)))
+                changes.append(self.intake.check(read_proposal(wire), actor))
             except CatalogError as error:
                 urn = wire.get("entityUrn") if isinstance(wire, dict) else None
                 raise _in_batch(at, urn, error) from error

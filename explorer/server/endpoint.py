@@ -1,32 +1,64 @@
 """The table of endpoints, and finding the one that a request means."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from explorer.server.call import Answer, Call
 from explorer.server.failures import Refusal
 
-__all__ = ["Endpoint", "Endpoints", "Handler"]
+__all__ = ["Endpoint", "Endpoints", "Handler", "Parameter", "Standing", "parameter"]
 
 Handler = Callable[[Call], Awaitable[Answer]]
+Standing = Literal["current", "deprecated", "to be replaced", "ours"]
+
+
+class Parameter(Struct, frozen=True):
+    """What a caller may say: `kind` names its type (`string`, `integer`, `URN`, `filter`, …),
+    `place` where it is said. `example` is a value that works on any catalog with datasets."""
+
+    name: str
+    kind: str
+    summary: str
+    place: Literal["body", "query", "path", "header"] = "body"
+    required: bool = False
+    example: Any = None
+
+
+def parameter(
+    name: str,
+    kind: str,
+    summary: str,
+    example: Any = None,
+    *,
+    place: Literal["body", "query", "path", "header"] = "body",
+    required: bool = True,
+) -> Parameter:
+    """A parameter, required unless said otherwise."""
+    return Parameter(name, kind, summary, place, required, example)
 
 
 class Endpoint(Struct, frozen=True):
     """One thing that can be asked.
 
     `item` says that a URN follows the path; `action` is the value of the query parameter that
-    tells the actions of one resource apart.
+    tells the actions of one resource apart. `parameters`, `gives` (what the answer holds) and
+    `notes` (what was decided where the specification is silent) are read by the documentation
+    page; an example request is made of the parameters' examples. `standing` is `ours` for what no
+    other server of this kind answers.
     """
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
     path: str
     handler: Handler
     summary: str
     item: bool = False
     action: str | None = None
-    deprecated: bool = False
+    standing: Standing = "current"
+    parameters: tuple[Parameter, ...] = ()
+    gives: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Endpoints:
@@ -46,13 +78,15 @@ class Endpoints:
         """
         if (path, False) in self._resources:
             return path, ""
-        resource, _, rest = path[1:].partition("/")
-        resource = f"/{resource}"
-        if rest and (resource, True) in self._resources:
-            return resource, rest
         bare = path.rstrip("/")
         if (bare, False) in self._resources:
             return bare, ""
+        cut = path.find("/", 1)
+        while cut != -1:
+            resource, rest = path[:cut], path[cut + 1 :]
+            if rest and (resource, True) in self._resources:
+                return resource, rest
+            cut = path.find("/", cut + 1)
         raise Refusal(404, f"there is nothing at {path[:200]}")
 
     def find(self, call: Call) -> Endpoint:

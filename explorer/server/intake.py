@@ -61,8 +61,8 @@ class Intake:
             raise InvalidUrn(f"expected {_PLATFORM}<platform> as the platform in {urn}")
         return key
 
-    def check(self, proposal: Proposal) -> Change:
-        """The proposal as a change that may be applied.
+    def check(self, proposal: Proposal, actor: str | None = None) -> Change:
+        """The proposal as a change that may be applied, by `actor` if the caller proved to be one.
 
         Raises `InvalidUrn` and `UnknownName` for what it is about, `InvalidAspect` for an aspect
         that is none of the entity's or a value that does not fit, `InvalidInput` for a change
@@ -86,9 +86,9 @@ class Intake:
                 raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
             if name == self._registry.entity(urn.entity_type).key:
                 _check_key(name, proposal.value, key)
-        actor = proposal.actor or UNKNOWN_ACTOR
+        by = actor or proposal.actor or UNKNOWN_ACTOR
         return Change(
-            urn, str(urn), name, proposal.change, proposal.value, declared, actor, proposal.system
+            urn, str(urn), name, proposal.change, proposal.value, declared, by, proposal.system
         )
 
     def apply(self, transaction: Transaction, change: Change, now_millis: int) -> None:

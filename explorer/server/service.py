@@ -79,7 +79,7 @@ class Service:
         endpoint = self.endpoints.find(call)
         answer = await endpoint.handler(call)
         answer.headers = (*answer.headers, _PROTOCOL)
-        if endpoint.deprecated:
+        if endpoint.standing == "deprecated":
             answer.headers = (*answer.headers, _DEPRECATED)
         return answer
 

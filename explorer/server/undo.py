@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.intake import UNKNOWN_ACTOR, Intake
+from explorer.server.intake import Intake
 from explorer.server.store import StoredAspect, Transaction, Write
 
 __all__ = ["Undone", "roll_back"]
@@ -49,14 +49,15 @@ def roll_back(
     run: str,
     intake: Intake,
     registry: Registry,
-    now_millis: int,
+    stamp: tuple[int, str],
     *,
     safe: bool,
 ) -> Undone:
     """Remove every version and point that a run wrote.
 
     The newest version of another run comes back. An entity that the run made goes as a whole;
-    with `safe` one that others have written to since is only soft-deleted.
+    with `safe` one that others have written to since is only soft-deleted. `stamp` is when this
+    happens (milliseconds since 1970) and who does it.
     """
     undone = Undone(run)
     made: list[str] = []
@@ -70,9 +71,9 @@ def roll_back(
         if is_key:
             made.append(urn)
             continue
-        latest = _withdraw(transaction, urn, versions, intake, now_millis)
+        latest = _withdraw(transaction, urn, versions, intake, stamp)
         undone.reverted += latest
-    for urn, aspect, points in transaction.remove_points_of(run, now_millis, UNKNOWN_ACTOR):
+    for urn, aspect, points in transaction.remove_points_of(run, *stamp):
         undone.entities.add(urn)
         undone.rows += points
         undone.reverted += 1
@@ -82,9 +83,9 @@ def roll_back(
         if any(aspect.name != key for aspect in transaction.aspects(urn)):
             undone.unsafe.append(urn)
             if safe:
-                _soft_delete(transaction, urn, now_millis)
+                _soft_delete(transaction, urn, stamp)
                 continue
-        transaction.erase(urn, key, now_millis, UNKNOWN_ACTOR)
+        transaction.erase(urn, key, *stamp)
         undone.deleted.append(urn)
     return undone
 
@@ -94,7 +95,7 @@ def _withdraw(
     urn: str,
     versions: list[StoredAspect],
     intake: Intake,
-    now_millis: int,
+    stamp: tuple[int, str],
 ) -> bool:
     """Remove these versions of one aspect; whether what is read of it changed."""
     aspect = versions[0].name
@@ -105,23 +106,22 @@ def _withdraw(
         return False
     earlier = transaction.newest_superseded(urn, aspect)
     if earlier is None:
-        transaction.remove(urn, aspect, now_millis, UNKNOWN_ACTOR)
+        transaction.remove(urn, aspect, *stamp)
     else:
         edges = intake.edges(aspect, orjson.loads(earlier.value))
-        transaction.restore(urn, earlier, edges, now_millis, UNKNOWN_ACTOR)
+        transaction.restore(urn, earlier, edges, *stamp)
     return True
 
 
-def _soft_delete(transaction: Transaction, urn: str, now_millis: int) -> None:
-    system = orjson.dumps({"lastObserved": now_millis})
+def _soft_delete(transaction: Transaction, urn: str, stamp: tuple[int, str]) -> None:
+    system = orjson.dumps({"lastObserved": stamp[0]})
     transaction.put(
         Write(
             urn,
             Urn.parse(urn).entity_type,
             "status",
             orjson.dumps({"removed": True}),
-            now_millis,
-            UNKNOWN_ACTOR,
+            *stamp,
             system,
         )
     )

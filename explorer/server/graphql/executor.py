@@ -27,6 +27,8 @@ from explorer.server.graphql.resolvers import RESOLVERS, type_of
 __all__ = ["Executor"]
 
 _log = logging.getLogger("explorer.server")
+# Each module answers for the fields that it names, by object type.
+_RESOLVERS = (RESOLVERS,)
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 
 
@@ -66,14 +68,18 @@ class Executor:
 
 
 def _schema(registry: Registry) -> GraphQLSchema:
-    text = resources.files("explorer.server.graphql").joinpath("schema.graphql").read_text("utf-8")
+    """The schema of every file beside this module; a file may extend what another defines."""
+    files = resources.files("explorer.server.graphql").joinpath("schema").iterdir()
+    named = sorted((file.name, file.read_text("utf-8")) for file in files)
+    text = "\n".join(part for name, part in named if name.endswith(".graphql"))
     symbols = sorted({entity_type_symbol(name) for name in registry.entities} | {"DATASET"})
     text = text.replace("  DATASET\n", "".join(f"  {symbol}\n" for symbol in symbols), 1)
     schema = build_ast_schema(parse(text), assume_valid_sdl=True)
     for name, kind in schema.type_map.items():
         if isinstance(kind, GraphQLObjectType):
-            for field, resolve in RESOLVERS.get(name, {}).items():
-                kind.fields[field].resolve = resolve
+            for resolvers in _RESOLVERS:
+                for field, resolve in resolvers.get(name, {}).items():
+                    kind.fields[field].resolve = resolve
         elif isinstance(kind, GraphQLInterfaceType | GraphQLUnionType):
             kind.resolve_type = type_of
     return schema

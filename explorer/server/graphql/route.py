@@ -47,4 +47,5 @@ class GraphqlRoute:
         executor = self._executor
         if executor is None:
             executor = await self._catalog.offload(self.ready)
-        return Answer.of(await executor.run(query, variables or {}, operation, UNKNOWN_ACTOR))
+        actor = call.actor or UNKNOWN_ACTOR
+        return Answer.of(await executor.run(query, variables or {}, operation, actor))

@@ -55,12 +55,12 @@ class AspectRoutes:
     async def _ingest(self, call: Call) -> Answer:
         parameters = await call.parameters()
         proposal = read_proposal(parameters.record("proposal"))
-        await self._catalog.ingest(proposal)
+        await self._catalog.ingest(proposal, call.actor)
         return Answer.of({"value": str(proposal.urn)})
 
     async def _ingest_batch(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        await self._catalog.ingest_batch(parameters.items("proposals"))
+        await self._catalog.ingest_batch(parameters.items("proposals"), call.actor)
         return Answer.of({"value": "success"})
 
     async def _aspect(self, call: Call) -> Answer:

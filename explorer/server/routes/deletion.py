@@ -37,13 +37,14 @@ class DeletionRoutes:
         urn = Urn.parse(parameters.text("urn"))
         aspect = parameters.optional_text("aspectName")
         bounds = (parameters.integer("startTimeMillis"), parameters.integer("endTimeMillis"))
-        rows, points = await self._catalog.delete(urn, aspect, bounds)
+        rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor)
         return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
     async def _roll_back(self, call: Call) -> Answer:
         parameters = await call.parameters()
         undone = await self._catalog.roll_back(
             parameters.text("runId"),
+            call.actor,
             dry_run=parameters.flag("dryRun", default=False),
             safe=parameters.flag("safe", default=True),
         )

@@ -41,7 +41,7 @@ class EntityRoutes:
                 self._snapshot,
                 "an entity as a snapshot record",
                 item=True,
-                deprecated=True,
+                standing="deprecated",
             ),
             Endpoint(
                 "POST",
@@ -49,7 +49,7 @@ class EntityRoutes:
                 self._ingest,
                 "write the aspects of a snapshot record, all or none",
                 action="ingest",
-                deprecated=True,
+                standing="deprecated",
             ),
             Endpoint(
                 "POST",
@@ -132,7 +132,7 @@ class EntityRoutes:
             raise
         if not proposals:
             raise InvalidInput("the snapshot holds no aspects")
-        await self._catalog.ingest_all(proposals)
+        await self._catalog.ingest_all(proposals, call.actor)
         return Answer()
 
     async def _exists(self, call: Call) -> Answer:
