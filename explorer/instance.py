@@ -99,7 +99,11 @@ def hold(data_dir: Path) -> Iterator[Hold]:
 def find(data_dir: Path) -> Instance | None:
     """The service of a data directory, if one is alive."""
     instance = _read(data_dir)
-    return instance if instance is not None and _is_held(data_dir) else None
+    if instance is None or not _is_held(data_dir):
+        return None
+    # One that was killed leaves its file behind, and whoever follows holds the lock for a moment
+    # before it takes that file away.
+    return instance if _is_alive(instance.pid) else None
 
 
 def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
@@ -193,6 +197,19 @@ def _held_by_another(data_dir: Path) -> Held:
         f"{data_dir} is served already by process {other.pid} at {other.address}; "
         "use that one, stop it, or name another data directory"
     )
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":
+        # Asking about a process would end it there.
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _read(data_dir: Path) -> Instance | None:

@@ -72,6 +72,17 @@ def test_what_a_killed_service_left_is_not_found_and_does_not_hinder(tmp_path: P
         assert find(tmp_path) is None
 
 
+def test_what_a_killed_service_left_is_not_taken_for_the_one_that_follows(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with hold(tmp_path) as held:
+        announced = held.announce("unix:/x.sock", "1.2")
+        left = (tmp_path / "service.json").read_text()
+        stale = left.replace(str(announced.pid), str(ended.pid), 1)
+        (tmp_path / "service.json").write_text(stale)
+        assert find(tmp_path) is None
+
+
 @pytest.mark.parametrize("left", [b"", b"{", b'{"pid": "x"}', b"\xff"])
 def test_an_unreadable_announcement_is_none(tmp_path: Path, left: bytes) -> None:
     with hold(tmp_path):

@@ -28,7 +28,19 @@ _COMPLETION: Final = "_CATALOG_COMPLETE"
 _logger = logging.getLogger("explorer.cli")
 
 # Each command's module holds a click command of the same name; it is imported when asked for.
-_COMMANDS: Final = ("describe", "get", "load", "sample", "search", "serve")
+_COMMANDS: Final = (
+    "backup",
+    "check",
+    "describe",
+    "export",
+    "get",
+    "load",
+    "reindex",
+    "sample",
+    "search",
+    "serve",
+    "token",
+)
 
 _EPILOG = """
 \b

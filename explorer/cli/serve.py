@@ -1,9 +1,12 @@
 """`catalog serve`"""
 
-from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
+
+if TYPE_CHECKING:
+    from explorer.server.journal import LogFormat
 
 __all__ = ["serve"]
 
@@ -15,53 +18,121 @@ Examples
   catalog serve --registry our-aspects.json --base-path /metadata
   CATALOG_URL=http://127.0.0.1:8080 catalog search orders
 
+\b
+For a team
+  catalog token create nightly --actor ingestion
+  catalog serve --host 0.0.0.0 --allow-host catalog.example.com
+
+Once there are tokens every request needs one, but for /health, /config and /restli/docs.
 Ingestion that writes to a DataHub server writes to this one as it is: give it this address.
+Every option may also stand in the environment, as the name in brackets.
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="CATALOG_HOST",
+    show_envvar=True,
+    help="The address to listen on.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8080,
+    show_default=True,
+    envvar="CATALOG_PORT",
+    show_envvar=True,
+    help="The port to listen on; 0 takes any that is free.",
+)
+@click.option(
+    "--base-path",
+    default="",
+    metavar="/PATH",
+    envvar="CATALOG_BASE_PATH",
+    show_envvar=True,
+    help="A path before every address.",
+)
 @click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the catalog is kept.  [env: CATALOG_DATA_DIR]",
+    envvar="CATALOG_DATA_DIR",
+    show_envvar=True,
+    help="Where the catalog is kept.",
 )
 @click.option(
     "--registry",
     "registry_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    envvar="CATALOG_REGISTRY",
+    show_envvar=True,
     help="A file with entities and aspects of your own, added to those that ship.",
 )
-@click.option("--base-path", default="", metavar="/PATH", help="A path before every address.")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="CATALOG_TOKEN_FILE",
+    show_envvar=True,
+    help="The access tokens, when they are not kept in the data directory.",
+)
 @click.option(
     "--allow-open",
     is_flag=True,
-    help="Listen on more than this machine, though everybody may read and write.",
+    help="Listen on more than this machine without tokens: everybody may read and write.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    envvar="CATALOG_ALLOW_HOST",
+    show_envvar=True,
+    help="A host name that requests may ask for, such as a proxy's; may be repeated.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json", "none"]),
+    default="text",
+    show_default=True,
+    envvar="CATALOG_LOG_FORMAT",
+    show_envvar=True,
+    help="How each request is told on standard error.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["plain", "datahub", "auto"]),
+    default="auto",
+    show_default=True,
+    envvar="CATALOG_DIALECT",
+    show_envvar=True,
+    help="Whose shape answers have where the two differ; auto goes by who asks.",
 )
 def serve(
     host: str,
     port: int,
+    base_path: str,
     data_dir: Path | None,
     registry_file: Path | None,
-    base_path: str,
+    token_file: Path | None,
+    allowed_hosts: tuple[str, ...],
+    log_format: Literal["text", "json", "none"],
+    dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
 ) -> None:
     """Serve a catalog to this machine or to a team.
 
-    Runs until it is interrupted. Its address is written to standard output once it answers.
+    Runs until it is interrupted, and then answers what is under way. Its address is written to
+    standard output once it answers.
     """
     if base_path and not base_path.startswith("/"):
         raise click.BadParameter("a base path starts with /", param_hint="--base-path")
-    if not (allow_open or _is_loopback(host)):
-        raise click.UsageError(
-            f"on {host} everybody who reaches this machine may read and write the catalog; "
-            "if that is meant, give --allow-open"
-        )
     from explorer import config, server
 
     directory = data_dir or config.data_dir()
+    form: LogFormat | None = None if log_format == "none" else log_format
 
     def announce(address: str) -> None:
         click.echo(f"serving the catalog in {directory}; ctrl+c ends it", err=True)
@@ -74,15 +145,9 @@ def serve(
         registry_file=registry_file,
         base_path=base_path,
         announce=announce,
-        # What is asked of the host was asked above.
-        open_to_network=True,
+        dialect=None if dialect == "auto" else dialect,
+        open_to_network=allow_open,
+        token_file=token_file,
+        allowed_hosts=allowed_hosts,
+        log_format=form,
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

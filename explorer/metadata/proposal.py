@@ -1,5 +1,6 @@
 """A metadata change proposal: one aspect of one entity, to be written or removed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -8,18 +9,26 @@ import orjson
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 
-__all__ = ["CHANGE_TYPES", "ChangeType", "Proposal", "read_proposal"]
+__all__ = ["CHANGE_TYPES", "ChangeType", "Proposal", "read_auditor", "read_proposal", "read_system"]
 
 ChangeType = Literal["UPSERT", "CREATE", "CREATE_ENTITY", "UPDATE", "PATCH", "RESTATE", "DELETE"]
 CHANGE_TYPES: tuple[ChangeType, ...] = get_args(ChangeType)
 
 _JSON = "application/json"
+_JSON_PATCH = "application/json-patch+json"
+# What is known of system metadata; the version is counted by the server alone.
+_SYSTEM_TEXTS = ("runId", "lastRunId", "pipelineName", "registryName", "registryVersion")
+_MAX_MILLIS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """One change. `value` is the aspect as JSON objects; `system` says which run brought it
-    (`runId`) and when it was seen (`lastObserved`, milliseconds since 1970 UTC)."""
+    (`runId`) and when it was seen (`lastObserved`, milliseconds since 1970 UTC).
+
+    The value of a PATCH is the patch, see `explorer.metadata.patch`. `headers` hold the conditions
+    of the write, see `explorer.metadata.condition`.
+    """
 
     urn: Urn
     aspect: str
@@ -27,6 +36,7 @@ class Proposal:
     change: ChangeType = "UPSERT"
     system: dict[str, Any] | None = None
     actor: str | None = None
+    headers: Mapping[str, Any] | None = None
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
         """The same change, said to come from a run, unless it says so already."""
@@ -43,9 +53,13 @@ class Proposal:
             "aspectName": self.aspect,
         }
         if self.value is not None:
-            wire["aspect"] = {"value": orjson.dumps(self.value).decode(), "contentType": _JSON}
+            content_type = _JSON_PATCH if self.change == "PATCH" else _JSON
+            value = orjson.dumps(self.value).decode()
+            wire["aspect"] = {"value": value, "contentType": content_type}
         if self.system is not None:
             wire["systemMetadata"] = self.system
+        if self.headers:
+            wire["headers"] = dict(self.headers)
         return wire
 
 
@@ -66,16 +80,57 @@ def read_proposal(wire: Any) -> Proposal:
         raise UnknownName("changeType", str(change), CHANGE_TYPES)
     if change != "DELETE" and (not wire.get("aspectName") or wire.get("aspect") is None):
         raise InvalidInput("Aspect and aspect name is required for create and update operations")
-    header = wire.get("auditHeader")
-    actor = header.get("actor") if isinstance(header, dict) else None
+    headers = wire.get("headers")
+    if headers is not None and not isinstance(headers, dict):
+        raise InvalidInput("'headers' is an object of texts")
     return Proposal(
         urn,
         _text(wire, "aspectName"),
         _aspect_value(wire.get("aspect"), change),
         change,
-        _system(wire.get("systemMetadata")),
-        actor if isinstance(actor, str) else None,
+        read_system(wire.get("systemMetadata")),
+        read_auditor(wire.get("auditHeader")),
+        headers or None,
     )
+
+
+def read_auditor(header: Any) -> str | None:
+    """Who an audit header says made the change; raises `InvalidInput` when that is no URN."""
+    if header is None:
+        return None
+    if not isinstance(header, dict):
+        raise InvalidInput("'auditHeader' is an object with an actor")
+    actor = header.get("actor")
+    if actor is None:
+        return None
+    if not isinstance(actor, str):
+        raise InvalidInput("'auditHeader.actor' is a URN as a string")
+    return str(Urn.parse(actor))
+
+
+def read_system(given: Any) -> dict[str, Any] | None:
+    """System metadata, given as an object or as a JSON string, without nulls.
+
+    Raises `InvalidInput` for what is neither, or whose known parts have another type.
+    """
+    if isinstance(given, str):
+        try:
+            given = orjson.loads(given)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"'systemMetadata' is not JSON: {error}") from None
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise InvalidInput("'systemMetadata' is an object")
+    for key in _SYSTEM_TEXTS:
+        if not isinstance(given.get(key), str | None):
+            raise InvalidInput(f"'systemMetadata.{key}' is a string")
+    seen = given.get("lastObserved")
+    if seen is not None and (
+        isinstance(seen, bool) or not isinstance(seen, int) or not -_MAX_MILLIS < seen < _MAX_MILLIS
+    ):
+        raise InvalidInput("'systemMetadata.lastObserved' is milliseconds since 1970 as an integer")
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _text(wire: dict[str, Any], key: str) -> str:
@@ -93,7 +148,7 @@ def _aspect_value(envelope: Any, change: str) -> Any:
     if "json" in envelope:
         return envelope["json"]
     content_type = envelope.get("contentType", _JSON)
-    allowed = (_JSON, "application/json-patch+json") if change == "PATCH" else (_JSON,)
+    allowed = (_JSON, _JSON_PATCH) if change == "PATCH" else (_JSON,)
     if content_type not in allowed:
         raise InvalidInput(f"contentType {content_type!r} is not taken; send {allowed[-1]}")
     value = envelope.get("value")
@@ -103,16 +158,3 @@ def _aspect_value(envelope: Any, change: str) -> Any:
         return orjson.loads(value)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"'aspect.value' is not JSON: {error}") from None
-
-
-def _system(given: Any) -> dict[str, Any] | None:
-    if isinstance(given, str):
-        try:
-            given = orjson.loads(given)
-        except orjson.JSONDecodeError as error:
-            raise InvalidInput(f"'systemMetadata' is not JSON: {error}") from None
-    if given is None:
-        return None
-    if not isinstance(given, dict):
-        raise InvalidInput("'systemMetadata' is an object")
-    return {key: value for key, value in given.items() if value is not None}

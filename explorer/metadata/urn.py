@@ -6,6 +6,7 @@ urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 from urllib.parse import quote
 
@@ -34,25 +35,7 @@ class Urn:
 
         Raises `InvalidUrn` naming the position of what is wrong and the shape expected.
         """
-        if isinstance(text, Urn):
-            return text
-        if text != text.strip():
-            raise InvalidUrn(f"a URN has no white space around it: {text!r}")
-        if not text.startswith(_PREFIX):
-            raise InvalidUrn(f"position 0: expected 'urn:li:<entity>:<id>', found {text[:40]!r}")
-        if len(text.encode()) > MAX_URN_BYTES:
-            raise InvalidUrn(f"a URN has at most {MAX_URN_BYTES} bytes; this one is longer")
-        entity_type, colon, key = text[len(_PREFIX) :].partition(":")
-        if not entity_type.isalnum() or not colon:
-            raise InvalidUrn(
-                f"position {len(_PREFIX)}: expected '<entity>:<id>', found {text[len(_PREFIX) :]!r}"
-            )
-        start = len(_PREFIX) + len(entity_type) + 1
-        if not key:
-            raise InvalidUrn(f"position {start}: expected an id, found the end of {text!r}")
-        if not key.startswith("("):
-            return cls(entity_type, (key,))
-        return cls(entity_type, _split(key, start, text))
+        return text if isinstance(text, Urn) else _parse(text)
 
     @classmethod
     def parse_all(cls, texts: Iterable[object]) -> "tuple[Urn, ...]":
@@ -115,6 +98,28 @@ class Urn:
     def origin(self) -> str | None:
         """The environment label in the key (`PROD`), if the key has one."""
         return self.parts[2] if len(self.parts) == 3 and self.entity_type != "dataFlow" else None
+
+
+# The same few are read again and again: every aspect of an entity names it.
+@lru_cache(maxsize=8192)
+def _parse(text: str) -> Urn:
+    if text != text.strip():
+        raise InvalidUrn(f"a URN has no white space around it: {text!r}")
+    if not text.startswith(_PREFIX):
+        raise InvalidUrn(f"position 0: expected 'urn:li:<entity>:<id>', found {text[:40]!r}")
+    if len(text.encode()) > MAX_URN_BYTES:
+        raise InvalidUrn(f"a URN has at most {MAX_URN_BYTES} bytes; this one is longer")
+    entity_type, colon, key = text[len(_PREFIX) :].partition(":")
+    if not entity_type.isalnum() or not colon:
+        raise InvalidUrn(
+            f"position {len(_PREFIX)}: expected '<entity>:<id>', found {text[len(_PREFIX) :]!r}"
+        )
+    start = len(_PREFIX) + len(entity_type) + 1
+    if not key:
+        raise InvalidUrn(f"position {start}: expected an id, found the end of {text!r}")
+    if not key.startswith("("):
+        return Urn(entity_type, (key,))
+    return Urn(entity_type, _split(key, start, text))
 
 
 def _split(key: str, start: int, text: str) -> tuple[str, ...]:

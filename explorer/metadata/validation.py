@@ -1,13 +1,16 @@
 """Whether a value fits the record of its aspect.
 
-Strict where a mistake would be stored for good: types, required fields, URNs. Open where a newer
-sender knows more than this registry: fields and enum symbols it does not name are kept.
+Strict where a mistake would be stored for good: types, URNs, and the fields without which a value
+says nothing (whose owner, which column, when). Open where a newer sender knows more than this
+registry, and fields and enum symbols it does not name are kept; open too for what only describes,
+so that a schema without a hash or a chart without a title is taken.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from explorer.errors import InvalidAspect, InvalidUrn
+from explorer.metadata.references import urn_fields
 from explorer.metadata.registry import Record, Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import reach
@@ -16,14 +19,26 @@ __all__ = ["Validator"]
 
 _Check = Callable[[Any], None]
 
-_SCALARS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "string": (str, "a string"),
-    "bytes": (str, "a string"),
-    "boolean": (bool, "true or false"),
-    "int": (int, "an integer"),
-    "long": (int, "an integer"),
-    "float": ((int, float), "a number"),
-    "double": ((int, float), "a number"),
+_INT = 2**31
+_LONG = 2**63
+
+# Fields that the model asks for and a value may lack all the same, by the record's name without
+# its package.
+_DISPENSABLE: dict[str, frozenset[str]] = {
+    "AuditStamp": frozenset({"time", "actor"}),
+    "ChartInfo": frozenset({"title", "description", "lastModified"}),
+    "CorpGroupInfo": frozenset({"admins", "members", "groups"}),
+    "CorpUserInfo": frozenset({"active"}),
+    "DashboardInfo": frozenset({"title", "description", "lastModified"}),
+    "DatasetFieldUsageCounts": frozenset({"count"}),
+    "GlossaryTermInfo": frozenset({"definition", "termSource"}),
+    "GlossaryTerms": frozenset({"auditStamp"}),
+    "InstitutionalMemoryMetadata": frozenset({"description", "createStamp"}),
+    "KafkaSchema": frozenset({"documentSchema"}),
+    "SchemaField": frozenset({"nativeDataType", "type"}),
+    "SchemaMetadata": frozenset({"schemaName", "platform", "version", "hash", "platformSchema"}),
+    "Upstream": frozenset({"type"}),
+    "ValueFrequency": frozenset({"value", "frequency"}),
 }
 
 
@@ -62,12 +77,18 @@ class Validator:
         elif record.symbols:
             check = _symbol
         else:
-            check = self._fields(record)
+            check = self._fields(name, record)
         self._records[name] = check
         return check
 
-    def _fields(self, record: Record) -> _Check:
-        required = tuple(name for name, field in record.fields.items() if not field.optional)
+    def _fields(self, full_name: str, record: Record) -> _Check:
+        spared = _DISPENSABLE.get(full_name.rpartition(".")[2], frozenset())
+        required = tuple(
+            name
+            for name, field in record.fields.items()
+            if not field.optional and name not in spared
+        )
+        urns = urn_fields(full_name)
         checks: dict[str, _Check] = {}
 
         def check(value: Any) -> None:
@@ -81,7 +102,10 @@ class Validator:
                     continue
                 inner = checks.get(name)
                 if inner is None:
-                    inner = checks[name] = self._type(record.fields[name].base)
+                    inner = self._type(record.fields[name].base)
+                    if name in urns:
+                        inner = _urns(inner)
+                    checks[name] = inner
                 try:
                     inner(part)
                 except _Misfit as misfit:
@@ -93,8 +117,7 @@ class Validator:
     def _type(self, expression: str) -> _Check:
         kind, arguments = read_type(expression)
         if kind == "name":
-            scalar = _SCALARS.get(arguments[0])
-            return _scalar(*scalar) if scalar else self._record(arguments[0])
+            return _SCALARS.get(arguments[0]) or self._record(arguments[0])
         if kind == "array":
             return _array(self._type(arguments[0]))
         if kind == "map":
@@ -112,12 +135,65 @@ def _symbol(value: Any) -> None:
         raise _Misfit(f"expected a symbol as a string, found {_kind(value)}")
 
 
-def _scalar(types: type | tuple[type, ...], expected: str) -> _Check:
+def _text(value: Any) -> None:
+    if not isinstance(value, str):
+        raise _Misfit(f"expected a string, found {_kind(value)}")
+
+
+def _truth(value: Any) -> None:
+    if not isinstance(value, bool):
+        raise _Misfit(f"expected true or false, found {_kind(value)}")
+
+
+def _number(value: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _Misfit(f"expected a number, found {_kind(value)}")
+
+
+def _integer(bound: int) -> _Check:
     def check(value: Any) -> None:
-        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
-            raise _Misfit(f"expected {expected}, found {_kind(value)}")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _Misfit(f"expected an integer, found {_kind(value)}")
+        if not -bound <= value < bound:
+            raise _Misfit(f"expected an integer from {-bound} to {bound - 1}, found {value}")
 
     return check
+
+
+_SCALARS: dict[str, _Check] = {
+    "string": _text,
+    "bytes": _text,
+    "boolean": _truth,
+    "int": _integer(_INT),
+    "long": _integer(_LONG),
+    "float": _number,
+    "double": _number,
+}
+
+
+def _urns(inner: _Check) -> _Check:
+    """What holds a URN, or a list of them."""
+
+    def check(value: Any) -> None:
+        inner(value)
+        if not isinstance(value, list):
+            _urn(value)
+            return
+        for at, element in enumerate(value):
+            try:
+                _urn(element)
+            except _Misfit as misfit:
+                misfit.path.append(f"[{at}]")
+                raise
+
+    return check
+
+
+def _urn(value: Any) -> None:
+    try:
+        Urn.parse(value)
+    except InvalidUrn as error:
+        raise _Misfit(f"expected a URN; {error}") from None
 
 
 def _array(inner: _Check) -> _Check:

@@ -1,6 +1,6 @@
 """Reaching into an aspect's value along the paths that the registry declares."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -18,32 +18,28 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def reach(value: Any, path: str) -> Iterator[Any]:
+def reach(value: Any, path: str) -> list[Any]:
     """Every value found at `path`, in the order written; nothing where the path leads nowhere.
 
     `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
     """
-    return _reach(value, _steps(path), 0)
+    found = [value]
+    for step in _steps(path):
+        if step == "*":
+            found = [inner for one in found for inner in _inside(one)]
+        elif step == "$key":
+            found = [key for one in found if isinstance(one, dict) for key in one]
+        else:
+            found = [one.get(step) for one in found if isinstance(one, dict)]
+        if not found:
+            return found
+    return [one for one in found if one is not None]
 
 
-def _reach(value: Any, steps: tuple[str, ...], at: int) -> Iterator[Any]:
-    if value is None:
-        return
-    if at == len(steps):
-        yield value
-        return
-    step = steps[at]
-    if step == "*":
-        inner = value.values() if isinstance(value, dict) else value
-        if isinstance(inner, str | int | float):
-            return
-        for element in inner:
-            yield from _reach(element, steps, at + 1)
-    elif step == "$key":
-        if isinstance(value, dict):
-            yield from value
-    elif isinstance(value, dict):
-        yield from _reach(value.get(step), steps, at + 1)
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:

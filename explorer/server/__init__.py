@@ -3,7 +3,7 @@
 Everything heavy is imported by the function that needs it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.registry import Registry
     from explorer.server.dialect import Dialect
+    from explorer.server.journal import LogFormat
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
 
@@ -35,20 +36,38 @@ def serve(
     announce: Callable[[str], None],
     dialect: "Dialect | None" = None,
     open_to_network: bool = False,
+    token_file: Path | None = None,
+    allowed_hosts: Collection[str] = (),
+    log_format: "LogFormat | None" = None,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
-    `announce` gets the address once requests are taken. Without access tokens anybody who reaches
-    the port can read and write, so any host but loopback is refused unless `open_to_network`.
-    Raises `Unusable` for a directory that is held or cannot be written, and for a port in use.
+    `announce` gets the address once requests are taken. Once there are access tokens, in the data
+    directory or in `token_file`, nobody comes in without one. While there are none anybody who
+    reaches the port can read and write, so any host but loopback is refused unless
+    `open_to_network`. On loopback requests must name this machine, or one of `allowed_hosts`, as
+    their host; elsewhere only when some are named. With `log_format` every request is told on
+    standard error.
+
+    Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
+    damaged or open to others, and for a port in use.
     """
-    if not (open_to_network or _is_loopback(host)):
-        raise Unusable(
-            f"serving on {host} would let anybody on the network read and write the catalog; "
-            "serve on 127.0.0.1, or say that this is meant"
-        )
+    from explorer.server.authentication import Gate, Keyring, is_loopback
+    from explorer.server.tokens import TOKENS_FILE
+
     with hold(data_dir) as held:
+        keyring = Keyring(token_file or data_dir / TOKENS_FILE, required=token_file is not None)
+        local = is_loopback(host)
+        if not (keyring.is_closed or local or open_to_network):
+            raise Unusable(
+                f"serving on {host} would let anybody on the network read and write the catalog; "
+                "make a token first (catalog token create NAME --actor USER), serve on 127.0.0.1, "
+                "or give --allow-open if this is meant"
+            )
+        hosts = (*allowed_hosts, host) if local or allowed_hosts else None
+
         from explorer.metadata.registry import load_registry
+        from explorer.server.journal import Journal
         from explorer.server.opening import open_catalog
         from explorer.server.process import listen_on_tcp, run
         from explorer.server.service import Service
@@ -56,6 +75,7 @@ def serve(
         listener = listen_on_tcp(host, port)
         with listener:
             catalog = open_catalog(data_dir, load_registry(registry_file))
+            journal = Journal(log_format) if log_format else None
             try:
                 address = _address(host, listener.getsockname()[1], base_path)
 
@@ -63,10 +83,18 @@ def serve(
                     held.announce(address, __version__)
                     announce(address)
 
-                service = Service(catalog, base_path=base_path, dialect=dialect)
+                service = Service(
+                    catalog,
+                    base_path=base_path,
+                    dialect=dialect,
+                    gate=Gate(keyring, hosts),
+                    journal=journal,
+                )
                 run(service, listener, ready=ready, leaving=held.withdraw)
             finally:
                 catalog.close()
+                if journal is not None:
+                    journal.close()
 
 
 def serve_embedded(
@@ -82,6 +110,7 @@ def serve_embedded(
     """
     with hold(data_dir) as held:
         from explorer.metadata.registry import load_registry
+        from explorer.server.authentication import Gate
         from explorer.server.opening import open_catalog
         from explorer.server.process import listen_on_socket, listen_on_tcp, run
         from explorer.server.service import Service
@@ -103,7 +132,8 @@ def serve_embedded(
 
             with listener:
                 run(
-                    Service(catalog),
+                    # Web pages reach a port, not a socket in the file system.
+                    Service(catalog, gate=Gate(hosts=()) if path is None else None),
                     listener,
                     ready=ready,
                     leaving=held.withdraw,
@@ -138,15 +168,6 @@ def create_app(
     catalog.catch_up()
     service = Service(catalog, base_path=base_path, dialect=dialect)
     return Starlette(routes=[Mount("/", app=service)])
-
-
-def _is_loopback(host: str) -> bool:
-    from ipaddress import ip_address
-
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _address(host: str, port: int, base_path: str) -> str:

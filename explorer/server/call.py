@@ -154,6 +154,11 @@ class Call:
             raise _too_large()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    async def hung_up(self) -> None:
+        """Wait until the caller is gone; for requests whose body is not wanted."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
     async def parameters(self) -> "Parameters":
         """The JSON object of the body; raises `InvalidInput` when it is none."""
         self._refuse_foreign_pages()

@@ -5,18 +5,24 @@ Routes and GraphQL are two faces of this one thing.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
 from explorer.errors import CatalogError, InvalidInput, NotFound
+from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal, read_proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.server.commits import Commits
 from explorer.server.failures import Refusal, status_of
+from explorer.server.folders import FolderPage, read_folders
+from explorer.server.following import Feed
 from explorer.server.intake import NO_RUN, UNKNOWN_ACTOR, Change, Intake
 from explorer.server.projection import Projection
+from explorer.server.references import Unlinked, unlink
+from explorer.server.search.folders import FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Job, Store, Transaction
 from explorer.server.undo import Undone, roll_back
@@ -43,7 +49,9 @@ class Catalog:
         self.intake = Intake(registry)
         self._projection = Projection(store, index, registry)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
-        store.observe(self._projection)
+        self.commits = Commits(self._projection)
+        self.feed = Feed(store, self.commits)
+        store.observe(self.commits)
 
     def catch_up(self) -> int:
         """Bring the search index up to the change log; how many entities it lacked."""
@@ -51,6 +59,7 @@ class Catalog:
 
     def close(self) -> None:
         """Commit what is queued, flush the index, let go of the files."""
+        self.feed.end()
         self._threads.shutdown()
         self.store.close()
         self.index.flush()
@@ -67,7 +76,7 @@ class Catalog:
 
     def write(self, job: Job[T]) -> Awaitable[T]:
         """Queue a job for the writer; what is awaited comes after its commit."""
-        return asyncio.wrap_future(self.store.write(job))
+        return asyncio.wrap_future(self.commits.counted(job, self.store.write))
 
     async def ingest(self, proposal: Proposal, actor: str | None = None) -> None:
         """Write one change; raises as `Intake.check` and `Intake.apply` do.
@@ -80,10 +89,11 @@ class Catalog:
     async def ingest_all(self, proposals: Sequence[Proposal], actor: str | None = None) -> None:
         """Write several changes as one, in order: all of them or none."""
         changes = [self.intake.check(proposal, actor) for proposal in proposals]
+        spoken = _spoken(changes)
 
         def job(transaction: Transaction) -> None:
             for change in changes:
-                self._apply(transaction, change)
+                self._apply(transaction, change, spoken)
 
         await self.write(job)
 
@@ -96,11 +106,12 @@ class Catalog:
             changes = await self.offload(self._check_batch, given, actor)
         else:
             changes = self._check_batch(given, actor)
+        spoken = _spoken(changes)
 
         def job(transaction: Transaction) -> None:
             for at, change in enumerate(changes):
                 try:
-                    self._apply(transaction, change)
+                    self._apply(transaction, change, spoken)
                 except CatalogError as error:
                     raise _in_batch(at, change.text, error) from error
 
@@ -116,11 +127,12 @@ class Catalog:
             return False
 
         def job(transaction: Transaction) -> None:
-            run: str | None = None
-            for proposal in proposals():
-                if run is None:
-                    run = (proposal.system or {}).get("runId")
-                self._apply(transaction, self.intake.check(proposal))
+            given = list(proposals())
+            run = (given[0].system or {}).get("runId") if given else None
+            changes = [self.intake.check(proposal) for proposal in given]
+            spoken = _spoken(changes)
+            for change in changes:
+                self._apply(transaction, change, spoken)
             transaction.set_note(_SEEDED, "yes")
             transaction.set_note(_SAMPLE_RUN, run)
 
@@ -154,6 +166,41 @@ class Catalog:
 
         return await self.write(job)
 
+    def browse_v2(
+        self,
+        entity_types: Sequence[str] | None,
+        path: tuple[str, ...],
+        start: int,
+        count: int,
+        query: str = "*",
+        narrowed_by: Filter | None = None,
+    ) -> FolderPage:
+        """The folders right below a path of folder ids that hold entities of these types (None for
+        all) which a query and a filter let through. Milliseconds; raises as `SearchIndex.search`.
+        """
+        asked = FolderQuery(
+            tuple(entity_types) if entity_types else None, path, query, narrowed_by or Filter()
+        )
+        return read_folders(self.store, self.index, asked, start, count)
+
+    async def delete_references(
+        self, urn: Urn, actor: str | None = None, *, dry_run: bool
+    ) -> Unlinked:
+        """Take the references to an entity out of all other aspects; with `dry_run` only tell what
+        that would be."""
+
+        def job(transaction: Transaction) -> Unlinked:
+            stamp = (_now_millis(), actor or UNKNOWN_ACTOR)
+            unlinked = unlink(transaction, str(urn), self.intake, self.registry, stamp)
+            if dry_run:
+                raise _Rehearsed(unlinked)
+            return unlinked
+
+        try:
+            return await self.write(job)
+        except _Rehearsed as rehearsal:
+            return rehearsal.unlinked
+
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
     ) -> Undone:
@@ -183,8 +230,10 @@ class Catalog:
             "entities": self.store.entity_count(),
         }
 
-    def _apply(self, transaction: Transaction, change: Change) -> None:
-        self.intake.apply(transaction, change, _now_millis())
+    def _apply(
+        self, transaction: Transaction, change: Change, spoken: Collection[tuple[str, str]] = ()
+    ) -> None:
+        self.intake.apply(transaction, change, _now_millis(), spoken)
 
     def _check_batch(self, given: Sequence[Any], actor: str | None) -> list[Change]:
         changes: list[Change] = []
@@ -203,6 +252,19 @@ class _TakenBack(Exception):
     def __init__(self, undone: Undone) -> None:
         super().__init__()
         self.undone = undone
+
+
+class _Rehearsed(Exception):
+    """As `_TakenBack`, of references."""
+
+    def __init__(self, unlinked: Unlinked) -> None:
+        super().__init__()
+        self.unlinked = unlinked
+
+
+def _spoken(changes: Iterable[Change]) -> set[tuple[str, str]]:
+    """What a batch writes itself, so that a new entity is not given it first."""
+    return {(change.text, change.aspect) for change in changes}
 
 
 def _in_batch(at: int, urn: Any, error: CatalogError) -> Refusal:

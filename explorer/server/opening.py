@@ -8,10 +8,10 @@ from explorer.server.catalog import Catalog
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import SqliteStore
 
-__all__ = ["open_catalog"]
+__all__ = ["FILE", "INDEX", "open_catalog"]
 
-_FILE = "catalog.db"
-_INDEX = "search"
+FILE = "catalog.db"
+INDEX = "search"
 
 
 def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
@@ -19,14 +19,14 @@ def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
 
     The caller holds the directory. Raises `Unusable` when what lies there cannot be read.
     """
-    store = SqliteStore(data_dir / _FILE)
+    store = SqliteStore(data_dir / FILE)
     try:
-        index = SearchIndex(data_dir / _INDEX, registry)
+        index = SearchIndex(data_dir / INDEX, registry)
         if index.committed_offset > store.log_head():
             # It knows of changes that this catalog never saw: it was made for another one.
             index.close()
-            shutil.rmtree(data_dir / _INDEX)
-            index = SearchIndex(data_dir / _INDEX, registry)
+            shutil.rmtree(data_dir / INDEX)
+            index = SearchIndex(data_dir / INDEX, registry)
     except BaseException:
         store.close()
         raise

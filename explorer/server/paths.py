@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from explorer.metadata.urn import Urn
 from explorer.server.store import Placement
 
-__all__ = ["components", "default_delimiter", "placements"]
+__all__ = ["browse_paths", "components", "default_delimiter", "placements"]
 
 # Platforms whose names are paths; any other separates with a dot unless it says otherwise.
 _SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"})
@@ -39,6 +39,15 @@ def placements(
         for path in paths
     )
     return tuple(found)
+
+
+def browse_paths(urn: Urn, stored: Iterable[str] | None, delimiter: str) -> list[str]:
+    """The paths of an entity as texts: those stored, else the one its URN suggests, if any."""
+    paths = [path for path in stored or () if components(path)]
+    if paths:
+        return paths
+    suggested = _default(urn, delimiter)
+    return [f"/{'/'.join(suggested)}"] if suggested else []
 
 
 def _last_part(urn: Urn, delimiter: str) -> str:

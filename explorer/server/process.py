@@ -138,6 +138,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._leaving()
+        self._service.stop()
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:

@@ -1,7 +1,7 @@
 """What follows from the truth: where entities are browsed, and what the search index holds."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,16 +9,21 @@ import orjson
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.server.hierarchy import with_folders
 from explorer.server.paths import default_delimiter, placements
 from explorer.server.search.document import Document, build_document, display_name
 from explorer.server.search.index import SearchIndex
-from explorer.server.store import Store, StoredAspect, Transaction
+from explorer.server.store import Placement, Store, StoredAspect, Transaction
 
-__all__ = ["Projection"]
+__all__ = ["USAGE", "Projection", "document_of", "noted_delimiter", "places_of"]
 
-_USAGE = "datasetUsageStatistics"
+USAGE = "datasetUsageStatistics"
 _QUERIES = "totalSqlQueries"
 _AT_ONCE = 500
+_CONTAINER = "container"
+_PLATFORM_URN = "urn:li:dataPlatform:"
+_CONTAINER_URN = "urn:li:container:"
+_PART_OF = "IsPartOf"
 _log = logging.getLogger("explorer.server")
 
 _Values = Mapping[str, Any]
@@ -39,17 +44,21 @@ class Projection:
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
         self._documents, self._gone = [], set()
-        used = {urn for urn, aspect in transaction.measured if aspect == _USAGE}
-        for urn in sorted(transaction.touched | used | self._behind):
+        used = {urn for urn, aspect in transaction.measured if aspect == USAGE}
+        moved = self._moved(transaction)
+        for urn in sorted(transaction.touched):
+            if urn.startswith(_PLATFORM_URN):
+                platform = _values(transaction.aspects(urn))
+                moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
+        for urn in sorted(transaction.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
             values = _values(transaction.aspects(urn))
             if urn in transaction.touched:
                 self._place(transaction, parsed, values)
-                if parsed.entity_type == "dataPlatform":
-                    self._settle_delimiter(transaction, parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                point = transaction.latest_point(urn, _USAGE)
-                self._documents.append(self._document(parsed, values, point))
+                point = transaction.latest_point(urn, USAGE)
+                placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
+                self._documents.append(self._document(parsed, placed, point))
             else:
                 self._gone.add(urn)
 
@@ -67,6 +76,8 @@ class Projection:
         """Give the index what the change log has and it lacks; how many entities that were."""
         head, known = self._store.log_head(), self._index.committed_offset
         urns = self._store.changed_since(known) if known < head else []
+        if known:
+            urns = list(dict.fromkeys((*urns, *self._below(urns))))
         if len(urns) > _AT_ONCE:
             _log.warning("the search index is made for %d entities", len(urns))
         for begin in range(0, len(urns), _AT_ONCE):
@@ -74,7 +85,13 @@ class Projection:
             last = begin + _AT_ONCE >= len(urns)
             stored = self._store.aspects(chunk)
             documents = [
-                self._document(Urn.parse(urn), _values(aspects), self._latest_usage(urn))
+                self._document(
+                    Urn.parse(urn),
+                    self._with_folders(
+                        self._store.aspect, self._store.note, Urn.parse(urn), _values(aspects)
+                    ),
+                    self._latest_usage(urn),
+                )
                 for urn, aspects in stored.items()
                 if Urn.parse(urn).entity_type in self._registry.entities
             ]
@@ -83,36 +100,103 @@ class Projection:
             self._index.apply(head if last else known, documents, gone)
         return len(urns)
 
+    def _with_folders(
+        self,
+        aspect: Callable[[str, str], StoredAspect | None],
+        note: Callable[[str], str | None],
+        urn: Urn,
+        values: _Values,
+    ) -> _Values:
+        def value_of(other: str, name: str) -> bytes | None:
+            found = aspect(other, name)
+            return found.value if found else None
+
+        delimiter = noted_delimiter(note, urn.platform)
+        return with_folders(self._registry, urn, values, delimiter, value_of)
+
+    def _moved(self, transaction: Transaction) -> set[str]:
+        """What is below the containers that were put into another one: it moves along."""
+        found: set[str] = set()
+        left = [urn for urn in transaction.touched if urn.startswith(_CONTAINER_URN)]
+        left = [urn for urn in left if self._has_moved(transaction, urn)]
+        while left:
+            inside = {
+                one.urn
+                for one in transaction.references_to(left.pop())
+                if one.aspect == _CONTAINER and one.urn not in found
+            }
+            found |= inside
+            left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+        return found
+
+    def _has_moved(self, transaction: Transaction, urn: str) -> bool:
+        stored = transaction.latest(urn, _CONTAINER)
+        now = orjson.loads(stored.value).get(_CONTAINER) if stored else None
+        known = self._index.document(urn)
+        before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
+        return now != before[0]
+
+    def _below(self, urns: Iterable[str]) -> list[str]:
+        """What is in the containers among the URNs, however deep."""
+        found: dict[str, None] = {}
+        left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
+        while left:
+            at = left.pop()
+            total, _ = self._store.relationships(at, "INCOMING", (_PART_OF,), 0, 0)
+            _, edges = self._store.relationships(at, "INCOMING", (_PART_OF,), 0, total)
+            inside = [urn for urn, _ in edges if urn not in found]
+            found.update(dict.fromkeys(inside))
+            left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+        return list(found)
+
     def _document(self, urn: Urn, values: _Values, usage: bytes | None) -> Document:
-        document = build_document(self._registry, urn, values)
-        queries = orjson.loads(usage).get(_QUERIES) if usage else None
-        return replace(document, usage=float(queries)) if queries else document
+        return document_of(self._registry, urn, values, usage)
 
     def _latest_usage(self, urn: str) -> bytes | None:
-        for value, _ in self._store.points(urn, _USAGE, limit=1):
+        for value, _ in self._store.points(urn, USAGE, limit=1):
             return value
         return None
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
-        removed = values.get("status", {}).get("removed") is True
-        if not values or removed:
-            transaction.place(str(urn), urn.entity_type, "", ())
-            return
-        name = display_name(urn, values)
-        stored = values.get("browsePaths", {}).get("paths")
-        delimiter = _delimiter(transaction, urn.platform)
-        places = placements(urn, name, stored, delimiter)
+        name, places = places_of(urn, values, noted_delimiter(transaction.note, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
-    def _settle_delimiter(self, transaction: Transaction, platform: Urn, values: _Values) -> None:
-        """When a platform separates names otherwise than before, its datasets move."""
+    def _settle_delimiter(
+        self, transaction: Transaction, platform: Urn, values: _Values
+    ) -> set[str]:
+        """When a platform separates names otherwise than before, its datasets move; which."""
         said = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
         delimiter = said or default_delimiter(platform.name)
-        if delimiter == _delimiter(transaction, platform.name):
-            return
+        if delimiter == noted_delimiter(transaction.note, platform.name):
+            return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
-        for urn in transaction.urns_starting_with(f"urn:li:dataset:({platform},"):
+        moved = transaction.urns_starting_with(f"urn:li:dataset:({platform},")
+        for urn in moved:
             self._place(transaction, Urn.parse(urn), _values(transaction.aspects(urn)))
+        return set(moved)
+
+
+def document_of(
+    registry: Registry, urn: Urn, values: Mapping[str, Any], usage: bytes | None
+) -> Document:
+    """What search is to hold of an entity: its aspects' values and its newest usage document.
+
+    Raises as `build_document`.
+    """
+    document = build_document(registry, urn, values)
+    queries = orjson.loads(usage).get(_QUERIES) if usage else None
+    return replace(document, usage=float(queries)) if queries else document
+
+
+def places_of(
+    urn: Urn, values: Mapping[str, Any], delimiter: str
+) -> tuple[str, tuple[Placement, ...]]:
+    """The name an entity is listed under when browsing, and where; nowhere once it is removed."""
+    if not values or values.get("status", {}).get("removed") is True:
+        return "", ()
+    name = display_name(urn, values)
+    stored = values.get("browsePaths", {}).get("paths")
+    return name, placements(urn, name, stored, delimiter)
 
 
 def _values(aspects: Iterable[StoredAspect]) -> dict[str, Any]:
@@ -123,6 +207,7 @@ def _delimiter_note(platform: str) -> str:
     return f"delimiter.{platform}"
 
 
-def _delimiter(transaction: Transaction, platform: str | None) -> str:
-    noted = transaction.note(_delimiter_note(platform)) if platform else None
+def noted_delimiter(note: Callable[[str], str | None], platform: str | None) -> str:
+    """What separates the parts of a name on a platform, by what `note` gives under a key."""
+    noted = note(_delimiter_note(platform)) if platform else None
     return noted or default_delimiter(platform)

@@ -3,19 +3,33 @@
 import logging
 
 from explorer.errors import CatalogError
-from explorer.server.call import Answer, Call, Receive, Scope, Send
+from explorer.server.authentication import Gate
+from explorer.server.call import Answer, Call, Receive, Scope, Send, Stream
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect
 from explorer.server.endpoint import Endpoints
 from explorer.server.failures import Refusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
+from explorer.server.journal import Journal
+from explorer.server.metrics import Metrics
 from explorer.server.routes.aspects import AspectRoutes
+from explorer.server.routes.batches import BatchRoutes
+from explorer.server.routes.browsing import BrowsingRoutes
+from explorer.server.routes.changes import ChangeRoutes
+from explorer.server.routes.counts import CountRoutes
 from explorer.server.routes.deletion import DeletionRoutes
 from explorer.server.routes.discovery import DiscoveryRoutes
+from explorer.server.routes.documentation import DocumentationRoutes
 from explorer.server.routes.entities import EntityRoutes
+from explorer.server.routes.export import ExportRoutes
+from explorer.server.routes.ingestion import IngestionRoutes
+from explorer.server.routes.lineage import LineageRoutes
 from explorer.server.routes.relationships import RelationshipRoutes
+from explorer.server.routes.runs import RunRoutes
 from explorer.server.routes.status import StatusRoutes
+from explorer.server.routes.versions import VersionRoutes
 from explorer.server.urls import raw_path
+from explorer.server.visit import REQUEST_ID, Visit
 
 __all__ = ["Service"]
 
@@ -29,56 +43,107 @@ _DEPRECATED = (b"deprecation", b"true")
 class Service:
     """Answers for one catalog, under a base path if one is given.
 
-    `dialect` settles how answers are spelled; when it is None each caller decides.
+    `dialect` settles how answers are spelled; when it is None each caller decides. `gate` says who
+    may come in, everybody without one. `journal` gets a line for every request.
     """
 
     def __init__(
-        self, catalog: Catalog, *, base_path: str = "", dialect: Dialect | None = None
+        self,
+        catalog: Catalog,
+        *,
+        base_path: str = "",
+        dialect: Dialect | None = None,
+        gate: Gate | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.catalog = catalog
-        self._graphql = GraphqlRoute(catalog)
+        self._gate = gate or Gate()
+        self._journal = journal
+        self._metrics = Metrics(catalog)
+        self.graphql = GraphqlRoute(catalog)
         self._base = f"/{base_path.strip('/')}" if base_path.strip("/") else ""
         self.endpoints = Endpoints(
             (
-                *StatusRoutes(catalog).endpoints(),
+                *StatusRoutes(catalog, self._metrics).endpoints(),
+                *ChangeRoutes(catalog).endpoints(),
+                *ExportRoutes(catalog).endpoints(),
                 *AspectRoutes(catalog, dialect).endpoints(),
                 *EntityRoutes(catalog, dialect).endpoints(),
+                *IngestionRoutes(catalog).endpoints(),
+                *BatchRoutes(catalog).endpoints(),
+                *VersionRoutes(catalog).endpoints(),
                 *DiscoveryRoutes(catalog, dialect).endpoints(),
+                *BrowsingRoutes(catalog).endpoints(),
+                *CountRoutes(catalog).endpoints(),
                 *RelationshipRoutes(catalog).endpoints(),
+                *LineageRoutes(catalog).endpoints(),
                 *DeletionRoutes(catalog).endpoints(),
-                *self._graphql.endpoints(),
+                *RunRoutes(catalog).endpoints(),
+                *self.graphql.endpoints(),
+                *self._documentation().endpoints(),
             )
         )
 
+    def stop(self) -> None:
+        """End what would go on for as long as its caller stays; the rest is answered."""
+        self.catalog.feed.end()
+
     def warm_up(self) -> None:
         """Load, beside the event loop, what the first request of its kind would wait for."""
-        self.catalog.start(self._graphql.ready)
+        self.catalog.start(self.graphql.ready)
+
+    def _documentation(self) -> DocumentationRoutes:
+        return DocumentationRoutes(
+            self.catalog,
+            lambda: self.endpoints.all,
+            lambda: self.graphql.ready().schema,
+            self._base,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request. Only HTTP is spoken; a server that asks for lifespan events gets none."""
         if scope["type"] != "http":
             raise NotImplementedError(f"{scope['type']} is not served")
+        visit = Visit(scope)
+        self._metrics.in_flight += 1
         try:
-            answer = await self._answer(scope, receive)
-        except CatalogError as error:
-            answer = _failed(error)
-        except Exception:  # noqa: BLE001 - the outermost edge of every request
-            _log.exception("%s %s failed", scope["method"], scope["path"])
-            answer = _failed(Refusal(500, "the server failed; its log says why"))
-        await answer.send(send)
+            answer = await self._answered(visit, receive)
+            visit.status = answer.status
+            answer.headers = (*answer.headers, _PROTOCOL, (REQUEST_ID, visit.request_id))
+            if isinstance(answer, Stream):
+                await answer.send(visit.weighed(send))
+            else:
+                visit.sent_bytes = len(answer.body)
+                await answer.send(send)
+        finally:
+            self._metrics.in_flight -= 1
+            visit.end()
+        self._metrics.count(visit, timed=not isinstance(answer, Stream))
+        if self._journal is not None:
+            self._journal.note(visit)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answered(self, visit: Visit, receive: Receive) -> Answer:
+        try:
+            return await self._answer(visit, receive)
+        except CatalogError as error:
+            return _failed(error)
+        except Exception:  # noqa: BLE001 - the outermost edge of every request
+            _log.exception("%s %s failed", visit.scope["method"], visit.scope["path"])
+            return _failed(Refusal(500, "the server failed; its log says why"))
+
+    async def _answer(self, visit: Visit, receive: Receive) -> Answer:
+        scope = visit.scope
         path = raw_path(scope.get("raw_path"), scope["path"])
         prefix = scope.get("root_path", "") + self._base
         if prefix:
             if not path.startswith(f"{prefix}/"):
                 raise Refusal(404, f"there is nothing at {path[:200]}; paths begin with {prefix}")
             path = path[len(prefix) :]
+        visit.actor = self._gate.admit(visit.headers, path)
         resource, rest = self.endpoints.locate(path)
-        call = Call(scope, receive, resource, rest)
-        endpoint = self.endpoints.find(call)
+        call = Call(scope, receive, resource, rest, visit.actor)
+        endpoint = visit.endpoint = self.endpoints.find(call)
         answer = await endpoint.handler(call)
-        answer.headers = (*answer.headers, _PROTOCOL)
         if endpoint.standing == "deprecated":
             answer.headers = (*answer.headers, _DEPRECATED)
         return answer
@@ -89,4 +154,4 @@ def _failed(error: CatalogError) -> Answer:
     if status >= 500 and not isinstance(error, Refusal):
         _log.error("%s", error)
     headers = error.headers if isinstance(error, Refusal) else ()
-    return Answer(error_body(status, str(error)), status, (_PROTOCOL, _IS_ERROR, *headers))
+    return Answer(error_body(status, str(error)), status, (_IS_ERROR, *headers))

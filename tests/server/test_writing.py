@@ -1,5 +1,6 @@
 """Writing: what is stored, what is refused, and that a refusal stores nothing."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ def test_an_entity_of_each_type_is_written_and_read_back_with_its_key(caller, ur
     assert read["urn"] == urn
     assert read["entityName"] == urn.split(":")[2]
     key = caller.catalog.registry.entity(read["entityName"]).key
-    assert set(read["aspects"]) == {key, "status"}
+    assert {key, "status"} <= set(read["aspects"])
     for name, wrapper in read["aspects"].items():
         assert wrapper["name"] == name
         assert wrapper["version"] == 0
@@ -49,8 +50,8 @@ def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(cal
     assert [next(iter(answer["aspect"].values())) for answer in read] == written
     assert caller.version(dataset, "datasetProperties", -1).json() == read[1]
     assert caller.version(dataset, "datasetProperties", 3).status_code == 404
-    assert caller.version(dataset, "datasetProperties", -3).json() == read[2]
-    assert caller.version(dataset, "datasetProperties", -4).status_code == 404
+    assert caller.version(dataset, "datasetProperties", -2).json() == read[0]
+    assert caller.version(dataset, "datasetProperties", -3).status_code == 404
 
 
 def test_the_same_value_with_its_keys_in_another_order_makes_no_version(caller, dataset):
@@ -64,7 +65,12 @@ def test_an_identical_value_is_noted_as_seen_again_by_the_later_run(caller, data
         system = {"runId": run, "lastObserved": seen}
         caller.ingest(dataset, "status", {"removed": False}, systemMetadata=system)
     system = caller.entity(dataset)["aspects"]["status"]["systemMetadata"]
-    assert system == {"runId": "first", "lastObserved": 2, "lastRunId": "second"}
+    assert system == {
+        "runId": "first",
+        "lastObserved": 2,
+        "lastRunId": "second",
+        "version": "1",
+    }
 
 
 def test_system_metadata_may_be_a_json_string(caller, dataset):
@@ -98,7 +104,23 @@ def test_the_actor_is_the_one_of_the_audit_header(caller, dataset):
         ({"entityUrn": "urn:li:dataset:(urn:li:dataPlatform:,x,PROD)"}, 400, "dataPlatform"),
         ({"systemMetadata": "{"}, 400, "not JSON"),
         ({"changeType": "MERGE"}, 400, "changeType"),
-        ({"changeType": "PATCH"}, 400, "PATCH is not supported"),
+        ({"systemMetadata": []}, 400, "systemMetadata"),
+        ({"systemMetadata": {"runId": 7}}, 400, "systemMetadata.runId"),
+        ({"systemMetadata": {"lastObserved": "now"}}, 400, "systemMetadata.lastObserved"),
+        ({"auditHeader": {"actor": "me"}}, 400, "urn:li:<entity>"),
+        ({"auditHeader": "me"}, 400, "auditHeader"),
+        ({"headers": []}, 400, "headers"),
+        ({"aspect": {"value": "null"}}, 422, "expected an object, found nothing"),
+        ({"aspect": {"value": "[]"}}, 422, "expected an object"),
+        ({"aspect": {"value": '{"owners": null}'}}, 422, "'owners' is required"),
+        ({"aspect": {"value": '{"owners": [null]}'}}, 422, "owners[0]"),
+        ({"aspect": {"value": '{"owners": [], "x": NaN}'}}, 400, "not JSON"),
+        ({"aspect": {"value": '{"owners": [], "x": "\\ud800"}'}}, 400, "not JSON"),
+        ({"aspect": {"value": "[" * 2000}}, 400, "not JSON"),
+        ({"aspect": {"value": {"owners": []}}}, 400, "as a JSON string"),
+        ({"aspect": "{}"}, 400, "an object"),
+        ({"aspectName": ["ownership"]}, 400, "aspectName"),
+        ({"entityUrn": 7}, 400, "entityUrn"),
     ],
 )
 def test_a_bad_proposal_is_refused_with_its_reason_and_stores_nothing(
@@ -139,9 +161,83 @@ def test_create_entity_is_refused_where_the_entity_exists(caller, dataset):
     assert caller.value(dataset, "globalTags") is None
 
 
-def test_update_writes_like_upsert(caller, dataset):
+def test_update_needs_the_entity_and_then_writes_like_upsert(caller, dataset):
+    answer = caller.send(dataset, "ownership", OWNERSHIP, "UPDATE")
+    assert answer.status_code == 404
+    assert not caller.exists(dataset)
+    caller.ingest(dataset, "status", {"removed": False})
     caller.ingest(dataset, "ownership", OWNERSHIP, "UPDATE")
     assert caller.value(dataset, "ownership") == OWNERSHIP
+
+
+def test_restate_writes_like_upsert(caller, dataset):
+    for owners in ([], OWNERSHIP["owners"]):
+        caller.ingest(dataset, "ownership", {"owners": owners}, "RESTATE")
+    assert caller.value(dataset, "ownership") == OWNERSHIP
+
+
+@pytest.mark.parametrize(
+    ("urn", "platform", "path"),
+    [
+        (
+            "urn:li:dataset:(urn:li:dataPlatform:hive,Defaults.Orders,PROD)",
+            "hive",
+            "/prod/hive/defaults/orders",
+        ),
+        ("urn:li:chart:(looker,defaults.1)", "looker", "/looker/defaults.1"),
+        ("urn:li:dashboard:(looker,defaults.1)", "looker", "/looker/defaults.1"),
+        ("urn:li:dataFlow:(airflow,defaults,PROD)", "airflow", "/airflow/prod/defaults"),
+        (
+            "urn:li:dataJob:(urn:li:dataFlow:(airflow,defaults,PROD),step)",
+            "airflow",
+            "/airflow/defaults/step",
+        ),
+        ("urn:li:glossaryTerm:Defaults.Term", None, "/defaults/term"),
+        ("urn:li:tag:defaults", None, None),
+        ("urn:li:corpuser:defaults", None, None),
+    ],
+)
+def test_a_new_entity_has_its_platform_and_browse_path(caller, urn, platform, path):
+    caller.ingest(urn, "status", {"removed": False}, systemMetadata={"runId": "begun"})
+    aspects = caller.entity(urn)["aspects"]
+    given = {
+        "dataPlatformInstance": platform and {"platform": f"urn:li:dataPlatform:{platform}"},
+        "browsePaths": path and {"paths": [path]},
+    }
+    for name, value in given.items():
+        assert (aspects[name]["value"] if name in aspects else None) == value
+    assert {wrapper["systemMetadata"]["runId"] for wrapper in aspects.values()} == {"begun"}
+
+
+def test_what_a_request_says_itself_is_not_given_first(caller, dataset):
+    paths = {"paths": ["/mine"]}
+    caller.batch(
+        caller.proposal(dataset, "status", {"removed": False}),
+        caller.proposal(dataset, "browsePaths", paths),
+    ).raise_for_status()
+    read = caller.entity(dataset)["aspects"]["browsePaths"]
+    assert read["value"] == paths
+    assert read["systemMetadata"]["version"] == "1"
+    assert caller.version(dataset, "browsePaths", 1).status_code == 404
+
+
+def test_a_later_write_leaves_the_platform_and_path_that_were_written(caller, dataset):
+    paths = {"paths": ["/mine"]}
+    caller.ingest(dataset, "browsePaths", paths)
+    caller.ingest(dataset, "status", {"removed": False})
+    assert caller.value(dataset, "browsePaths") == paths
+
+
+def test_a_platform_that_parts_its_names_otherwise_moves_only_the_paths_it_was_given(caller):
+    given = "urn:li:dataset:(urn:li:dataPlatform:parted,a.b/c,PROD)"
+    written = "urn:li:dataset:(urn:li:dataPlatform:parted,d.e/f,PROD)"
+    caller.ingest(given, "status", {"removed": False})
+    caller.ingest(written, "browsePaths", {"paths": ["/mine"]})
+    assert caller.value(given, "browsePaths") == {"paths": ["/prod/parted/a/b/c"]}
+    info = {"name": "parted", "type": "OTHERS", "datasetNameDelimiter": "/"}
+    caller.ingest("urn:li:dataPlatform:parted", "dataPlatformInfo", info)
+    assert caller.value(given, "browsePaths") == {"paths": ["/prod/parted/a.b/c"]}
+    assert caller.value(written, "browsePaths") == {"paths": ["/mine"]}
 
 
 def test_soft_delete_needs_an_entity_and_restore_does_not(caller, dataset):
@@ -284,6 +380,136 @@ def test_a_snapshot_with_one_bad_aspect_stores_nothing(caller, dataset, bad):
     value = {"com.vendor.metadata.snapshot.DatasetSnapshot": {"urn": dataset, "aspects": aspects}}
     answer = caller.post("/entities?action=ingest", {"entity": {"value": value}})
     assert answer.status_code == 422
+    assert not caller.exists(dataset)
+
+
+SNAPSHOTS = {
+    "Chart": "urn:li:chart:(looker,snapped)",
+    "CorpGroup": "urn:li:corpGroup:snapped",
+    "CorpUser": "urn:li:corpuser:snapped",
+    "Dashboard": "urn:li:dashboard:(looker,snapped)",
+    "DataFlow": "urn:li:dataFlow:(airflow,snapped,PROD)",
+    "DataHubPolicy": "urn:li:dataHubPolicy:snapped",
+    "DataHubRetention": "urn:li:dataHubRetention:(snapped,*)",
+    "DataJob": "urn:li:dataJob:(urn:li:dataFlow:(airflow,snapped,PROD),j)",
+    "DataPlatform": "urn:li:dataPlatform:snapped",
+    "DataProcess": "urn:li:dataProcess:(snapped,airflow,PROD)",
+    "Dataset": "urn:li:dataset:(urn:li:dataPlatform:hive,snapped,PROD)",
+    "GlossaryNode": "urn:li:glossaryNode:snapped",
+    "GlossaryTerm": "urn:li:glossaryTerm:snapped",
+    "MLFeature": "urn:li:mlFeature:(snapped,f)",
+    "MLFeatureTable": "urn:li:mlFeatureTable:(urn:li:dataPlatform:feast,snapped)",
+    "MLModel": "urn:li:mlModel:(urn:li:dataPlatform:sagemaker,snapped,PROD)",
+    "MLModelDeployment": "urn:li:mlModelDeployment:(urn:li:dataPlatform:sagemaker,snapped,PROD)",
+    "MLModelGroup": "urn:li:mlModelGroup:(urn:li:dataPlatform:sagemaker,snapped,PROD)",
+    "MLPrimaryKey": "urn:li:mlPrimaryKey:(snapped,k)",
+    "SchemaField": "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,s,PROD),a)",
+    "Tag": "urn:li:tag:snapped",
+}
+
+
+@pytest.mark.parametrize("prefix", ["com.vendor.", "com.linkedin.", "com.linkedin.pegasus2avro."])
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_every_kind_of_snapshot_is_taken(caller, prefix, name):
+    urn = SNAPSHOTS[name]
+    registry = caller.catalog.registry
+    key = registry.entity(urn.split(":")[2]).key
+    record = prefix + registry.aspect(key).record.removeprefix("com.linkedin.")
+    value = caller.entity(urn)["aspects"][key]["value"]
+    snapshot = {
+        f"{prefix}metadata.snapshot.{name}Snapshot": {"urn": urn, "aspects": [{record: value}]}
+    }
+    answer = caller.post("/entities?action=ingest", {"entity": {"value": snapshot}})
+    assert answer.status_code == 200, answer.text
+    assert caller.exists(urn)
+
+
+def tag_snapshot(name: str, **info: Any) -> dict[str, Any]:
+    aspects = [{"com.linkedin.tag.TagProperties": {"name": name} | info}]
+    body = {"urn": f"urn:li:tag:{name}", "aspects": aspects}
+    return {"value": {"com.linkedin.metadata.snapshot.TagSnapshot": body}}
+
+
+def test_the_audit_header_of_a_snapshot_names_the_actor(caller):
+    body = {
+        "entity": tag_snapshot("audited"),
+        "auditHeader": {"actor": "urn:li:corpuser:auditor"},
+        "systemMetadata": '{"runId": "audited-run"}',
+    }
+    caller.post("/entities?action=ingest", body).raise_for_status()
+    for wrapper in caller.entity("urn:li:tag:audited")["aspects"].values():
+        assert wrapper["created"]["actor"] == "urn:li:corpuser:auditor"
+        assert wrapper["systemMetadata"]["runId"] == "audited-run"
+
+
+def test_several_snapshots_are_written_each_with_its_own_run(caller):
+    names = ["many-a", "many-b"]
+    body = {
+        "entities": [tag_snapshot(name) for name in names],
+        "systemMetadata": [{"runId": f"run-of-{name}"} for name in names],
+    }
+    answer = caller.post("/entities?action=batchIngest", body)
+    assert (answer.status_code, answer.content) == (200, b"")
+    for name in names:
+        read = caller.entity(f"urn:li:tag:{name}")["aspects"]["tagProperties"]
+        assert read["systemMetadata"]["runId"] == f"run-of-{name}"
+
+
+@pytest.mark.parametrize(
+    "bad", [tag_snapshot("halves-b", description=1), {"value": None}, None, {"value": {}}]
+)
+def test_several_snapshots_are_written_all_or_none(caller, bad):
+    body = {"entities": [tag_snapshot("halves-a"), bad]}
+    answer = caller.post("/entities?action=batchIngest", body)
+    assert answer.status_code in (400, 422)
+    assert not caller.exists("urn:li:tag:halves-a")
+
+
+def test_usage_buckets_become_documents_over_time(caller, dataset):
+    metrics = {
+        "uniqueUserCount": 2,
+        "totalSqlQueries": 9,
+        "topSqlQueries": ["select 1"],
+        "users": [{"user": "urn:li:corpuser:jdoe", "count": 9, "userEmail": None}],
+        "fields": [{"fieldName": "a", "count": 4}],
+    }
+    bucket = {"bucket": 86400000, "duration": "DAY", "resource": dataset, "metrics": metrics}
+    answer = caller.post("/usageStats?action=batchIngest", {"buckets": [bucket]})
+    assert (answer.status_code, answer.content) == (200, b"")
+    asked = {"urn": dataset, "entity": "dataset", "aspect": "datasetUsageStatistics"}
+    read = caller.post("/aspects?action=getTimeseriesAspectValues", asked).json()["value"]
+    assert [json.loads(one["aspect"]["value"]) for one in read["values"]] == [
+        {
+            "timestampMillis": 86400000,
+            "eventGranularity": {"unit": "DAY", "multiple": 1},
+            "uniqueUserCount": 2,
+            "totalSqlQueries": 9,
+            "topSqlQueries": ["select 1"],
+            "userCounts": [{"user": "urn:li:corpuser:jdoe", "count": 9}],
+            "fieldCounts": [{"fieldPath": "a", "count": 4}],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"resource": "urn:li:tag:x"},
+        {"resource": None},
+        {"metrics": None},
+        {"bucket": "today"},
+        {"metrics": {"totalSqlQueries": "many"}},
+        {"metrics": {"users": 3}},
+        {"metrics": {"users": [3]}},
+        {"metrics": {"fields": {"a": 1}}},
+        {"resource": 5},
+    ],
+)
+def test_a_bad_usage_bucket_is_refused_and_none_is_written(caller, dataset, wrong):
+    good = {"bucket": 1, "duration": "DAY", "resource": dataset, "metrics": {}}
+    body = {"buckets": [good, good | wrong]}
+    answer = caller.post("/usageStats?action=batchIngest", body)
+    assert answer.status_code in (400, 422), answer.text
     assert not caller.exists(dataset)
 
 

@@ -1,29 +1,33 @@
 """GraphQL documents: parsed, validated and measured once, then kept by their text."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
 from graphql.error import GraphQLError
 from graphql.language import (
     DocumentNode,
     FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    InlineFragmentNode,
     OperationDefinitionNode,
-    SelectionSetNode,
+    OperationType,
     parse,
 )
 from graphql.type import GraphQLSchema
 from graphql.validation import validate
 
-__all__ = ["MAX_DEPTH", "MAX_FIELDS", "Documents", "Rejected"]
+from explorer.server.graphql.cost import Cost, Measure
+
+__all__ = ["MAX_COST", "MAX_DEPTH", "MAX_FIELDS", "Document", "Documents", "Rejected"]
 
 MAX_DEPTH = 20
 MAX_FIELDS = 5_000
+# A second or two of work; what a page of 5,000 entities with forty fields each has.
+MAX_COST = 250_000
 _MAX_TOKENS = 50_000
 _KEPT = 256
 # Texts this long carry what somebody wrote, and come once.
 _LONGEST_KEPT = 20_000
+_OF_THE_SCHEMA = ("__schema", "__type", "__typename")
 
 
 class Rejected(Exception):
@@ -35,29 +39,70 @@ class Rejected(Exception):
         self.classification = classification
 
 
+class Document:
+    """A document fit to be executed, and what it asks for."""
+
+    def __init__(self, parsed: DocumentNode) -> None:
+        self.parsed = parsed
+        operations = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
+        self.only_reads = all(one.operation is OperationType.QUERY for one in operations)
+        # Variables and directives may change what the same text is answered with.
+        self.is_introspection = all(_describes(one) for one in operations)
+        self._defaults = {
+            variable.variable.name.value: variable.default_value
+            for operation in operations
+            for variable in operation.variable_definitions or ()
+            if variable.default_value is not None
+        }
+        self._costs = Measure(parsed).operations
+
+    def check_size(self) -> None:
+        """Raises `Rejected` for a document too deep or too large whatever its variables are."""
+        for cost in self._costs:
+            if cost.depth > MAX_DEPTH:
+                raise Rejected((_too("deep", MAX_DEPTH),), "ValidationError")
+            if _selected(cost) > MAX_FIELDS:
+                raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
+
+    def check_cost(self, variables: Mapping[str, Any]) -> int:
+        """How many fields the answer may have at most; raises `Rejected` for too many."""
+        if self._defaults:
+            defaults = {name: _literal(value) for name, value in self._defaults.items()}
+            variables = {**defaults, **variables}
+        cost = max((cost.total(variables) for cost in self._costs), default=0)
+        if cost > MAX_COST:
+            message = (
+                f"the query asks for up to {cost:,} fields, at most {MAX_COST:,} are given at "
+                "once; ask for fewer fields or smaller pages"
+            )
+            raise Rejected((GraphQLError(message),), "ValidationError")
+        return cost
+
+
 class Documents:
     """Reads documents against one schema; the ones used last are kept."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._kept: OrderedDict[str, DocumentNode] = OrderedDict()
+        self._kept: OrderedDict[str, Document] = OrderedDict()
 
-    def read(self, text: str) -> DocumentNode:
+    def read(self, text: str) -> Document:
         """The document of a text, fit to be executed; raises `Rejected`."""
         kept = self._kept.get(text)
         if kept is not None:
             self._kept.move_to_end(text)
             return kept
         try:
-            document = parse(text, max_tokens=_MAX_TOKENS)
+            parsed = parse(text, max_tokens=_MAX_TOKENS)
         except GraphQLError as error:
             raise Rejected((error,), "InvalidSyntax") from error
         except RecursionError as error:
             raise Rejected((_too("deep", MAX_DEPTH),), "InvalidSyntax") from error
-        errors = validate(self._schema, document)
+        errors = validate(self._schema, parsed)
         if errors:
             raise Rejected(tuple(errors), "ValidationError")
-        _Measure(document).check()
+        document = Document(parsed)
+        document.check_size()
         if len(text) <= _LONGEST_KEPT:
             self._kept[text] = document
             if len(self._kept) > _KEPT:
@@ -65,47 +110,21 @@ class Documents:
         return document
 
 
-class _Measure:
-    """How deep a document goes and how many fields it selects, its fragments spread out."""
+def _describes(operation: OperationDefinitionNode) -> bool:
+    return not operation.variable_definitions and all(
+        isinstance(selection, FieldNode) and selection.name.value in _OF_THE_SCHEMA
+        for selection in operation.selection_set.selections
+    )
 
-    def __init__(self, document: DocumentNode) -> None:
-        self._document = document
-        self._fragments = {
-            definition.name.value: definition
-            for definition in document.definitions
-            if isinstance(definition, FragmentDefinitionNode)
-        }
-        self._known: dict[str, tuple[int, int]] = {}
 
-    def check(self) -> None:
-        for definition in self._document.definitions:
-            if isinstance(definition, OperationDefinitionNode):
-                depth, fields = self._selection(definition.selection_set)
-                if depth > MAX_DEPTH:
-                    raise Rejected((_too("deep", MAX_DEPTH),), "ValidationError")
-                if fields > MAX_FIELDS:
-                    raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
+def _selected(cost: Cost) -> int:
+    return cost.fields + sum(_selected(inner) for _, inner in cost.lists)
 
-    def _selection(self, selection_set: SelectionSetNode | None) -> tuple[int, int]:
-        depth, fields = 0, 0
-        for selection in selection_set.selections if selection_set else ():
-            match selection:
-                case FieldNode():
-                    inner_depth, inner_fields = self._selection(selection.selection_set)
-                    inner_depth, inner_fields = inner_depth + 1, inner_fields + 1
-                case InlineFragmentNode():
-                    inner_depth, inner_fields = self._selection(selection.selection_set)
-                case FragmentSpreadNode():
-                    inner_depth, inner_fields = self._fragment(selection.name.value)
-                case _:
-                    continue
-            depth, fields = max(depth, inner_depth), fields + inner_fields
-        return depth, fields
 
-    def _fragment(self, name: str) -> tuple[int, int]:
-        if name not in self._known:
-            self._known[name] = self._selection(self._fragments[name].selection_set)
-        return self._known[name]
+def _literal(value: Any) -> Any:
+    """A default value, as far as it may say how long a list is."""
+    text = getattr(value, "value", None)
+    return int(text) if isinstance(text, str) and text.lstrip("-").isdigit() else None
 
 
 def _too(what: str, most: int) -> GraphQLError:

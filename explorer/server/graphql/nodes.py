@@ -1,15 +1,31 @@
-"""Entities as GraphQL reads them: aspects are fetched once a request and decoded
-when asked for."""
+"""Entities as GraphQL reads them: aspects are fetched once a request, those of one level of a
+document together, and decoded when asked for."""
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
+from graphql.language import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
 
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
+from explorer.server.store import StoredAspect
 
-__all__ = ["Node", "Session"]
+if TYPE_CHECKING:
+    from graphql import GraphQLResolveInfo
+
+__all__ = ["Info", "Node", "Session"]
+
+Info: TypeAlias = "GraphQLResolveInfo[Session]"
+
+# What is known of an entity without a look at its aspects, whatever its type.
+_IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
+# The first part of their key is a name of their own choice.
+_NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey", "schemaField"})
+# So many are read beside the event loop.
+_MANY = 50
 
 
 class Session:
@@ -19,6 +35,8 @@ class Session:
         self.catalog = catalog
         self.actor = actor
         self._nodes: dict[str, Node] = {}
+        self._wanted: list[Node] = []
+        self._reading: asyncio.Task[None] | None = None
 
     def node(self, urn: Urn | str) -> "Node":
         """The entity of that URN, stored or not; raises `InvalidUrn`."""
@@ -28,18 +46,59 @@ class Session:
             found = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
         return found
 
-    def existing(self, text: str, entity_type: str) -> "Node | None":
+    def existing(self, text: str, entity_type: str | None = None) -> "Node | None":
         """The entity if it is stored; raises `InvalidInput` for a URN of another type."""
         urn = Urn.parse(text)
-        if urn.entity_type != entity_type:
+        if entity_type is not None and urn.entity_type != entity_type:
             raise InvalidInput(f"{text} is no {entity_type}")
         self.catalog.intake.check_urn(urn)
         node = self.node(urn)
         return node if node.exists else None
 
-    def forget(self, urn: Urn) -> None:
-        """Read an entity anew the next time: it was written to."""
-        self._nodes.pop(str(urn), None)
+    def refer(self, urn: str, info: Info) -> "Node | Awaitable[Node]":
+        """The entity that a value names, ready to answer what the document asks of it.
+
+        All that are referred to at one level of the document are read with one query. Raises
+        `InvalidUrn`.
+        """
+        node = self.node(urn)
+        return node if node.is_read or _shallow(info) else self._read(node)
+
+    def refer_all(self, urns: Iterable[str], info: Info) -> "list[Node | Awaitable[Node]]":
+        """`refer` for a list; what is no URN is left out."""
+        nodes = [self.node(urn) for urn in Urn.parse_all(urns)]
+        if _shallow(info):
+            return list(nodes)
+        return [node if node.is_read else self._read(node) for node in nodes]
+
+    async def read(self, urns: Iterable[str]) -> "list[Node]":
+        """Entities with their aspects, in the order asked for; raises `InvalidUrn`."""
+        nodes = [self.node(urn) for urn in urns]
+        await self._read_now([node for node in nodes if not node.is_read])
+        return nodes
+
+    def forget(self) -> None:
+        """Read every entity anew the next time: something was written."""
+        self._nodes.clear()
+
+    async def _read(self, node: "Node") -> "Node":
+        # The task begins when all that can be resolved without it has been.
+        self._wanted.append(node)
+        if self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self._read_wanted())
+        await self._reading
+        return node
+
+    async def _read_wanted(self) -> None:
+        wanted, self._wanted, self._reading = self._wanted, [], None
+        await self._read_now([node for node in wanted if not node.is_read])
+
+    async def _read_now(self, nodes: "list[Node]") -> None:
+        urns = list({str(node.urn): None for node in nodes})
+        read = self.catalog.store.aspects
+        found = await self.catalog.offload(read, urns) if len(urns) > _MANY else read(urns)
+        for node in nodes:
+            node.take(found.get(str(node.urn), ()))
 
 
 class Node:
@@ -50,27 +109,77 @@ class Node:
     def __init__(self, urn: Urn, catalog: Catalog) -> None:
         self.urn = urn
         self._catalog = catalog
-        self._stored: dict[str, bytes] | None = None
+        self._stored: dict[str, StoredAspect] | None = None
         self._decoded: dict[str, dict[str, Any]] = {}
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the aspects have been read."""
+        return self._stored is not None
 
     @property
     def exists(self) -> bool:
         """Whether any aspect is stored."""
-        return bool(self._aspects())
+        return bool(self.stored)
+
+    @property
+    def stored(self) -> dict[str, StoredAspect]:
+        """The latest aspects by name, undecoded."""
+        if self._stored is None:
+            text = str(self.urn)
+            self.take(self._catalog.store.aspects([text]).get(text, ()))
+        return self._stored or {}
+
+    def take(self, aspects: Iterable[StoredAspect]) -> None:
+        """Know these as the latest aspects."""
+        self._stored = {aspect.name: aspect for aspect in aspects}
 
     def aspect(self, name: str) -> dict[str, Any] | None:
         """The latest value of an aspect."""
         found = self._decoded.get(name)
         if found is None:
-            value = self._aspects().get(name)
-            if value is None:
+            stored = self.stored.get(name)
+            if stored is None:
                 return None
-            found = self._decoded[name] = orjson.loads(value)
+            found = self._decoded[name] = orjson.loads(stored.value)
         return found
 
-    def _aspects(self) -> dict[str, bytes]:
-        if self._stored is None:
-            text = str(self.urn)
-            stored = self._catalog.store.aspects([text]).get(text, ())
-            self._stored = {aspect.name: aspect.value for aspect in stored}
-        return self._stored
+    def values(self) -> dict[str, dict[str, Any]]:
+        """The latest value of every aspect."""
+        return {name: self.aspect(name) or {} for name in self.stored}
+
+    def part(self, at: int) -> str:
+        """One part of the URN's key; of a key with fewer, the name."""
+        parts = self.urn.parts
+        return parts[at] if at < len(parts) else self.urn.name
+
+    def platform(self) -> str | None:
+        """The URN of the platform: the one in the key, else of the instance it came from."""
+        named = None if self.urn.entity_type in _NAMESPACED else self.urn.platform
+        if named is not None:
+            return str(Urn.of("dataPlatform", named))
+        instance = self.aspect("dataPlatformInstance")
+        return str(instance["platform"]) if instance else None
+
+
+def _shallow(info: Info) -> bool:
+    """Whether a document asks nothing of an entity that its URN does not say."""
+    return all(_only_urn(node.selection_set, info) for node in info.field_nodes)
+
+
+def _only_urn(selection_set: SelectionSetNode | None, info: Info) -> bool:
+    for selection in selection_set.selections if selection_set else ():
+        match selection:
+            case FieldNode():
+                if selection.name.value not in _IN_THE_URN:
+                    return False
+            case InlineFragmentNode():
+                if not _only_urn(selection.selection_set, info):
+                    return False
+            case FragmentSpreadNode():
+                fragment = info.fragments[selection.name.value]
+                if not _only_urn(fragment.selection_set, info):
+                    return False
+            case _:
+                return False
+    return True

@@ -1,20 +1,24 @@
 """Writing changes, and reading single aspects and their documents over time."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from explorer.errors import InvalidInput, NotFound, UnknownName
+from explorer.metadata.condition import CONDITION_HEADERS
 from explorer.metadata.filters import Filter
-from explorer.metadata.proposal import read_proposal
+from explorer.metadata.proposal import Proposal, read_proposal
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, dialect_of, record_name
-from explorer.server.endpoint import Endpoint
+from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.filters import read_filter
+from explorer.server.routes.proposals import ASYNC, CONDITIONS, NOTES, PROPOSAL, PROPOSALS
+from explorer.server.routes.usage import ENTITY, PATH_URN, URN
 
 __all__ = ["AspectRoutes"]
 
@@ -34,6 +38,9 @@ class AspectRoutes:
                 self._ingest,
                 "write or remove one aspect of an entity",
                 action="ingestProposal",
+                parameters=(PROPOSAL, ASYNC, *CONDITIONS),
+                gives="the entity's URN as value",
+                notes=NOTES,
             ),
             Endpoint(
                 "POST",
@@ -41,6 +48,13 @@ class AspectRoutes:
                 self._ingest_batch,
                 "write several aspects, all or none",
                 action="ingestProposalBatch",
+                parameters=(PROPOSALS, ASYNC),
+                gives='"success" as value',
+                notes=(
+                    "Applied in the order given, in one transaction: when one is refused, none is "
+                    "written, and the message names it as proposals[n].",
+                    "Conditions are said in the headers of each proposal.",
+                ),
             ),
             Endpoint(
                 "POST",
@@ -48,13 +62,63 @@ class AspectRoutes:
                 self._timeseries,
                 "documents of a timeseries aspect, newest first",
                 action="getTimeseriesAspectValues",
+                parameters=(
+                    URN,
+                    ENTITY,
+                    parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
+                    *(
+                        parameter(name, kind, summary, required=False)
+                        for name, kind, summary in (
+                            ("startTimeMillis", "integer", "from when on; open without it"),
+                            ("endTimeMillis", "integer", "up to when; open without it"),
+                            ("limit", "integer", "how many at most; 10000 without it, and at most"),
+                            ("latestValue", "boolean", "the newest alone; false without it"),
+                            ("filter", "filter", "EQUAL and IN over the documents' own fields"),
+                        )
+                    ),
+                ),
+                gives=(
+                    "entityName, aspectName, the bounds, limit, and values: for each document "
+                    "aspect {value (JSON as text), contentType} and systemMetadata"
+                ),
+                notes=(
+                    "Newest first; both bounds are inclusive; the limit keeps the newest.",
+                    "A document of the same moment, partition and granularity takes the place of "
+                    "the one before. An aspect that is not over time is refused.",
+                ),
             ),
-            Endpoint("GET", "/aspects", self._aspect, "one version of an aspect", item=True),
+            Endpoint(
+                "GET",
+                "/aspects",
+                self._aspect,
+                "one version of an aspect",
+                item=True,
+                standing="to be replaced",
+                parameters=(
+                    PATH_URN,
+                    parameter("aspect", "string", "its name", "datasetKey", place="query"),
+                    parameter(
+                        "version",
+                        "integer",
+                        "which; 0, the latest, without it",
+                        0,
+                        place="query",
+                        required=False,
+                    ),
+                ),
+                gives="version, aspect {<record name>: value}, systemMetadata",
+                notes=(
+                    "0 is the latest and 1 the oldest version; negative numbers count back from "
+                    "the latest, -1 being the one before it.",
+                    "404 for a URN, an aspect or a version that is not there. Whether an entity "
+                    "exists is told by its key aspect.",
+                ),
+            ),
         )
 
     async def _ingest(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        proposal = read_proposal(parameters.record("proposal"))
+        proposal = _conditional(read_proposal(parameters.record("proposal")), call)
         await self._catalog.ingest(proposal, call.actor)
         return Answer.of({"value": str(proposal.urn)})
 
@@ -137,6 +201,14 @@ class AspectRoutes:
             if _passes(orjson.loads(value), narrowed_by):
                 passed += 1
                 yield value, system
+
+
+def _conditional(proposal: Proposal, call: Call) -> Proposal:
+    """The proposal with the conditions that the request's own headers say; its own win."""
+    said = {name: call.header(name.lower().encode()) for name in CONDITION_HEADERS}
+    own = {name.lower() for name in proposal.headers or ()}
+    added = {name: text for name, text in said.items() if text and name.lower() not in own}
+    return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal
 
 
 def _clamp(millis: int) -> int:

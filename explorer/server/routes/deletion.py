@@ -1,15 +1,16 @@
-"""Removing entities for good, and taking back a run of ingestion."""
+"""Removing entities for good, and the references to them."""
 
 from explorer.metadata.urn import Urn
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
-from explorer.server.endpoint import Endpoint
+from explorer.server.endpoint import Endpoint, parameter
+from explorer.server.routes.usage import URN
 
 __all__ = ["DeletionRoutes"]
 
 
 class DeletionRoutes:
-    """`/entities?action=delete` and `/runs`"""
+    """`/entities` where it deletes"""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -22,13 +23,56 @@ class DeletionRoutes:
                 self._delete,
                 "remove an entity, or one of its aspects, with all versions",
                 action="delete",
+                parameters=(
+                    URN,
+                    parameter("aspectName", "string", "one aspect; all without it", required=False),
+                    parameter(
+                        "startTimeMillis",
+                        "integer",
+                        "of an aspect over time, from when on",
+                        required=False,
+                    ),
+                    parameter(
+                        "endTimeMillis",
+                        "integer",
+                        "of an aspect over time, up to when",
+                        required=False,
+                    ),
+                ),
+                gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
+                notes=(
+                    "404 for an entity that does not exist. The key aspect stands for the entity.",
+                    "A deleted entity reads as its key alone, and can be written anew. To hide one "
+                    "and keep it, write its status with removed true.",
+                ),
             ),
             Endpoint(
                 "POST",
-                "/runs",
-                self._roll_back,
-                "take back everything that a run of ingestion wrote",
-                action="rollback",
+                "/entities",
+                self._delete_references,
+                "take the references to an entity out of all other aspects",
+                action="deleteReferences",
+                parameters=(
+                    URN,
+                    parameter(
+                        "dryRun",
+                        "boolean",
+                        "only tell what it would be; false without it",
+                        True,
+                        required=False,
+                    ),
+                ),
+                gives=(
+                    "total (of references taken out), relatedAspects {entity, relationship, "
+                    "aspect}, 100 at most; leftTotal and leftAspects, the same for what stays"
+                ),
+                notes=(
+                    "A reference goes with the least around it that can go: an optional field, "
+                    "else the element of an array. Where the aspect itself could not be without "
+                    "it, it stays and is listed in leftAspects.",
+                    "The aspects keep their earlier versions. The entity itself need not exist, "
+                    "and is not touched.",
+                ),
             ),
         )
 
@@ -40,12 +84,9 @@ class DeletionRoutes:
         rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor)
         return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
-    async def _roll_back(self, call: Call) -> Answer:
+    async def _delete_references(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        undone = await self._catalog.roll_back(
-            parameters.text("runId"),
-            call.actor,
-            dry_run=parameters.flag("dryRun", default=False),
-            safe=parameters.flag("safe", default=True),
-        )
-        return Answer.of({"value": undone.to_wire()})
+        urn = Urn.parse(parameters.text("urn"))
+        dry_run = parameters.flag("dryRun", default=False)
+        unlinked = await self._catalog.delete_references(urn, call.actor, dry_run=dry_run)
+        return Answer.of({"value": unlinked.to_wire()})

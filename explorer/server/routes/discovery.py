@@ -1,17 +1,34 @@
-"""Finding entities: search, autocomplete, browse."""
+"""Finding entities: search, autocomplete, going through all that a filter lets pass."""
 
-from typing import Any
-
-from explorer.errors import InvalidInput
-from explorer.server.call import Answer, Call, Parameters
+from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
-from explorer.server.dialect import Dialect, dialect_of, search_hits
-from explorer.server.endpoint import Endpoint
+from explorer.server.dialect import Dialect, dialect_of
+from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.filters import read_filter
-from explorer.server.paths import components
-from explorer.server.search.index import SearchQuery
+from explorer.server.routes.results import GIVES_RESULTS, SORTING, read_search, search_value
+from explorer.server.routes.usage import (
+    COUNT,
+    ENTITIES,
+    ENTITY,
+    FILTER,
+    INPUT,
+    LIMIT,
+    SORT,
+    SORT_CRITERIA,
+    START,
+)
+from explorer.server.scrolling import begin_scroll, scroll_id
+from explorer.server.search.index import SearchPage, SearchQuery
 
 __all__ = ["DiscoveryRoutes"]
+
+_NARROWED = (FILTER, SORT, SORT_CRITERIA)
+_PAGED = (START, COUNT)
+_SEARCHED = (
+    "Soft-deleted entities are left out unless the filter names removed.",
+    "A write that was answered is found by the next search.",
+    SORTING,
+)
 
 
 class DiscoveryRoutes:
@@ -22,68 +39,146 @@ class DiscoveryRoutes:
         self._dialect = dialect
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        actions = (
-            ("search", self._search, "search one entity type"),
-            ("searchAcrossEntities", self._search_across, "search several entity types, or all"),
-            ("autocomplete", self._autocomplete, "names that begin as typed"),
-            ("browse", self._browse, "folders and entities at a path"),
-        )
-        return tuple(
-            Endpoint("POST", "/entities", handler, summary, action=action)
-            for action, handler, summary in actions
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._search,
+                "search one entity type",
+                action="search",
+                parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._search_across,
+                "search several entity types, or all",
+                action="searchAcrossEntities",
+                parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._scroll,
+                "go through all that a search finds, page by page",
+                action="scrollAcrossEntities",
+                parameters=(
+                    INPUT,
+                    ENTITIES,
+                    COUNT,
+                    *_NARROWED,
+                    parameter(
+                        "scrollId",
+                        "string",
+                        "what the page before answered; nothing for the first",
+                        required=False,
+                    ),
+                    parameter(
+                        "keepAlive",
+                        "string",
+                        "taken and not needed: a scroll id does not expire",
+                        "5m",
+                        required=False,
+                    ),
+                ),
+                gives=f"{GIVES_RESULTS}; scrollId, null when there is no more",
+                notes=(
+                    "Pages are in the order of the sort, or of URNs without one. What is there "
+                    "from the first page to the last is met exactly once, whatever is written "
+                    "meanwhile.",
+                    "A scroll id belongs to its search: with another one it is refused.",
+                ),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._filter,
+                "the entities of one type that a filter lets pass",
+                action="filter",
+                parameters=(ENTITY, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._list,
+                "the URNs of one type that a filter lets pass",
+                action="list",
+                parameters=(ENTITY, *_PAGED, *_NARROWED),
+                gives="start, count, total, and entities: URNs",
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._autocomplete,
+                "names that begin as typed",
+                action="autocomplete",
+                parameters=(
+                    parameter("query", "string", "the beginning of a name", "fct_us"),
+                    ENTITY,
+                    LIMIT,
+                    START,
+                    FILTER,
+                ),
+                gives="query, suggestions: texts, entities: for each the URN of one called so",
+                notes=("No text is suggested twice, and no soft-deleted entity.",),
+            ),
         )
 
     async def _search(self, call: Call) -> Answer:
         parameters = await call.parameters()
         entity = parameters.text("entity")
-        return await self._found(call, parameters, (entity,))
+        return await self._found(call, read_search(parameters, parameters.text("input"), (entity,)))
 
     async def _search_across(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        return await self._found(call, parameters, tuple(parameters.texts("entities") or ()))
+        entities = tuple(parameters.texts("entities") or ())
+        return await self._found(call, read_search(parameters, parameters.text("input"), entities))
 
-    async def _found(self, call: Call, parameters: Parameters, entities: tuple[str, ...]) -> Answer:
-        dialect = dialect_of(call, self._dialect)
-        for entity in entities:
-            self._catalog.registry.entity(entity)
-        if parameters.given.get("sort") is not None:
-            raise InvalidInput("'sort' is not supported; results are ordered by how well they fit")
-        start, count = parameters.start(), parameters.page("count")
-        page = await self._catalog.offload(
-            self._catalog.index.search,
-            SearchQuery(
-                text=parameters.text("input"),
-                entity_types=entities or None,
-                filter=read_filter(parameters.given.get("filter")),
-                start=start,
-                count=count,
-            ),
-        )
-        matched = [
-            [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
-        ]
-        hits = [
-            (hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)
-        ]
-        facets = [(facet.name, facet.label, dict(facet.counts)) for facet in page.facets]
+    async def _filter(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        return await self._found(call, read_search(parameters, "*", (parameters.text("entity"),)))
+
+    async def _list(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        query = read_search(parameters, "*", (parameters.text("entity"),))
+        page = await self._asked(query)
         return Answer.of(
             {
                 "value": {
-                    "numEntities": page.total,
-                    "pageSize": count,
-                    "from": start,
-                    "entities": search_hits(hits, dialect),
-                    "metadata": {
-                        "urns": [hit.urn for hit in page.hits],
-                        "matches": [{"matchedFields": fields} for fields in matched],
-                        "searchResultMetadatas": [
-                            {"name": name, "aggregations": counts} for name, _, counts in facets
-                        ],
-                        "aggregations": [_aggregation(*facet) for facet in facets],
-                    },
+                    "start": query.start,
+                    "count": len(page.hits),
+                    "total": page.total,
+                    "entities": [hit.urn for hit in page.hits],
                 }
             }
         )
+
+    async def _scroll(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entities = tuple(parameters.texts("entities") or ())
+        asked = read_search(parameters, parameters.text("input"), entities)
+        query = begin_scroll(asked, parameters.optional_text("scrollId"))
+        dialect = dialect_of(call, self._dialect)
+        page = await self._asked(query)
+        value = search_value(query, page, dialect)
+        return Answer.of({"value": value | {"scrollId": scroll_id(query, page)}})
+
+    async def _found(self, call: Call, query: SearchQuery) -> Answer:
+        dialect = dialect_of(call, self._dialect)
+        page = await self._asked(query)
+        return Answer.of({"value": search_value(query, page, dialect)})
+
+    async def _asked(self, query: SearchQuery) -> SearchPage:
+        for entity in query.entity_types or ():
+            self._catalog.registry.entity(entity)
+        return await self._catalog.offload(self._catalog.index.search, query)
 
     async def _autocomplete(self, call: Call) -> Answer:
         parameters = await call.parameters()
@@ -107,46 +202,3 @@ class DiscoveryRoutes:
                 }
             }
         )
-
-    async def _browse(self, call: Call) -> Answer:
-        parameters = await call.parameters()
-        entity, path = parameters.text("entity"), parameters.text("path")
-        self._catalog.registry.entity(entity)
-        start, limit = parameters.start(), parameters.page("limit")
-        if parameters.given.get("filter"):
-            raise InvalidInput("'filter' is not supported here; search with a browsePaths filter")
-        page = await self._catalog.offload(
-            self._catalog.store.browse, entity, components(path), start, limit
-        )
-        groups = [{"name": name, "count": count} for name, count in page.groups]
-        return Answer.of(
-            {
-                "value": {
-                    "numEntities": page.total_entities,
-                    "numGroups": page.total_groups,
-                    "numElements": page.total_groups + page.total_entities,
-                    "pageSize": limit,
-                    "from": start,
-                    "entities": [{"name": name, "urn": urn} for name, urn in page.entities],
-                    "groups": groups,
-                    "metadata": {
-                        "path": path,
-                        "totalNumEntities": page.total_below,
-                        "groups": groups,
-                    },
-                }
-            }
-        )
-
-
-def _aggregation(name: str, label: str, counts: dict[str, int]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "displayName": label,
-        "aggregations": counts,
-        "filterValues": [
-            {"value": value, "facetCount": count}
-            | ({"entity": value} if value.startswith("urn:li:") else {})
-            for value, count in counts.items()
-        ],
-    }

@@ -1,20 +1,20 @@
-"""Reading whole entities, in today's form and the legacy one, and legacy ingestion."""
+"""Reading whole entities, in today's form and the legacy one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
-from explorer.errors import InvalidAspect, InvalidInput, UnknownName
-from explorer.metadata.files import read_record
+from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.call import Answer, Call, Parameters
+from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, dialect_of, record_name
-from explorer.server.endpoint import Endpoint
-from explorer.server.failures import Refusal
+from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.intake import UNKNOWN_ACTOR
+from explorer.server.routes.usage import DATASET, PATH_URN, URN
 from explorer.server.store import StoredAspect
 
 __all__ = ["EntityRoutes"]
@@ -23,9 +23,52 @@ _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 # Longer batches are read beside the event loop.
 _LONG_BATCH = 8
 
+_WITH_SNAPSHOT = frozenset(
+    {
+        "chart",
+        "corpGroup",
+        "corpuser",
+        "dashboard",
+        "dataFlow",
+        "dataHubPolicy",
+        "dataHubRetention",
+        "dataJob",
+        "dataPlatform",
+        "dataProcess",
+        "dataset",
+        "glossaryNode",
+        "glossaryTerm",
+        "mlFeature",
+        "mlFeatureTable",
+        "mlModel",
+        "mlModelDeployment",
+        "mlModelGroup",
+        "mlPrimaryKey",
+        "schemaField",
+        "tag",
+    }
+)
+
+_ASPECTS = parameter(
+    "aspects",
+    "array of strings",
+    "names of aspects, List(status,ownership) or repeated; all without it",
+    "List(ownership)",
+    place="query",
+    required=False,
+)
+_GIVES_ENTITY = (
+    "urn, entityName, and aspects by name: name, type, version (0), value, created {time, actor}, "
+    "systemMetadata"
+)
+_READING = (
+    "The key aspect is always there, also for a URN that was never written or was deleted.",
+    "A name that is not stored is left out. Aspects over time are read by themselves.",
+)
+
 
 class EntityRoutes:
-    """`/entitiesV2`, and `/entities` where it names entities or takes snapshots"""
+    """`/entitiesV2`, and `/entities` where it names entities"""
 
     def __init__(self, catalog: Catalog, dialect: Dialect | None) -> None:
         self._catalog = catalog
@@ -33,8 +76,34 @@ class EntityRoutes:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
-            Endpoint("GET", "/entitiesV2", self._entity, "an entity's latest aspects", item=True),
-            Endpoint("GET", "/entitiesV2", self._entities, "many entities' latest aspects"),
+            Endpoint(
+                "GET",
+                "/entitiesV2",
+                self._entity,
+                "an entity's latest aspects",
+                item=True,
+                parameters=(PATH_URN, _ASPECTS),
+                gives=_GIVES_ENTITY,
+                notes=_READING,
+            ),
+            Endpoint(
+                "GET",
+                "/entitiesV2",
+                self._entities,
+                "many entities' latest aspects",
+                parameters=(
+                    parameter(
+                        "ids",
+                        "array of URNs",
+                        "the entities, List(<urn>,<urn>), each percent-encoded",
+                        f"List({DATASET})",
+                        place="query",
+                    ),
+                    _ASPECTS,
+                ),
+                gives=f"results: for each URN {_GIVES_ENTITY}; statuses and errors, both empty",
+                notes=_READING,
+            ),
             Endpoint(
                 "GET",
                 "/entities",
@@ -42,14 +111,13 @@ class EntityRoutes:
                 "an entity as a snapshot record",
                 item=True,
                 standing="deprecated",
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._ingest,
-                "write the aspects of a snapshot record, all or none",
-                action="ingest",
-                standing="deprecated",
+                parameters=(PATH_URN,),
+                gives="a snapshot record: urn, and aspects, each under the name of its record",
+                notes=(
+                    "The key aspect comes first and is always there.",
+                    "Entity types that never had a snapshot record, such as containers and "
+                    "domains, answer 404; read them with /entitiesV2.",
+                ),
             ),
             Endpoint(
                 "POST",
@@ -57,6 +125,16 @@ class EntityRoutes:
                 self._exists,
                 "whether an entity has any aspect",
                 action="exists",
+                parameters=(
+                    URN,
+                    parameter(
+                        "includeSoftDelete",
+                        "boolean",
+                        "whether a soft-deleted entity counts; true without it",
+                        required=False,
+                    ),
+                ),
+                gives="true or false",
             ),
         )
 
@@ -105,6 +183,12 @@ class EntityRoutes:
         urn = Urn.parse(call.key)
         dialect = dialect_of(call, self._dialect)
         registry = self._catalog.registry
+        registry.entity(urn.entity_type)
+        if urn.entity_type not in _WITH_SNAPSHOT:
+            raise NotFound(
+                f"the entity type {urn.entity_type} has no snapshot record; "
+                f"read it with /entitiesV2/{quote(str(urn), safe='')}"
+            )
         stored = self._read([urn], None).get(str(urn)) or [self._virtual_key(urn)]
         key = registry.entity(urn.entity_type).key
         stored.sort(key=lambda aspect: aspect.name != key)
@@ -119,21 +203,6 @@ class EntityRoutes:
         ]
         name = record_name(_snapshot_name(registry, urn.entity_type), dialect)
         return Answer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
-
-    async def _ingest(self, call: Call) -> Answer:
-        parameters = await call.parameters()
-        snapshot = Parameters(parameters.record("entity")).record("value")
-        record = {"proposedSnapshot": snapshot, "systemMetadata": _system(parameters)}
-        try:
-            proposals = read_record(record, self._catalog.registry)
-        except UnknownName as error:
-            if error.kind == "aspect record":
-                raise InvalidAspect(error.name, "", f"Unknown aspect; {error}") from error
-            raise
-        if not proposals:
-            raise InvalidInput("the snapshot holds no aspects")
-        await self._catalog.ingest_all(proposals, call.actor)
-        return Answer()
 
     async def _exists(self, call: Call) -> Answer:
         parameters = await call.parameters()
@@ -160,13 +229,3 @@ def _snapshot_name(registry: Registry, entity_type: str) -> str:
     """`…CorpUserSnapshot` for `corpuser`: snapshots are named as keys are."""
     key = registry.aspect(registry.entity(entity_type).key).record.rpartition(".")[2]
     return f"{_SNAPSHOTS}{key.removesuffix('Key')}Snapshot"
-
-
-def _system(parameters: Parameters) -> Any:
-    system = parameters.given.get("systemMetadata")
-    if not isinstance(system, str):
-        return system
-    try:
-        return orjson.loads(system)
-    except orjson.JSONDecodeError as error:
-        raise Refusal(400, f"'systemMetadata' is not JSON: {error}") from None

@@ -3,6 +3,7 @@
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint
+from explorer.server.metrics import MEDIA_TYPE, Metrics
 
 __all__ = ["StatusRoutes"]
 
@@ -12,22 +13,54 @@ _SPOKEN_VERSION = "v0.14.1"
 
 
 class StatusRoutes:
-    """`/config` and `/health`."""
+    """`/config`, `/health` and `/metrics`."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
         self._catalog = catalog
+        self._metrics = metrics
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
-            Endpoint("GET", "/config", self._config, "what the server is and can do"),
-            Endpoint("GET", "/health", self._health, "an empty answer while the server is up"),
+            Endpoint(
+                "GET",
+                "/config",
+                self._config,
+                "what the server is and can do",
+                gives="the flags and the release by which clients choose their calls; under "
+                "catalogExplorer this server's own release, whether it holds the sample, and how "
+                "many entities",
+                notes=(
+                    "Answered without a token.",
+                    "The release is that of the real service whose calls are spoken here; it stays "
+                    "below 1.0.1, from which on clients write over OpenAPI.",
+                ),
+            ),
+            Endpoint(
+                "GET",
+                "/health",
+                self._health,
+                "whether the server is up",
+                gives="nothing: 200 and an empty body",
+                notes=("Answered without a token.",),
+            ),
+            Endpoint(
+                "GET",
+                "/metrics",
+                self._measured,
+                "what the server counts of itself",
+                standing="ours",
+                gives="text as Prometheus reads it: requests by endpoint and status, how long they "
+                "took, what is under way; the writer's queue and commits; the change log's and the "
+                "search index's offsets; entities, size on disk, memory",
+                notes=("Where tokens are in use it wants one, as a bearer.",),
+            ),
         )
 
     async def _config(self, _call: Call) -> Answer:
         return Answer.of(
             {
                 "models": {},
-                "patchCapable": False,
+                "patchCapable": True,
                 "statefulIngestionCapable": True,
                 "supportsImpactAnalysis": True,
                 "timeZone": "GMT",
@@ -46,3 +79,6 @@ class StatusRoutes:
 
     async def _health(self, _call: Call) -> Answer:
         return Answer()
+
+    async def _measured(self, _call: Call) -> Answer:
+        return Answer(await self._metrics.text(), media_type=MEDIA_TYPE)

@@ -13,6 +13,7 @@ from itertools import chain
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.folders import folder_keys
 from explorer.server.search.forms import bare_names, forms
 from explorer.server.search.text import joined, word_line
 
@@ -76,6 +77,11 @@ class Analysed:
     def key(self) -> str:
         """Puts documents that fit equally well in order, see `order_key`."""
         return order_key(self.document)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """Every folder it is in or below, from the top."""
+        return tuple(folder_keys([one for one, _ in self.document.folders]))
 
     @cached_property
     def facets(self) -> tuple[tuple[str, str], ...]:

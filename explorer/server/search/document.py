@@ -9,12 +9,15 @@ from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
+from explorer.server.search.folders import folders_in
 
-__all__ = ["Document", "Scalar", "build_document", "display_name"]
+__all__ = ["BROWSE_PATHS", "Document", "Scalar", "build_document", "display_name"]
 
 Scalar: TypeAlias = str | float | bool
 
 _NUMBERS = frozenset({"COUNT", "DATETIME", "DOUBLE"})
+BROWSE_PATHS = "browsePathsV2"
+"""The aspect that says where an entity stands among folders."""
 _FOLDER_MARK = "␟"
 
 
@@ -24,7 +27,8 @@ class Document:
 
     `fields` holds the values of every searchable field that has any, strings as stored, times as
     milliseconds since 1970 UTC, and `urn`, `_entityType` and `removed` always. `usage` is any
-    measure of how much the entity is used; more is better, 0 is none.
+    measure of how much the entity is used; more is better, 0 is none. `folders` is the way to it
+    from the top, each folder as its id and the URN of the entity behind it, if there is one.
     """
 
     urn: str
@@ -33,6 +37,7 @@ class Document:
     removed: bool
     fields: dict[str, tuple[Scalar, ...]]
     usage: float = 0.0
+    folders: tuple[tuple[str, str], ...] = ()
 
 
 def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> Document:
@@ -74,6 +79,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
         removed=removed,
         fields=fields,
         usage=float(used) if isinstance(used, int | float) else 0.0,
+        folders=folders_in(aspects.get(BROWSE_PATHS)),
     )
 
 

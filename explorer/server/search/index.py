@@ -7,7 +7,7 @@ replays the log from `committed_offset`. Reading never waits for a commit.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,18 +18,37 @@ from explorer.metadata.registry import Registry
 from explorer.server.search.analysed import USED_MOST, Analysed, usage_step
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.folders import FolderQuery, Folders, listed
 from explorer.server.search.layers import Layers, View
 from explorer.server.search.listing import Listing
 from explorer.server.search.merging import Found
-from explorer.server.search.page import Facet, SearchHit, SearchPage, SearchQuery, Suggestion
+from explorer.server.search.page import (
+    Facet,
+    SearchHit,
+    SearchPage,
+    SearchQuery,
+    SortBy,
+    Suggestion,
+)
 from explorer.server.search.plan import Plan
+from explorer.server.search.sorted import Sorted
+from explorer.server.search.sorting import check_key, urn_of
 from explorer.server.search.suggestion import suggested_name
 from explorer.server.search.wanted import Wanted, read_text, read_typed
 
-__all__ = ["Facet", "SearchHit", "SearchIndex", "SearchPage", "SearchQuery", "Suggestion"]
+__all__ = [
+    "Facet",
+    "SearchHit",
+    "SearchIndex",
+    "SearchPage",
+    "SearchQuery",
+    "SortBy",
+    "Suggestion",
+]
 
 _PLANS = 64
 _SUGGESTED_FROM = 2_000
+_URNS_AT_ONCE = 20_000
 # In a smaller index the facets are counted before another thread would have begun.
 _BIG = 5_000
 
@@ -66,11 +85,13 @@ class SearchIndex:
         self._layers.apply(offset, documents, gone)
 
     def search(self, query: SearchQuery) -> SearchPage:
-        """One page of what a query finds, best first, with the counts over the whole result.
+        """One page of what a query finds, best first or as it says, with the counts over the whole
+        result.
 
         Never raises for a text. Raises `UnknownName` for an entity type or a field of the filter
-        that is none, `InvalidInput` for a filter that compares a number with something else, and
-        `ServerFault` when the index on disk cannot be read.
+        or the sort that is none, `InvalidInput` for a filter that compares a number with something
+        else and for an `after` of another search, and `ServerFault` when the index on disk cannot
+        be read.
         """
         types = query.entity_types or None
         wanted = read_text(
@@ -79,11 +100,47 @@ class SearchIndex:
             query.filter,
             self._vocabulary,
             include_removed=query.include_removed,
+            sort=query.sort,
         )
+        if query.after is not None:
+            check_key(wanted.sorted_by, query.after)
         try:
             return self._searched(query, wanted)
         except ValueError as error:
             raise ServerFault(f"the search index cannot be read: {error}") from error
+
+    def document(self, urn: str) -> Document | None:
+        """What the index holds of an entity, whichever layer has it."""
+        view = self._layers.view()
+        for change in view.pending:
+            if change.urn == urn:
+                return change.new.document if change.new else None
+        found = self._layers.read(view, urn)
+        return found.document if found else None
+
+    def found_urns(self, query: SearchQuery) -> set[str]:
+        """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
+        `search`."""
+        wanted = read_text(
+            query.text,
+            query.entity_types or None,
+            query.filter,
+            self._vocabulary,
+            include_removed=query.include_removed,
+            sort=(SortBy("urn"),),
+        )
+        try:
+            view = self._layers.view()
+            plan = self._plan(wanted, view)
+            merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
+            found: set[str] = set()
+            after = ""
+            while page := merged.following(after, _URNS_AT_ONCE):
+                found.update(urn_of(one.key) for one in page)
+                after = page[-1].key
+        except ValueError as error:
+            raise ServerFault(f"the search index cannot be read: {error}") from error
+        return found
 
     def autocomplete(
         self,
@@ -103,6 +160,34 @@ class SearchIndex:
         except ValueError as error:
             raise ServerFault(f"the search index cannot be read: {error}") from error
 
+    def folders(self, query: FolderQuery) -> Folders:
+        """The folders at a path that hold what a query finds, in the order of their ids, 10,000 at
+        most; none where nothing is below it. Raises as `search`."""
+        wanted = self._wanted_below(query, query.path)
+        try:
+            view = self._layers.view()
+            plan = self._plan(wanted, view)
+            weighed = plan.weigh(view.pending, partial(self._layers.read, view))
+            found = plan.folders(weighed, len(query.path))
+            return Folders(plan.merged(weighed).total(), tuple(listed(found)))
+        except ValueError as error:
+            raise ServerFault(f"the search index cannot be read: {error}") from error
+
+    def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
+        """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
+        as `search`."""
+        path = (*query.path, folder)
+        wanted = self._wanted_below(query, path)
+        try:
+            view = self._layers.view()
+            plan = self._plan(wanted, view)
+            merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
+            for found in merged.page(0, 1):
+                return self._document(found, plan).folders[len(path) - 1][1] or None
+        except ValueError as error:
+            raise ServerFault(f"the search index cannot be read: {error}") from error
+        return None
+
     def total(self, entity_types: Sequence[str] | None = None) -> int:
         """How many entities there are, of some types or of all; the removed do not count."""
         wanted = read_text(
@@ -115,6 +200,14 @@ class SearchIndex:
         except ValueError as error:
             raise ServerFault(f"the search index cannot be read: {error}") from error
 
+    def holds(self, document: Document) -> bool:
+        """Whether exactly this is held under its URN, once; about 0.2 ms."""
+        return self._layers.holds(document)
+
+    def urns(self) -> Iterator[str]:
+        """The URN of every document held, in no order; once for each document."""
+        yield from self._layers.urns()
+
     def flush(self) -> None:
         """Bring all that is pending into the index on disk and commit. Raises `Unusable` when it
         cannot be written."""
@@ -124,6 +217,16 @@ class SearchIndex:
         """Let go of the directory. What was not flushed is for the caller to replay."""
         self._layers.close()
         self._counters.shutdown()
+
+    def _wanted_below(self, query: FolderQuery, path: tuple[str, ...]) -> Wanted:
+        return read_text(
+            query.text,
+            query.entity_types or None,
+            query.filter,
+            self._vocabulary,
+            include_removed=False,
+            below=path,
+        )
 
     def _searched(self, query: SearchQuery, wanted: Wanted) -> SearchPage:
         view = self._layers.view()
@@ -135,12 +238,16 @@ class SearchIndex:
             counting = None
         weighed = plan.weigh(view.pending, partial(self._layers.read, view))
         merged = plan.merged(weighed)
-        found = merged.page(max(query.start, 0), max(query.count, 0))
+        if query.after is None:
+            found = merged.page(max(query.start, 0), max(query.count, 0))
+        else:
+            found = merged.following(query.after, max(query.count, 0))
         hits = tuple(self._hit(one, plan) for one in found)
         if counting is not None:
             counting.result()
         facets = plan.facets(weighed) if query.facets else {}
-        return SearchPage(merged.total(), hits, self._labelled(facets, wanted))
+        last = found[-1].key if found and wanted.sorted_by else None
+        return SearchPage(merged.total(), hits, self._labelled(facets, wanted), last)
 
     def _suggested(self, wanted: Wanted, count: int) -> list[Suggestion]:
         view = self._layers.view()
@@ -168,7 +275,8 @@ class SearchIndex:
                 self._plans.move_to_end(key)
                 return plan
         layers = self._layers
-        listing = Listing(view.searcher, layers.terms, self._vocabulary, wanted)
+        kind = Sorted if wanted.sorted_by else Listing
+        listing = kind(view.searcher, layers.terms, self._vocabulary, wanted)
         facets = tuple(self._vocabulary.facets(wanted.types))
         plan = Plan(wanted, listing, facets, self._vocabulary)
         with self._plans_lock:

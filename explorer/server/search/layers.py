@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from explorer.server.search.base import Base
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.overlay import Overlay, Pending
-from explorer.server.search.terms import Terms, read_analysed
+from explorer.server.search.terms import Terms, read_analysed, read_document
 
 __all__ = ["Layers", "View"]
 
@@ -28,6 +28,7 @@ _DRAIN_DOCUMENTS = 1_000
 _DRAIN_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
+_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,34 @@ class Layers:
         for _, address in view.searcher.search(query, 1, count=False).hits:
             return read_analysed(self._vocabulary, view.searcher, address)
         return None
+
+    def holds(self, document: Document) -> bool:
+        """Whether exactly this document is kept under its URN, and no other."""
+        view = self.view()
+        terms = self._base.terms
+        for change in view.pending:
+            if change.urn == document.urn:
+                kept = [] if change.new is None else [change.new.document]
+                break
+        else:
+            query = tantivy.Query.term_query(terms.schema, "urn", document.urn)
+            hits = view.searcher.search(query, 2, count=False).hits
+            kept = [read_document(view.searcher, address) for _, address in hits]
+        return [terms.kept(one) for one in kept] == [terms.kept(document)]
+
+    def urns(self) -> Iterator[str]:
+        """The URN of every document of both layers."""
+        view = self.view()
+        changed = {change.urn for change in view.pending}
+        yield from (change.urn for change in view.pending if change.new is not None)
+        for begin in range(0, view.searcher.num_docs, _PAGE):
+            hits = view.searcher.search(
+                tantivy.Query.all_query(), _PAGE, count=False, offset=begin
+            ).hits
+            for _, address in hits:
+                urn = read_document(view.searcher, address).urn
+                if urn not in changed:
+                    yield urn
 
     def drain(self) -> None:
         """Bring all that is pending into the index and commit. Raises `Unusable` when the index

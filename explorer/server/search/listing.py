@@ -13,6 +13,7 @@ from explorer.server.search.analysed import order_key
 from explorer.server.search.clauses import all_but, both, either
 from explorer.server.search.document import Document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
+from explorer.server.search.folders import MOST_FOLDERS
 from explorer.server.search.parts import is_too_wide
 from explorer.server.search.ranking import covers
 from explorer.server.search.terms import Terms, is_term, read_document
@@ -133,6 +134,21 @@ class Listing:
         }
         found = self._aggregate(wanted) if wanted else {}
         return {name: _buckets(found[name]) for name in wanted}
+
+    def folders(self, depth: int) -> dict[str, tuple[int, int]]:
+        """The folders at a depth, 0 the top: how many documents are in or below each, and how many
+        of them in or below a folder of it."""
+        terms = {
+            "field": f"folders.{depth}",
+            "size": MOST_FOLDERS,
+            "segment_size": MOST_FOLDERS,
+        }
+        deeper = {"value_count": {"field": f"folders.{depth + 1}"}}
+        wanted = {"here": {"terms": terms, "aggs": {"deeper": deeper}}}
+        return {
+            bucket["key"]: (bucket["doc_count"], int(bucket["deeper"]["value"]))
+            for bucket in self._aggregate(wanted)["here"]["buckets"]
+        }
 
     def _aggregate(self, wanted: dict[str, Any]) -> dict[str, Any]:
         return self._run(lambda: self._searcher.aggregate(self._query, wanted))

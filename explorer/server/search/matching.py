@@ -13,6 +13,7 @@ from typing import TypeAlias
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.query import (
     And,
+    Below,
     Everything,
     Node,
     Not,
@@ -59,6 +60,8 @@ def test_of(node: Node) -> Test:
             return _number_range(node)
         case TextRange():
             return lambda document: _has_text(node, document)
+        case Below():
+            return lambda document: node.folder in document.folders
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:

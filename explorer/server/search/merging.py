@@ -94,13 +94,24 @@ class Merged:
             start = 0
         return page
 
+    def following(self, after: Key, count: int) -> list[Found]:
+        """The documents that come after a key, in order, `count` at most; of a search that has one
+        step only."""
+        return self._from(0, 0, after, count, remember=False)
+
     def _size(self, step: int) -> int:
         return self._listing.count(step) - len(self._old[step]) + len(self._new[step])
 
     def _window(self, step: int, start: int, count: int) -> list[Found]:
         position, key = self._come_near(step, start)
         skipped = start - self._position(step, position, key)
-        needed = skipped + count
+        return self._from(step, position, key, skipped + count)[skipped:]
+
+    def _from(
+        self, step: int, position: int, key: Key, needed: int, *, remember: bool = True
+    ) -> list[Found]:
+        """So many documents of a step that come after a key, which `position` of the index do not;
+        the positions reached are remembered if that is known."""
         found: list[Found] = []
         while len(found) < needed:
             limit = needed - len(found)
@@ -111,8 +122,9 @@ class Merged:
             if end is None:
                 break
             position, key = position + len(hits), end
-            self._anchors[step].add(position, key)
-        return found[skipped:needed]
+            if remember:
+                self._anchors[step].add(position, key)
+        return found[:needed]
 
     def _put_together(
         self, step: int, after: Key, end: Key | None, hits: list[tuple[Key, tantivy.DocAddress]]

@@ -4,14 +4,27 @@ from dataclasses import dataclass
 
 from explorer.metadata.filters import Filter
 
-__all__ = ["Facet", "SearchHit", "SearchPage", "SearchQuery", "Suggestion"]
+__all__ = ["Facet", "SearchHit", "SearchPage", "SearchQuery", "SortBy", "Suggestion"]
+
+
+@dataclass(frozen=True, slots=True)
+class SortBy:
+    """A searchable field to sort by; `name` is the name an entity is shown by. Of several values
+    the least one counts, and entities without any come last."""
+
+    field: str
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """A search: `text` in the query language of `explorer.server.search.parser`, `entity_types`
     None for all, and the entries from `start` on, `count` at most. Removed entities are left out
-    unless asked for, or asked about by a filter on `removed`."""
+    unless asked for, or asked about by a filter on `removed`.
+
+    With `sort` the entries are in the order of these fields, then of their URNs, instead of best
+    first. `after` is the `last` of a page of the same search: the entries that follow it.
+    """
 
     text: str
     entity_types: tuple[str, ...] | None
@@ -20,6 +33,8 @@ class SearchQuery:
     count: int
     facets: bool = True
     include_removed: bool = False
+    sort: tuple[SortBy, ...] = ()
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +59,16 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """The entities asked for, in order, of `total` in all; facets that any entity has."""
+    """The entities asked for, in order, of `total` in all; facets that any entity has.
+
+    `last` is the place of the last one in a sorted search, to be named as `after` for the next
+    page. It stays good while entities come and go: what is there throughout is met exactly once.
+    """
 
     total: int
     hits: tuple[SearchHit, ...]
     facets: tuple[Facet, ...]
+    last: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.listing import LISTED_VALUES, Listing
 from explorer.server.search.merging import Anchors, Found, Merged
 from explorer.server.search.overlay import Pending
+from explorer.server.search.sorting import sort_key
 from explorer.server.search.wanted import Wanted
 
 __all__ = ["Plan", "Weighed"]
@@ -38,7 +39,9 @@ class Plan:
         self.wanted = wanted
         self.listing = listing
         self.evidence = Evidence(wanted.asked, vocabulary)
+        self._vocabulary = vocabulary
         self._facets = facets
+        self._folders: dict[int, dict[str, tuple[int, int]]] = {}
         self._step_of = wanted.grader()
         self._anchors = [Anchors() for _ in range(wanted.last_step + 1)]
 
@@ -59,10 +62,16 @@ class Plan:
         old: list[list[str]] = [[] for _ in self._anchors]
         new: list[list[Found]] = [[] for _ in self._anchors]
         for step, document in weighed.old:
-            old[step].append(document.key)
+            old[step].append(self._key(document))
         for step, document in weighed.new:
-            new[step].append(Found(step, document.key, document))
+            new[step].append(Found(step, self._key(document), document))
         return Merged(self.listing, self._anchors, old, new)
+
+    def _key(self, analysed: Analysed) -> str:
+        fields = self.wanted.sorted_by
+        if not fields:
+            return analysed.key
+        return sort_key(fields, analysed.document, self._vocabulary)
 
     def count_facets(self) -> None:
         """Count what the index has of the facets, for `facets` to go on with."""
@@ -89,6 +98,23 @@ class Plan:
             if best:
                 found[name] = dict(best)
         return found
+
+    def folders(self, weighed: Weighed, depth: int) -> dict[str, tuple[int, int]]:
+        """The folders at a depth with what is below them, as `Listing.folders` tells it."""
+        found = dict(self._indexed_folders(depth))
+        for documents, by in ((weighed.new, 1), (weighed.old, -1)):
+            for _, document in documents:
+                if len(document.folders) > depth:
+                    key = document.folders[depth]
+                    count, deeper = found.get(key, (0, 0))
+                    is_deeper = len(document.folders) > depth + 1
+                    found[key] = (count + by, deeper + by * is_deeper)
+        return found
+
+    def _indexed_folders(self, depth: int) -> dict[str, tuple[int, int]]:
+        if depth not in self._folders:
+            self._folders[depth] = self.listing.folders(depth)
+        return self._folders[depth]
 
     def _changed(
         self, name: str, indexed: dict[str, int], change: dict[str, int]

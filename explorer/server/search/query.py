@@ -9,6 +9,7 @@ __all__ = [
     "EVERYTHING",
     "NOTHING",
     "And",
+    "Below",
     "Everything",
     "How",
     "Node",
@@ -112,6 +113,13 @@ class TextRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Below:
+    """The entity is in a folder or below it, see `explorer.server.search.folders`."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """What all of them ask for."""
 
@@ -141,6 +149,7 @@ Node: TypeAlias = (
     | Present
     | NumberRange
     | TextRange
+    | Below
     | And
     | Or
     | Not

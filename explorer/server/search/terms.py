@@ -15,10 +15,14 @@ name, strong*, any, weak
            only fields below the common weight have
 facet      the values of the facet fields, as columns
 number*    the values of the fields compared as numbers, as columns
+sort*      for each field the value to sort by, in order as texts are, as columns
+under      every folder the document is found below, from the top, by their ids
+folders    the same as columns, the folders at each depth
 """
 
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,8 +33,10 @@ from explorer.errors import ServerFault
 from explorer.server.search.analysed import Analysed, values_of
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import VIRTUAL, Vocabulary
+from explorer.server.search.folders import folder_keys
 from explorer.server.search.forms import forms
 from explorer.server.search.parts import piece_line
+from explorer.server.search.sorting import sort_code
 from explorer.server.search.text import CUT, GAP, fold
 
 __all__ = [
@@ -44,13 +50,15 @@ __all__ = [
 ]
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 3
+FORMAT = 4
 MAX_START = 3
 MAX_NAME_START = 16
 
 _NEVER = "\x00"
 
-_Stored = tuple[str, str, str, bool, float, dict[str, tuple[Scalar, ...]]]
+_Stored = tuple[
+    str, str, str, bool, float, dict[str, tuple[Scalar, ...]], tuple[tuple[str, str], ...]
+]
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Stored)
 _analysis_decoder = msgspec.msgpack.Decoder(
@@ -65,6 +73,7 @@ class Terms:
         self._vocabulary = vocabulary
         self._numbers = {name: f"number{at}" for at, name in enumerate(vocabulary.numbers)}
         self._codes = {name: f"{at:x}" for at, name in enumerate(sorted(vocabulary.traits))}
+        self._sorts = {name: f"sort{at}" for at, name in enumerate(sorted(vocabulary.traits))}
         self.strong = tuple(f"strong{at}" for at in range(len(vocabulary.strong)))
         self.schema = self._schema()
         # An index for nothing but to read ranges of keys with.
@@ -83,6 +92,19 @@ class Terms:
         # Only the parser makes ranges of texts. Keys are hexadecimal and need no quotes.
         end = "]" if to_is_in else "}"
         return self._ranges.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
+
+    def sort_column(self, field: str) -> str:
+        """The column of a field by which documents are sorted."""
+        return self._sorts[field]
+
+    def sorted_as(self, field: str, code: str) -> tantivy.Query:
+        """The documents whose value of a field has this code, see `sorting`."""
+        return self._ranges.parse_query(f"{self._sorts[field]}:[{code} TO {code}]")
+
+    def sorted_beyond(self, field: str, code: str, *, descending: bool) -> tantivy.Query:
+        """The documents whose coded value of a field comes after another."""
+        bounds = f"* TO {code}" if descending else f"{code} TO *"
+        return self._ranges.parse_query(f"{self._sorts[field]}:{{{bounds}}}")
 
     def _index(self, path: str | None, *, keys_are_terms: bool) -> tantivy.Index:
         index = tantivy.Index(self.schema, path)
@@ -128,11 +150,28 @@ class Terms:
             "calling": " ".join(_starts(name, MAX_NAME_START) for name in analysed.joined_names),
             "facet": _facets(analysed),
         }
+        if above := folder_keys([one for one, _ in document.folders]):
+            kept["under"] = above
+            kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         self._add_words(kept, analysed.lines)
         for name, values in document.fields.items():
             if column := self._numbers.get(name):
                 kept[column] = [value for value in values if isinstance(value, float)]
+        for name in {*names, *VIRTUAL} - {"name"}:
+            if code := sort_code(self._vocabulary.trait(name), document):
+                kept[self._sorts[name]] = code
         return tantivy.Document.from_dict(kept, self.schema)
+
+    def kept(self, document: Document) -> Document:
+        """A document as it comes back: without the fields that say nothing."""
+        return replace(
+            document,
+            fields={
+                name: document.fields[name]
+                for name in self._kept_names(document)
+                if name in document.fields
+            },
+        )
 
     def code(self, field: str) -> str:
         """What stands for a field in `pieces`; shorter than its name."""
@@ -177,7 +216,7 @@ class Terms:
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()
-        for name in ("urn", "is", "refers", "called"):
+        for name in ("urn", "is", "refers", "called", "under"):
             builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
         builder.add_text_field("order", fast=True, tokenizer_name="column", index_option="basic")
         builder.add_unsigned_field("shuffle", fast=True)
@@ -192,6 +231,9 @@ class Terms:
         builder.add_text_field("any.words", tokenizer_name="lines", index_option="position")
         builder.add_text_field("any.starts", tokenizer_name="words", index_option="basic")
         builder.add_json_field("facet", fast=True, tokenizer_name="raw", index_option="basic")
+        builder.add_json_field("folders", fast=True, tokenizer_name="raw", index_option="basic")
+        for column in self._sorts.values():
+            builder.add_text_field(column, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._numbers.values():
             builder.add_float_field(column, fast=True)
         return builder.build()
@@ -233,8 +275,10 @@ def read_analysed(
 
 
 def _document(entry: tantivy.Document) -> Document:
-    urn, entity_type, name, removed, usage, fields = _decoder.decode(_bytes(entry, "document"))
-    return Document(urn, entity_type, name, removed, fields, usage)
+    urn, entity_type, name, removed, usage, fields, folders = _decoder.decode(
+        _bytes(entry, "document")
+    )
+    return Document(urn, entity_type, name, removed, fields, usage, folders)
 
 
 def _bytes(entry: tantivy.Document, name: str) -> bytes:
@@ -254,6 +298,7 @@ def _write(document: Document, names: Iterable[str]) -> bytes:
             document.removed,
             document.usage,
             fields,
+            document.folders,
         )
     )
 

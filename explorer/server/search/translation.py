@@ -10,6 +10,7 @@ from explorer.server.search.parts import Parts
 from explorer.server.search.patterns import is_short, literal, within
 from explorer.server.search.query import (
     And,
+    Below,
     Everything,
     Node,
     Not,
@@ -77,6 +78,8 @@ class Translator:
                 return self._number_range(node)
             case TextRange():
                 return self._text_range(node)
+            case Below():
+                return self._term("under", node.folder)
 
     def step(self, step: Step) -> tantivy.Query:
         """The documents that meet a step, and maybe do not answer its query."""

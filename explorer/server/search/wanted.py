@@ -7,10 +7,13 @@ from explorer.metadata.filters import Filter
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.criteria import filter_query, names_field
 from explorer.server.search.fields import REMOVED, Vocabulary
+from explorer.server.search.folders import folder_key
 from explorer.server.search.matching import test_of
+from explorer.server.search.page import SortBy
 from explorer.server.search.parser import parse, typed_words
-from explorer.server.search.query import Node, all_of
+from explorer.server.search.query import EVERYTHING, Below, Node, all_of
 from explorer.server.search.ranking import Step, grader, steps
+from explorer.server.search.sorting import SortField, read_sort
 
 __all__ = ["Wanted", "read_text", "read_typed"]
 
@@ -18,13 +21,14 @@ __all__ = ["Wanted", "read_text", "read_typed"]
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A query that was understood: `asked` is what was typed, `node` all that must hold. `types`
-    None stands for all."""
+    None stands for all. What is in the order of `sorted_by` is not ranked and has one step."""
 
     asked: Node
     node: Node
     steps: tuple[Step, ...]
     types: tuple[str, ...] | None
     include_removed: bool
+    sorted_by: tuple[SortField, ...] = ()
 
     @property
     def last_step(self) -> int:
@@ -53,17 +57,22 @@ def read_text(
     vocabulary: Vocabulary,
     *,
     include_removed: bool,
+    sort: Sequence[SortBy] = (),
+    below: Sequence[str] = (),
 ) -> Wanted:
     """What a text in the query language wants. Raises `UnknownName` for an entity type or a
-    field of the filter that is none."""
+    field of the filter or the sort that is none. `below` is the path of a folder that all must be
+    in or below."""
     kept, known = _known(types, vocabulary)
     words = parse(text, vocabulary, known)
+    place = Below(folder_key(below)) if below else EVERYTHING
     return Wanted(
         words,
-        all_of((words, filter_query(narrowed_by, vocabulary, known))),
-        steps(words, vocabulary),
+        all_of((words, filter_query(narrowed_by, vocabulary, known), place)),
+        () if sort else steps(words, vocabulary),
         kept,
         include_removed or names_field(narrowed_by, REMOVED),
+        read_sort(sort, vocabulary, known) if sort else (),
     )
 
 

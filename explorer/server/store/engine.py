@@ -8,11 +8,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Literal, Protocol, TypeVar
 
+from explorer.server.store.lineage import KnownUrn
 from explorer.server.store.records import (
     BrowsePage,
     LogEntry,
     Placement,
     Point,
+    Reference,
+    RunRow,
+    RunSummary,
     StoredAspect,
     StoredEdge,
     Write,
@@ -97,6 +101,9 @@ class Transaction(Protocol):
     ) -> list[tuple[str, str, int]]:
         """Remove the timeseries documents of a run: URN, aspect and how many went."""
 
+    def references_to(self, urn: str) -> list[Reference]:
+        """The aspects of any entity that declare an edge to a URN, by the entities' URNs."""
+
     def urns_starting_with(self, prefix: str) -> list[str]:
         """The URNs of stored entities that begin so, sorted."""
 
@@ -145,6 +152,29 @@ class Store(Protocol):
         """The latest aspects of many entities, by URN, in one query; an entity that does not
         exist is left out."""
 
+    def versions(
+        self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
+    ) -> tuple[int, list[StoredAspect]] | None:
+        """How many versions of an aspect there are between two numbers, both inclusive, and a page
+        of them, newest first. 0 is the latest, 1 the oldest, negative numbers count back from the
+        latest; numbers beyond the versions there are do no harm. None when there is no such
+        aspect."""
+
+    def entity_urns(self, entity_type: str, start: int, count: int) -> tuple[int, list[str]]:
+        """How many entities of a type are stored, and a page of their URNs, sorted."""
+
+    def aspect_count(self, name: str, urn_like: str | None = None) -> int:
+        """How many entities have an aspect, or how many documents of it there are if it is one
+        over time. `urn_like` is a pattern of their URNs: % stands for any text, _ for any
+        character."""
+
+    def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
+        """The runs that something is left of, newest first. What belongs to soft-deleted entities
+        counts only `with_removed`. Looks at all that runs wrote."""
+
+    def run_rows(self, run: str, start: int, count: int, *, with_removed: bool) -> list[RunRow]:
+        """What is left of a run, by URN, then aspect, the latest first."""
+
     def existing(self, urns: Sequence[str]) -> set[str]:
         """Which of the URNs are stored entities."""
 
@@ -165,8 +195,29 @@ class Store(Protocol):
         """How many edges there are, and a page of them as (other URN, relationship). No types
         mean all. Ordered by relationship, then by when the other side was first seen."""
 
+    def lineage_edges(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int
+    ) -> list[tuple[int, int, str]]:
+        """The lineage edges that lead on from a frontier of handles, at most `limit`, as (from,
+        to, relationship): towards what data is made of, or what is made of it. One query."""
+
+    def handles(self, urns: Sequence[str]) -> dict[str, int]:
+        """The numbers by which the store knows URNs, good for as long as it is open; a URN that
+        is neither stored nor pointed at has none."""
+
+    def known(self, handles: Sequence[int]) -> list[KnownUrn]:
+        """The URNs behind handles, in one query."""
+
+    def sources(self, targets: Sequence[str], relationship: str) -> list[str]:
+        """The URNs whose edges of a relationship lead to any of the targets, in one query."""
+
     def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
         """What is found at a path of folders."""
+
+    def browse_among(
+        self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: set[str]
+    ) -> BrowsePage:
+        """As `browse`, as if there were no other entities than those of these URNs."""
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
         """Rows of the change log after an offset, in order."""
@@ -179,6 +230,16 @@ class Store(Protocol):
 
     def entity_count(self) -> int:
         """How many entities are stored."""
+
+    def size_bytes(self) -> int:
+        """How much room the store takes where it is kept."""
+
+    def urns(self, after: str, limit: int, entity_type: str | None = None) -> list[str]:
+        """The URNs of stored entities that come after one, sorted by their code points."""
+
+    def history(self, urn: str) -> Iterator[tuple[str, bytes, bytes]]:
+        """Every document of every timeseries aspect of an entity: the aspect, the document and its
+        system metadata, by aspect, oldest first."""
 
     def note(self, key: str) -> str | None:
         """A note kept about the catalog as a whole."""

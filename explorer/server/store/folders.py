@@ -6,10 +6,11 @@ from collections.abc import Collection
 
 from explorer.server.store.records import BrowsePage, Placement
 
-__all__ = ["Folders", "browse"]
+__all__ = ["Folders", "browse", "browse_among"]
 
 _DIGITS = re.compile(r"(\d+)")
 _Keys = tuple[str, ...]
+_ALL = 1 << 40
 
 
 class Folders:
@@ -151,6 +152,59 @@ def browse(
     ).fetchall()
     below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
     return BrowsePage(tuple(groups[start : start + limit]), tuple(page), len(groups), total, below)
+
+
+_BELOW = """
+WITH RECURSIVE below (id, name) AS (
+    SELECT id, name FROM folders WHERE type = :type AND parent = :folder
+    UNION ALL
+    SELECT f.id, b.name FROM below b JOIN folders f ON f.type = :type AND f.parent = b.id
+)
+SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
+"""
+
+
+def browse_among(
+    connection: sqlite3.Connection,
+    entity_type: str,
+    path: _Keys,
+    start: int,
+    limit: int,
+    among: set[str],
+) -> BrowsePage:
+    """As `browse`, as if there were no other entities than those; looks at all below the path."""
+    whole = browse(connection, entity_type, path, 0, _ALL)
+    entities = [(name, urn) for name, urn in whole.entities if urn in among]
+    folder = _find(connection, entity_type, path)
+    by_group: dict[str, set[str]] = {}
+    for name, urn in connection.execute(_BELOW, {"type": entity_type, "folder": folder}):
+        if urn in among:
+            by_group.setdefault(name, set()).add(urn)
+    groups = [(name, len(by_group[name])) for name, _ in whole.groups if name in by_group]
+    below = {urn for _, urn in entities}.union(*by_group.values())
+    first = max(0, start - len(groups))
+    last = max(0, start + limit - len(groups))
+    return BrowsePage(
+        tuple(groups[start : start + limit]),
+        tuple(entities[first:last]),
+        len(groups),
+        len(entities),
+        len(below),
+    )
+
+
+def _find(connection: sqlite3.Connection, entity_type: str, path: _Keys) -> int:
+    """The folder at a path, -1 when there is none."""
+    folder = 0
+    for key in ("", *(name.casefold() for name in path)):
+        row = connection.execute(
+            "SELECT id FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, folder, key),
+        ).fetchone()
+        if row is None:
+            return -1
+        folder = row[0]
+    return folder
 
 
 def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> list[tuple[str, int]]:

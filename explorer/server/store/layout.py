@@ -1,11 +1,12 @@
 """The tables of the SQLite engine, and opening a file that holds them."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from explorer.errors import Unusable
+from explorer.server.store.migration import MIGRATIONS, Migration, migrate
 
 __all__ = ["FORMAT", "connect", "open_file"]
 
@@ -142,17 +143,25 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def open_file(path: Path) -> sqlite3.Connection:
+def open_file(
+    path: Path, *, wanted: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
+) -> sqlite3.Connection:
     """The writer's connection to a catalog file, which is made when it is not there.
 
-    Raises `Unusable` when the file is no catalog, of a newer format, or cannot be written.
+    One of an older format is first brought up to the one that is `wanted`; a copy of it as it was
+    stays beside it, as `catalog.db.format-1`. The caller holds the directory. Raises `Unusable`
+    when the file is no catalog, of a newer format, or cannot be written.
     """
     with _sentences(path):
         connection = connect(path)
         try:
-            made = _check_format(connection, path)
+            found = _find_format(connection, path)
+            if found is not None:
+                _check_format(found, wanted, migrations, path)
             _log_ahead(connection, path)
-            if not made:
+            if found is not None:
+                migrate(connection, path, found, wanted, migrations)
+            else:
                 connection.executescript(
                     f"BEGIN IMMEDIATE;{_TABLES}"
                     f"INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;"
@@ -173,31 +182,34 @@ def _sentences(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file holds a catalog that this release reads; false when it is empty."""
+def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The format of the catalog in a file; None when the file is empty."""
     tables = {
         name
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     }
     if not tables:
-        return False
+        return None
     row = None
     if "meta" in tables:
         row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
     found = row[0] if row else None
     if found is None or not found.isdecimal():
         raise Unusable(f"{path} is a database of something else; name another data directory")
-    if int(found) > FORMAT:
+    return int(found)
+
+
+def _check_format(found: int, wanted: int, migrations: Mapping[int, Migration], path: Path) -> None:
+    if found > wanted:
         raise Unusable(
-            f"{path} was written by a newer release (format {found}; this one reads {FORMAT}): "
+            f"{path} was written by a newer release (format {found}; this one reads {wanted}): "
             "upgrade catalog-explorer, or name another data directory"
         )
-    if int(found) < FORMAT:
+    if any(step not in migrations for step in range(found, wanted)):
         raise Unusable(
-            f"{path} has the unknown format {found} (this release reads {FORMAT}); "
+            f"{path} has the unknown format {found} (this release reads {wanted}); "
             "name another data directory"
         )
-    return True
 
 
 def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:

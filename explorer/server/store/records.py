@@ -9,6 +9,9 @@ __all__ = [
     "LogEntry",
     "Placement",
     "Point",
+    "Reference",
+    "RunRow",
+    "RunSummary",
     "StoredAspect",
     "StoredEdge",
     "Write",
@@ -39,6 +42,34 @@ class StoredEdge(Struct, frozen=True):
     relationship: str
     target: str
     flow: Literal[0, 1, 2] = 0
+
+
+class Reference(Struct, frozen=True):
+    """That an aspect of an entity points at another."""
+
+    urn: str
+    aspect: str
+    relationship: str
+
+
+class RunSummary(Struct, frozen=True):
+    """A run of ingestion: how many versions and documents are left of it, and when it last wrote
+    one of them (milliseconds since 1970)."""
+
+    run: str
+    rows: int
+    time_millis: int
+
+
+class RunRow(Struct, frozen=True):
+    """A version of an aspect, or a document over time, that a run wrote."""
+
+    urn: str
+    aspect: str
+    version: int
+    time_millis: int
+    value: bytes
+    system: bytes
 
 
 class Write(Struct, frozen=True):

@@ -8,10 +8,25 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar
 
+from explorer.server.store import lineage
+from explorer.server.store.census import (
+    count_aspects,
+    read_run,
+    read_runs,
+    read_urns,
+    read_versions,
+)
 from explorer.server.store.engine import Direction, Job, Observer
-from explorer.server.store.folders import browse
+from explorer.server.store.folders import browse, browse_among
 from explorer.server.store.layout import connect, open_file
-from explorer.server.store.records import BrowsePage, LogEntry, StoredAspect
+from explorer.server.store.records import (
+    BrowsePage,
+    LogEntry,
+    RunRow,
+    RunSummary,
+    StoredAspect,
+)
+from explorer.server.store.survey import Survey
 from explorer.server.store.writer import Writer
 
 __all__ = ["SqliteStore"]
@@ -27,7 +42,9 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
-        self._writer = Writer(open_file(path))
+        connection = open_file(path)
+        lineage.add_indexes(connection)
+        self._writer = Writer(connection)
 
     def observe(self, observer: Observer) -> None:
         self._writer.observe(observer)
@@ -39,13 +56,13 @@ class SqliteStore:
         with self._reader() as connection:
             if version < 0:
                 row = connection.execute(
-                    "SELECT a.superseded FROM urns u JOIN aspects a ON a.entity = u.id "
-                    "WHERE u.urn = ? AND a.name = ?",
-                    (urn, name),
+                    "SELECT v.version FROM urns u JOIN versions v ON v.entity = u.id "
+                    "WHERE u.urn = ? AND v.name = ? ORDER BY v.version DESC LIMIT 1 OFFSET ?",
+                    (urn, name, -version - 1),
                 ).fetchone()
-                version = row[0] + version + 1 if row else -1
-                if version < 0:
+                if row is None:
                     return None
+                version = row[0]
             if version == 0:
                 row = connection.execute(
                     f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id "
@@ -77,6 +94,28 @@ class SqliteStore:
                 for urn, *rest in rows:
                     found.setdefault(urn, []).append(StoredAspect(*rest))
         return found
+
+    def versions(
+        self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
+    ) -> tuple[int, list[StoredAspect]] | None:
+        with self._snapshot() as connection:
+            return read_versions(connection, urn, name, ends, start, count)
+
+    def entity_urns(self, entity_type: str, start: int, count: int) -> tuple[int, list[str]]:
+        with self._snapshot() as connection:
+            return read_urns(connection, entity_type, start, count)
+
+    def aspect_count(self, name: str, urn_like: str | None = None) -> int:
+        with self._reader() as connection:
+            return count_aspects(connection, name, urn_like)
+
+    def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
+        with self._reader() as connection:
+            return read_runs(connection, start, count, with_removed=with_removed)
+
+    def run_rows(self, run: str, start: int, count: int, *, with_removed: bool) -> list[RunRow]:
+        with self._reader() as connection:
+            return read_run(connection, run, start, count, with_removed=with_removed)
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -131,13 +170,33 @@ class SqliteStore:
             ).fetchall()
         return total, rows
 
-    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+    def lineage_edges(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int
+    ) -> list[tuple[int, int, str]]:
         with self._reader() as connection:
-            connection.execute("BEGIN")
-            try:
-                return browse(connection, entity_type, path, start, limit)
-            finally:
-                connection.execute("COMMIT")
+            return lineage.hop(connection, frontier, upstream=upstream, limit=limit)
+
+    def handles(self, urns: Sequence[str]) -> dict[str, int]:
+        with self._reader() as connection:
+            return lineage.handles(connection, urns)
+
+    def known(self, handles: Sequence[int]) -> list[lineage.KnownUrn]:
+        with self._reader() as connection:
+            return lineage.known(connection, handles)
+
+    def sources(self, targets: Sequence[str], relationship: str) -> list[str]:
+        with self._reader() as connection:
+            return lineage.sources(connection, targets, relationship)
+
+    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+        with self._snapshot() as connection:
+            return browse(connection, entity_type, path, start, limit)
+
+    def browse_among(
+        self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: set[str]
+    ) -> BrowsePage:
+        with self._snapshot() as connection:
+            return browse_among(connection, entity_type, path, start, limit, among)
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
         with self._reader() as connection:
@@ -165,12 +224,45 @@ class SqliteStore:
             found: int = connection.execute("SELECT count(*) FROM urns WHERE live").fetchone()[0]
         return found
 
+    def size_bytes(self) -> int:
+        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def urns(self, after: str, limit: int, entity_type: str | None = None) -> list[str]:
+        named = "" if entity_type is None else " AND type = ?"
+        given = (after,) if entity_type is None else (after, entity_type)
+        with self._reader() as connection:
+            # The order of the column's index, and so no sorting; `live` must not choose another.
+            rows = connection.execute(
+                f"SELECT urn FROM urns WHERE urn > ? AND +live{named} ORDER BY urn LIMIT ?",
+                (*given, limit),
+            )
+            return [urn for (urn,) in rows]
+
+    def history(self, urn: str) -> Iterator[tuple[str, bytes, bytes]]:
+        with self._reader() as connection:
+            yield from connection.execute(
+                "SELECT p.aspect, p.value, p.system FROM urns u JOIN points p ON p.entity = u.id "
+                "WHERE u.urn = ? ORDER BY p.aspect, p.at_millis, p.series",
+                (urn,),
+            )
+
     def note(self, key: str) -> str | None:
         with self._reader() as connection:
             row = connection.execute(
                 "SELECT value FROM meta WHERE key = ?", (f"note.{key}",)
             ).fetchone()
         return row[0] if row else None
+
+    @contextmanager
+    def survey(self) -> Iterator[Survey]:
+        """One moment of the store, row by row; writers go on meanwhile."""
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield Survey(connection)
+            finally:
+                connection.execute("COMMIT")
 
     def close(self) -> None:
         self._writer.close()
@@ -179,6 +271,16 @@ class SqliteStore:
                 self._readers.get_nowait().close()
             except Empty:
                 return
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A reader that sees one moment of the store."""
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:

@@ -3,10 +3,16 @@
 import sqlite3
 from collections.abc import Collection, Sequence
 
-import orjson
-
 from explorer.server.store.folders import Folders
-from explorer.server.store.records import Placement, Point, StoredAspect, StoredEdge, Write
+from explorer.server.store.records import (
+    Placement,
+    Point,
+    Reference,
+    StoredAspect,
+    StoredEdge,
+    Write,
+)
+from explorer.server.store.stamping import counted, same_value, seen_again, version_of
 
 __all__ = ["SqliteTransaction"]
 
@@ -57,11 +63,13 @@ class SqliteTransaction:
             "FROM aspects WHERE entity = ? AND name = ?",
             (entity, write.aspect),
         ).fetchone()
-        if old is not None and _same(old[1], write.value):
-            seen = _seen_again(old[5], write.system)
+        if old is not None and same_value(old[1], write.value):
+            seen = seen_again(old[5], write.system)
             self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, old[0]))
             return False
         run = self._run_id(write.run)
+        before = version_of(old[5], old[2]) if old is not None else 0
+        system = counted(write.system, before + 1)
         if old is None:
             self._run(
                 "INSERT INTO aspects (entity, name, value, time_millis, actor, system, run) "
@@ -72,7 +80,7 @@ class SqliteTransaction:
                     write.value,
                     write.time_millis,
                     write.actor,
-                    write.system,
+                    system,
                     run,
                 ),
             )
@@ -92,7 +100,7 @@ class SqliteTransaction:
                     superseded + 1,
                     write.time_millis,
                     write.actor,
-                    write.system,
+                    system,
                     run,
                     row,
                 ),
@@ -101,7 +109,7 @@ class SqliteTransaction:
             self._set_edges(entity, write.aspect, write.edges)
         self._log(
             (write.urn, write.aspect, "UPSERT", write.value, old[1] if old else None),
-            (write.time_millis, write.actor, write.system),
+            (write.time_millis, write.actor, system),
         )
         self.touched.add(write.urn)
         return True
@@ -114,7 +122,7 @@ class SqliteTransaction:
             "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
             place,
         ).fetchone()
-        if old is not None and _same(old[0], point.value):
+        if old is not None and same_value(old[0], point.value):
             return False
         self._run(
             "INSERT OR REPLACE INTO points "
@@ -200,6 +208,12 @@ class SqliteTransaction:
             "DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?",
             (self._id(urn), aspect, version),
         )
+        self._run(
+            "UPDATE aspects SET superseded = (SELECT coalesce(max(version), 0) FROM versions v "
+            "WHERE v.entity = aspects.entity AND v.name = aspects.name) "
+            "WHERE entity = ? AND name = ?",
+            (self._id(urn), aspect),
+        )
 
     def newest_superseded(self, urn: str, aspect: str) -> StoredAspect | None:
         row = self._run(
@@ -219,6 +233,9 @@ class SqliteTransaction:
     ) -> None:
         entity = self._id(urn)
         replaced = self.latest(urn, version.name)
+        # A version that somebody may have read never comes to stand for another value.
+        last = max(version_of(old.system) for old in (version, replaced or version))
+        system = counted(version.system, last + 1)
         place = (entity, version.name, version.version)
         (run,) = self._run(
             "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?", place
@@ -233,7 +250,7 @@ class SqliteTransaction:
                 version.value,
                 version.time_millis,
                 version.actor,
-                version.system,
+                system,
                 run,
                 entity,
                 version.name,
@@ -242,7 +259,7 @@ class SqliteTransaction:
         self._set_edges(entity, version.name, edges)
         self._log(
             (urn, version.name, "UPSERT", version.value, replaced.value if replaced else None),
-            (time_millis, actor, version.system),
+            (time_millis, actor, system),
         )
         self.touched.add(urn)
 
@@ -259,6 +276,14 @@ class SqliteTransaction:
             self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
             self.measured.add((urn, aspect))
         return found
+
+    def references_to(self, urn: str) -> list[Reference]:
+        rows = self._run(
+            "SELECT s.urn, e.aspect, e.type FROM urns t JOIN edges e ON e.target = t.id "
+            "JOIN urns s ON s.id = e.source WHERE t.urn = ? ORDER BY s.urn, e.aspect, e.type",
+            (urn,),
+        )
+        return [Reference(*row) for row in rows]
 
     def urns_starting_with(self, prefix: str) -> list[str]:
         rows = self._run(
@@ -358,24 +383,3 @@ class SqliteTransaction:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (*change, *stamp),
         )
-
-
-def _same(stored: bytes, given: bytes) -> bool:
-    """Whether two values are the same JSON, whatever the order of their keys."""
-    if stored == given:
-        return True
-    if abs(len(stored) - len(given)) > max(len(stored), len(given)) // 2:
-        return False
-    return _canonical(stored) == _canonical(given)
-
-
-def _canonical(value: bytes) -> bytes:
-    return orjson.dumps(orjson.loads(value), option=orjson.OPT_SORT_KEYS)
-
-
-def _seen_again(stored: bytes, given: bytes) -> bytes:
-    """The stored system metadata, with when and by which run the value was last seen."""
-    system, now = orjson.loads(stored), orjson.loads(given)
-    system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
-    system["lastRunId"] = now.get("runId", system.get("lastRunId"))
-    return orjson.dumps(system)

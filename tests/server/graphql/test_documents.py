@@ -1,7 +1,14 @@
 """Documents: what is read, in every way that a document can ask for it."""
 
+import json
+
+import httpx
 import pytest
 from graphql import build_client_schema, get_introspection_query
+
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.service import Service
 
 USER = "urn:li:corpuser:grace"
 
@@ -224,3 +231,92 @@ def test_introspection_gives_the_whole_schema(caller):
 )
 def test_a_document_out_of_bounds_is_refused(desk, caller, query, told):
     assert told in desk.one_error(caller.graphql(query))["message"]
+
+
+def test_one_document_asks_the_same_of_every_kind_of_entity(caller, table):
+    query = """query($u: String!) { entity(urn: $u) {
+      urn
+      ... on Dataset { name platform { ...P } tags { ...T } properties { name description } }
+      ... on Chart { platform { ...P } tags { ...T } properties { name description } }
+      ... on Dashboard { platform { ...P } tags { ...T } properties { name description } }
+      ... on DataFlow { platform { ...P } tags { ...T } properties { name description } }
+      ... on DataJob { jobId platform { ...P } tags { ...T } properties { name description } }
+      ... on Container { platform { ...P } tags { ...T } properties { name description } }
+      ... on MLModel { name platform { ...P } tags { ...T } properties { name description } }
+      ... on MLFeature { name tags { ...T } properties { description } }
+      ... on MLFeatureTable { name platform { ...P } properties { description } }
+      ... on Domain { properties { name description } }
+      ... on GlossaryTerm { name properties { name description } }
+      ... on Tag { name properties { name description } }
+      ... on CorpUser { username properties { displayName email } }
+      ... on CorpGroup { name properties { displayName email } }
+    } }
+    fragment P on DataPlatform { urn name properties { displayName logoUrl } }
+    fragment T on GlobalTags { tags { tag { urn name } } }
+    """
+    read = caller.graphql(query, u=table)
+    assert "errors" not in read
+    assert read["data"]["entity"]["properties"] == {"name": "T", "description": "ingested"}
+
+
+def test_only_posts_with_a_readable_body_are_taken(caller):
+    assert caller.get("/api/graphql").status_code == 405
+    for body in (b"{", b"[]", b""):
+        headers = {"content-type": "application/json"}
+        answer = caller.http.post("/api/graphql", content=body, headers=headers)
+        assert answer.status_code == 400
+
+
+def test_variables_may_be_null_or_missing(caller):
+    for body in ({}, {"variables": None}, {"variables": {}}):
+        answer = caller.post("/api/graphql", {"query": "{ __typename }", **body})
+        assert answer.json()["data"] == {"__typename": "Query"}
+
+
+def test_the_schema_is_described_again_from_what_was_kept(caller):
+    query = get_introspection_query(input_value_deprecation=True)
+    first = caller.graphql(query)
+    assert caller.graphql(query) == first
+    kinds = {one["name"] for one in first["data"]["__schema"]["types"]}
+    assert {"GenericEntity", "SearchFlags", "AndFilterInput", "EntityType"} <= kinds
+
+
+def test_a_kind_of_a_deployments_own_is_an_entity_like_any(tmp_path, serve):
+    own = {
+        "entities": {"warehouseShelf": {"key": "warehouseShelfKey", "aspects": ["status"]}},
+        "aspects": {"warehouseShelfKey": {"record": "com.own.WarehouseShelfKey"}},
+        "records": {"com.own.WarehouseShelfKey": {"fields": {"id": {"type": "string"}}}},
+    }
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(own))
+    (tmp_path / "data").mkdir()
+    catalog = open_catalog(tmp_path / "data", load_registry(file))
+    urn = "urn:li:warehouseShelf:seven"
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+        proposal = {
+            "entityType": "warehouseShelf",
+            "entityUrn": urn,
+            "changeType": "UPSERT",
+            "aspectName": "status",
+            "aspect": {"value": '{"removed": false}', "contentType": "application/json"},
+        }
+        http.post("/aspects?action=ingestProposal", json={"proposal": proposal}).raise_for_status()
+        query = """query($u: String!) {
+          entity(urn: $u) { __typename urn type ... on GenericEntity { name status { removed } } }
+          searchAcrossEntities(input: { query: "*", types: [WAREHOUSE_SHELF] }) {
+            searchResults { entity { urn } }
+          }
+        }"""
+        body = {"query": query, "variables": {"u": urn}}
+        read = http.post("/api/graphql", json=body).json()
+    catalog.close()
+    assert read["data"] == {
+        "entity": {
+            "__typename": "GenericEntity",
+            "urn": urn,
+            "type": "WAREHOUSE_SHELF",
+            "name": "seven",
+            "status": {"removed": False},
+        },
+        "searchAcrossEntities": {"searchResults": [{"entity": {"urn": urn}}]},
+    }

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.errors import Unusable
 from explorer.server.store import SqliteStore
+from explorer.server.store.layout import open_file
 
 
 def rewrite(path: Path, *statements: str) -> None:
@@ -65,3 +66,66 @@ def test_an_empty_file_becomes_a_catalog(tmp_path: Path) -> None:
     store = SqliteStore(path)
     assert store.entity_count() == 0
     store.close()
+
+
+def older(path: Path) -> None:
+    """A catalog with one entity, said to be of a format from before."""
+    store = SqliteStore(path)
+    store.write(lambda tx: tx.set_note("kept", "yes")).result()
+    store.close()
+    rewrite(path, "UPDATE meta SET value = '5' WHERE key = 'format'")
+
+
+def add_table(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE later (id INTEGER PRIMARY KEY)")
+
+
+def fill_table(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO later VALUES (7)")
+
+
+def read(path: Path, question: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as file:
+        return file.execute(question).fetchall()
+
+
+def test_an_older_format_is_brought_up_step_by_step_and_kept_beside(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    older(path)
+    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    format_of = "SELECT value FROM meta WHERE key = 'format'"
+    note = "SELECT value FROM meta WHERE key = 'note.kept'"
+    assert read(path, format_of) == [("7",)]
+    assert read(path, "SELECT id FROM later") == [(7,)]
+    assert read(path, note) == [("yes",)]
+    kept = tmp_path / "catalog.db.format-5"
+    assert read(kept, format_of) == [("5",)]
+    assert read(kept, note) == [("yes",)]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    # Opened again, nothing is left to be done.
+    kept.unlink()
+    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    assert not kept.exists()
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    older(path)
+
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO nowhere VALUES (1)")
+
+    with pytest.raises(Unusable, match="cannot be brought from format 5 to 7"):
+        open_file(path, wanted=7, migrations={5: add_table, 6: fail})
+    assert read(path, "SELECT value FROM meta WHERE key = 'format'") == [("5",)]
+    assert read(path, "SELECT 1 FROM sqlite_master WHERE name = 'later'") == []
+    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    assert read(path, "SELECT id FROM later") == [(7,)]
+
+
+def test_a_format_with_a_step_missing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    older(path)
+    with pytest.raises(Unusable, match="unknown format 5"):
+        open_file(path, wanted=7, migrations={6: fill_table})
+    assert not (tmp_path / "catalog.db.format-5").exists()

@@ -1,0 +1,39 @@
+"""`catalog backup`"""
+
+from pathlib import Path
+
+import click
+
+__all__ = ["backup"]
+
+_EPILOG = """
+\b
+Examples
+  catalog backup /backups/catalog-$(date +%F)
+  catalog serve --data-dir /backups/catalog-2030-01-31 --port 0
+
+To go back to a copy, serve it, or put it in the place of the data directory.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("dest", type=click.Path(path_type=Path), metavar="DEST")
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="CATALOG_DATA_DIR",
+    show_envvar=True,
+    help="Where the catalog is kept.",
+)
+def backup(dest: Path, data_dir: Path | None) -> None:
+    """Copy the catalog, as it is at one moment, to the new directory DEST.
+
+    It may be served and written to meanwhile. Access tokens kept in its directory are copied too.
+    """
+    from explorer import config
+    from explorer.cli.output import note
+    from explorer.server.upkeep import back_up
+
+    directory = data_dir or config.data_dir()
+    size_bytes = back_up(directory, dest)
+    note(f"{directory} is copied to {dest}: {size_bytes:,} bytes")

@@ -1,0 +1,1 @@
+"""The documentation page of a service: made from its endpoints, its schema and its registry."""

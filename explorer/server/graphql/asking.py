@@ -1,0 +1,83 @@
+"""What a document asks of the search, read from its inputs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explorer.errors import InvalidInput
+from explorer.metadata.filters import Criterion, Filter
+from explorer.server.call import DEFAULT_PAGE, MAX_PAGE
+from explorer.server.filters import read_filter
+from explorer.server.search.index import SearchQuery, SortBy
+
+__all__ = ["Given", "page_bounds", "read_query", "read_types", "wanted_filter"]
+
+Given = Mapping[str, Any]
+
+_ENTITY_TYPE = "_entityType"
+
+
+def read_query(
+    asked: Given, known: Mapping[str, str], types: Sequence[str], *, facets: bool
+) -> SearchQuery:
+    """A search as an input describes it. Raises `InvalidInput` for a page that is none."""
+    if asked.get("viewUrn"):
+        raise InvalidInput("there are no views here; say with orFilters what the view would")
+    flags: Given = asked.get("searchFlags") or {}
+    start, count = page_bounds(asked)
+    return SearchQuery(
+        text=asked.get("query") or "",
+        entity_types=tuple(types) or None,
+        filter=wanted_filter(asked, known),
+        start=start,
+        count=count,
+        facets=facets and not flags.get("skipAggregates"),
+        include_removed=flags.get("includeSoftDeleted") is True,
+        sort=_sort(asked.get("sortInput") or {}),
+    )
+
+
+def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:
+    """The entity types that an input names; none mean all."""
+    return [known[symbol] for symbol in asked.get("types") or ()]
+
+
+def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") -> tuple[int, int]:
+    """Where a page starts and how long it is. Raises `InvalidInput`."""
+    start, length = asked.get("start") or 0, asked.get(name)
+    length = count if length is None else length
+    for what, value in (("start", start), (name, length)):
+        if value < 0:
+            raise InvalidInput(f"{what!r} must not be negative, it is {value}")
+    if length > MAX_PAGE:
+        raise InvalidInput(f"{name!r} is {length}, more than the {MAX_PAGE} that a page may have")
+    return start, length
+
+
+def wanted_filter(asked: Given, known: Mapping[str, str]) -> Filter:
+    """The filter that `orFilters` and `filters` make together, kinds of entities by their names.
+    Raises `InvalidInput`."""
+    groups = [{"and": group.get("and") or []} for group in asked.get("orFilters") or ()]
+    either = read_filter({"or": groups} if groups else None)
+    every = read_filter({"criteria": list(asked.get("filters") or ())})
+    added = every.any_of[0] if every.any_of else ()
+    if not either.any_of and not added:
+        return Filter()
+    return Filter(
+        tuple(
+            tuple(_named(one, known) for one in (*group, *added))
+            for group in either.any_of or ((),)
+        )
+    )
+
+
+def _named(criterion: Criterion, known: Mapping[str, str]) -> Criterion:
+    if criterion.field != _ENTITY_TYPE:
+        return criterion
+    values = tuple(known.get(value, value) for value in criterion.values)
+    return Criterion(criterion.field, values, criterion.condition, criterion.negated)
+
+
+def _sort(given: Given) -> tuple[SortBy, ...]:
+    single = given.get("sortCriterion")
+    criteria = given.get("sortCriteria") or ([single] if single else [])
+    return tuple(SortBy(one["field"], one["sortOrder"] == "DESCENDING") for one in criteria)

@@ -1,0 +1,264 @@
+"""How the aspects that many kinds of entities carry are answered."""
+
+from typing import Any
+
+import orjson
+
+from explorer.metadata.urn import Urn
+from explorer.server.graphql.assembly import Resolvers
+from explorer.server.graphql.fields import (
+    Resolver,
+    Value,
+    custom_properties,
+    entities,
+    entity,
+    entity_or_null,
+    or_else,
+    renamed,
+    stored,
+    symbol,
+)
+from explorer.server.graphql.nodes import Info, Node
+from explorer.server.graphql.shapes import GENERIC, SHAPES
+from explorer.server.intake import NO_RUN
+
+__all__ = ["RESOLVERS"]
+
+_DEEPEST = 20
+_OWNERS = ("corpuser", "corpGroup")
+_OWNERSHIP_TYPES = frozenset(
+    {
+        "CUSTOM",
+        "TECHNICAL_OWNER",
+        "BUSINESS_OWNER",
+        "DATA_STEWARD",
+        "NONE",
+        "DEVELOPER",
+        "DATAOWNER",
+        "DELEGATE",
+        "PRODUCER",
+        "CONSUMER",
+        "STAKEHOLDER",
+    }
+)
+
+
+def _raw(node: Node, _info: Info, **given: Any) -> list[dict[str, str]]:
+    asked = given.get("input") or {}
+    names = asked.get("aspectNames")
+    if asked.get("autoRenderOnly"):
+        return []
+    return [
+        {"aspectName": name, "payload": aspect.value.decode()}
+        for name, aspect in sorted(node.stored.items())
+        if names is None or name in names
+    ]
+
+
+def _last_ingested(node: Node, _info: Info) -> int | None:
+    seen = [
+        system.get("lastObserved") or 0
+        for system in (orjson.loads(aspect.system) for aspect in node.stored.values())
+        if NO_RUN not in (system.get("runId"), None)
+        or system.get("lastRunId") not in (None, NO_RUN)
+    ]
+    return max(seen, default=None)
+
+
+def _associated(aspect: str, field: str) -> Resolver:
+    """An aspect that is a list of associations; each is told which entity it is about."""
+
+    def resolve(node: Node, _info: Info) -> Value | None:
+        found = node.aspect(aspect)
+        if found is None:
+            return None
+        about = str(node.urn)
+        return {**found, field: [{**one, "associatedUrn": about} for one in found.get(field) or ()]}
+
+    return resolve
+
+
+def _whose(field: str, key: str, types: tuple[str, ...]) -> Resolver:
+    """The associations of a list whose target is one of these kinds."""
+
+    def resolve(value: Value, _info: Info) -> list[Any]:
+        return [
+            one
+            for one in value.get(field) or ()
+            if any(urn.entity_type in types for urn in Urn.parse_all((one.get(key),)))
+        ]
+
+    return resolve
+
+
+def _domain(node: Node, _info: Info) -> Value | None:
+    for urn in Urn.parse_all((node.aspect("domains") or {}).get("domains") or ()):
+        if urn.entity_type == "domain":
+            return {"domain": str(urn), "associatedUrn": str(node.urn)}
+    return None
+
+
+def _deprecation(node: Node, _info: Info) -> Value | None:
+    return node.aspect("deprecation") or node.aspect("datasetDeprecation")
+
+
+def _container(node: Node, info: Info) -> Any:
+    found = node.aspect("container")
+    return info.context.refer(found["container"], info) if found else None
+
+
+async def _parent_containers(node: Node, info: Info) -> Value:
+    found = await parents(node, info, "container", "container")
+    return {"count": len(found), "containers": found}
+
+
+async def parents(node: Node, info: Info, aspect: str, field: str) -> list[Node]:
+    """What an entity is in, the nearest first, for as far as it is stored."""
+    above: list[Node] = []
+    while len(above) < _DEEPEST:
+        urns = Urn.parse_all(((node.aspect(aspect) or {}).get(field),))
+        if not urns:
+            break
+        (node,) = await info.context.read(str(urn) for urn in urns)
+        if not node.exists or node in above:
+            break
+        above.append(node)
+    return above
+
+
+def _instance(node: Node, info: Info) -> Any:
+    found = (node.aspect("dataPlatformInstance") or {}).get("instance")
+    return info.context.refer(found, info) if found else None
+
+
+def _browse_paths(node: Node, _info: Info) -> list[Value] | None:
+    found = node.aspect("browsePaths")
+    if found is None:
+        return None
+    return [{"path": [part for part in path.split("/") if part]} for path in found["paths"]]
+
+
+def _structured(node: Node, _info: Info) -> Value | None:
+    found = node.aspect("structuredProperties")
+    if found is None:
+        return None
+    about = str(node.urn)
+    return {"properties": [{**one, "associatedUrn": about} for one in found["properties"]]}
+
+
+def property_value(value: Any) -> Value | None:
+    """A value of a structured property; it is a text or a number, bare or named by its type."""
+    if isinstance(value, dict):
+        value = next(iter(value.values()), None)
+    match value:
+        case bool() | None:
+            return None
+        case int() | float():
+            return {"__typename": "NumberValue", "numberValue": value}
+        case _:
+            return {"__typename": "StringValue", "stringValue": str(value)}
+
+
+def _values(entry: Value, _info: Info) -> list[Value | None]:
+    return [property_value(value) for value in entry["values"]]
+
+
+def _value_entities(entry: Value, info: Info) -> list[Any]:
+    texts = [found.get("stringValue") for found in _values(entry, info) if found]
+    return list(entities("texts")({"texts": texts}, info))
+
+
+def _ownership_type(owner: Value, _info: Info) -> str | None:
+    kind: str = owner["type"]
+    return kind if kind in _OWNERSHIP_TYPES else None
+
+
+def _last_modified(value: Value, _info: Info) -> Any:
+    return value.get("lastModified") or {"time": 0, "actor": None}
+
+
+def _author(element: Value, info: Info) -> Any:
+    actor: str = (element.get("createStamp") or {}).get("actor") or ""
+    for urn in Urn.parse_all((actor,)):
+        return info.context.refer(str(urn), info)
+    # Actors are any text; one that is no URN is a user's name.
+    return info.context.refer(str(Urn.of("corpuser", actor or "unknown")), info)
+
+
+def _stamp_actor(element: Value, info: Info) -> Any:
+    return entity_or_null("actor")(element.get("createStamp") or {}, info)
+
+
+def _fine_grained(value: Value, field: str) -> list[Value]:
+    columns = Urn.parse_all(value.get(field) or ())
+    return [
+        {"urn": urn.parts[0], "path": urn.name}
+        for urn in columns
+        if urn.entity_type == "schemaField"
+    ]
+
+
+_OF_EVERY_ENTITY: dict[str, Resolver] = {
+    "urn": lambda node, _info: str(node.urn),
+    "type": symbol,
+    "exists": lambda node, _info: node.exists,
+    "lastIngested": _last_ingested,
+    "aspects": _raw,
+    "institutionalMemory": _associated("institutionalMemory", "elements"),
+    "status": stored("status"),
+    "ownership": _associated("ownership", "owners"),
+    "tags": _associated("globalTags", "tags"),
+    "globalTags": _associated("globalTags", "tags"),
+    "glossaryTerms": _associated("glossaryTerms", "terms"),
+    "domain": _domain,
+    "deprecation": _deprecation,
+    "container": _container,
+    "parentContainers": _parent_containers,
+    "dataPlatformInstance": _instance,
+    "subTypes": stored("subTypes"),
+    "browsePaths": _browse_paths,
+    "browsePathV2": stored("browsePathsV2"),
+    "structuredProperties": _structured,
+    "siblings": stored("siblings"),
+    "embed": stored("embed"),
+}
+
+RESOLVERS: Resolvers = {
+    **{shape.object_type: _OF_EVERY_ENTITY for shape in SHAPES.values()},
+    GENERIC: _OF_EVERY_ENTITY,
+    "AuditStamp": {"time": or_else("time", 0)},
+    "Status": {"removed": lambda status, _info: status.get("removed") is True},
+    "Deprecation": {
+        "actorEntity": entity_or_null("actor"),
+        "replacement": entity_or_null("replacement"),
+    },
+    "InstitutionalMemoryMetadata": {
+        "label": or_else("description", ""),
+        "author": _author,
+        "actor": _stamp_actor,
+        "created": or_else("createStamp", {}),
+    },
+    "Ownership": {"owners": _whose("owners", "owner", _OWNERS), "lastModified": _last_modified},
+    "Owner": {
+        "owner": entity("owner"),
+        "type": _ownership_type,
+        "ownershipType": entity_or_null("typeUrn"),
+    },
+    "GlobalTags": {"tags": _whose("tags", "tag", ("tag",))},
+    "TagAssociation": {"tag": entity("tag")},
+    "GlossaryTerms": {"terms": _whose("terms", "urn", ("glossaryTerm",))},
+    "GlossaryTermAssociation": {"term": entity("urn"), "actor": entity_or_null("actor")},
+    "DomainAssociation": {"domain": entity("domain")},
+    "BrowsePathEntry": {"name": renamed("id"), "entity": entity_or_null("urn")},
+    "SiblingProperties": {"isPrimary": renamed("primary"), "siblings": entities("siblings")},
+    "VersionInfo": {"customProperties": custom_properties},
+    "StructuredPropertiesEntry": {
+        "structuredProperty": entity("propertyUrn"),
+        "values": _values,
+        "valueEntities": _value_entities,
+    },
+    "FineGrainedLineage": {
+        "upstreams": lambda value, _info: _fine_grained(value, "upstreams"),
+        "downstreams": lambda value, _info: _fine_grained(value, "downstreams"),
+    },
+}

@@ -1,0 +1,125 @@
+"""How the schema of a dataset is answered: its columns, and what people wrote about them."""
+
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from explorer.metadata.urn import Urn
+from explorer.server.graphql.assembly import Resolvers
+from explorer.server.graphql.fields import Value, entities, entity_or_null, stored
+from explorer.server.graphql.nodes import Info, Node
+
+__all__ = ["RESOLVERS"]
+
+_TYPES = frozenset(
+    {
+        "BOOLEAN",
+        "FIXED",
+        "STRING",
+        "BYTES",
+        "NUMBER",
+        "DATE",
+        "TIME",
+        "ENUM",
+        "NULL",
+        "MAP",
+        "ARRAY",
+        "UNION",
+        "STRUCT",
+    }
+)
+# What the records of platforms' schemas call the text of the schema.
+_TEXTS = ("rawSchema", "tableSchema", "documentSchema", "schema")
+
+
+def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
+    about = str(node.urn)
+    if version:
+        kept = info.context.catalog.store.aspect(about, "schemaMetadata", version)
+        schema: dict[str, Any] | None = orjson.loads(kept.value) if kept else None
+    else:
+        schema = node.aspect("schemaMetadata")
+    if schema is None:
+        return None
+    edited = {
+        info["fieldPath"]: info.get("description")
+        for info in (node.aspect("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo", ())
+    }
+    return {
+        **schema,
+        "aspectVersion": version or 0,
+        "datasetUrn": about,
+        # Ingestion may leave these out; the schema promises them.
+        "name": schema.get("schemaName") or "",
+        "platformUrn": schema.get("platform") or Urn.parse(about).parts[0],
+        "version": schema.get("version") or 0,
+        "hash": schema.get("hash") or "",
+        "createdAt": (schema.get("created") or {}).get("time"),
+        "fields": [
+            _column(about, field, edited.get(field["fieldPath"]))
+            for field in schema.get("fields", ())
+        ],
+    }
+
+
+def _column(about: str, field: dict[str, Any], edited: str | None) -> dict[str, Any]:
+    return {
+        **field,
+        "datasetUrn": about,
+        "nullable": field.get("nullable") is True,
+        "recursive": field.get("recursive") is True,
+        "isPartOfKey": field.get("isPartOfKey") is True,
+        "description": field.get("description") or edited or field.get("description"),
+        "type": _column_type(_record_of(field)),
+    }
+
+
+def _record_of(field: dict[str, Any]) -> str:
+    """The name of the record that is a column's type; nothing where the column has no type."""
+    return next(iter((field.get("type") or {}).get("type") or {}), "")
+
+
+@lru_cache(maxsize=256)
+def _column_type(record: str) -> str:
+    word = record.rpartition(".")[2].removesuffix("Type").upper()
+    word = "STRUCT" if word == "RECORD" else word
+    # A kind of a newer model; the native type says what it is.
+    return word if word in _TYPES else "NULL"
+
+
+def _tags(value: Value, _info: Info) -> Any:
+    return value.get("globalTags")
+
+
+def _column_entity(field: Value, info: Info) -> Any:
+    urn = Urn.of("schemaField", field["datasetUrn"], field["fieldPath"])
+    for parsed in Urn.parse_all((str(urn),)):
+        return info.context.refer(str(parsed), info)
+    return None
+
+
+def _platform_schema(schema: Value, _info: Info) -> Value | None:
+    for record, value in (schema.get("platformSchema") or {}).items():
+        if record.endswith("KeyValueSchema"):
+            return {"__typename": "KeyValueSchema", **value}
+        for text in _TEXTS:
+            if isinstance(value.get(text), str):
+                return {"__typename": "TableSchema", "schema": value[text]}
+    return None
+
+
+RESOLVERS: Resolvers = {
+    "Dataset": {
+        "schemaMetadata": _schema,
+        "editableSchemaMetadata": stored("editableSchemaMetadata"),
+    },
+    "SchemaMetadata": {"platformSchema": _platform_schema},
+    "SchemaField": {"tags": _tags, "schemaFieldEntity": _column_entity},
+    "EditableSchemaFieldInfo": {"tags": _tags},
+    "ForeignKeyConstraint": {
+        "foreignFields": entities("foreignFields", "schemaField"),
+        "sourceFields": entities("sourceFields", "schemaField"),
+        "foreignDataset": entity_or_null("foreignDataset"),
+    },
+}

@@ -1,0 +1,301 @@
+"""How lineage is answered: the operations across it, and the field that every kind that has it
+carries."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explorer.errors import InvalidInput, InvalidUrn
+from explorer.metadata.filters import Criterion, Filter
+from explorer.metadata.urn import Urn
+from explorer.server.graphql.asking import Given, page_bounds, read_types, wanted_filter
+from explorer.server.graphql.fields import Resolver, entity_or_null
+from explorer.server.graphql.names import entity_type_symbol
+from explorer.server.graphql.nodes import Info, Node
+from explorer.server.graphql.shapes import symbols
+from explorer.server.lineage import (
+    Candidate,
+    Limits,
+    Lineage,
+    LineageAnswer,
+    Narrowing,
+    Question,
+    Reached,
+)
+from explorer.server.lineage.narrowing import platform_of
+from explorer.server.lineage.stamps import NO_STAMPS, Stamps, read_stamps
+
+__all__ = ["RESOLVERS"]
+
+_ONE_HOP_COUNT = 100
+# No catalog reaches further.
+_ALL = 2**31
+_ENTITY_TYPE = "_entityType"
+_BEYOND = 3
+
+
+async def _search_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
+    asked: Given = given["input"]
+    start, count = page_bounds(asked)
+    answer = await _across(info, asked, (start, count))
+    return {"start": start, **_results(answer)}
+
+
+async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
+    asked: Given = given["input"]
+    start = _scrolled_to(asked.get("scrollId"))
+    _, count = page_bounds(asked)
+    answer = await _across(info, asked, (start, count))
+    end = start + len(answer.reached)
+    more = len(answer.reached) > 0 and end < answer.total
+    return {"nextScrollId": str(end) if more else None, **_results(answer)}
+
+
+async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageAnswer:
+    catalog = info.context.catalog
+    lineage = Lineage(catalog.store, catalog.registry)
+    known = symbols(catalog.registry)
+    flags: Given = asked.get("searchFlags") or {}
+    text = (asked.get("query") or "").strip()
+    start, count = bounds
+    question = Question(
+        urn=Urn.parse(asked["urn"]),
+        upstream=asked["direction"] == "UPSTREAM",
+        start=start,
+        count=count,
+        narrowing=Narrowing(
+            catalog.registry,
+            lineage.vocabulary,
+            # An edge may lead to a kind of entity that there is not, which has no symbol.
+            types=read_types(asked, known) or tuple(catalog.registry.entities),
+            text="" if text == "*" else text,
+            narrowed_by=_filter(asked, known, flags),
+        ),
+        candidates=not flags.get("skipAggregates"),
+    )
+    return await catalog.offload(lineage.answer, question)
+
+
+def _filter(asked: Given, known: Mapping[str, str], flags: Given) -> Filter:
+    """The filter of the input; soft-deleted entities stay unless a flag says otherwise."""
+    wanted = wanted_filter(asked, known)
+    if flags.get("includeSoftDeleted") is not False:
+        return wanted
+    kept = Criterion("removed", ("true",), negated=True)
+    return Filter(tuple((*group, kept) for group in wanted.any_of or ((),)))
+
+
+def _results(answer: LineageAnswer) -> dict[str, Any]:
+    return {
+        "count": len(answer.reached),
+        "total": answer.total,
+        "searchResults": answer.reached,
+        "facets": lambda _info: _facets(answer.candidates),
+        "isPartial": answer.truncated is not None,
+        "truncated": answer.truncated,
+    }
+
+
+def _facets(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
+    degrees = Counter(_degree_value(one.degree) for one in candidates)
+    types = Counter(entity_type_symbol(one.entity_type) for one in candidates)
+    # Reading every URN would take longest; a key begins with what tells the platform.
+    alike = Counter(one.urn.partition(",")[0] for one in candidates)
+    examples = {one.urn.partition(",")[0]: one.urn for one in candidates}
+    platforms: Counter[str] = Counter()
+    for beginning, count in alike.items():
+        platform = _platform(examples[beginning])
+        if platform is not None:
+            platforms[platform] += count
+    return [
+        _facet("degree", "Degree of Dependencies", sorted(degrees.items())),
+        _facet(_ENTITY_TYPE, "Type", types.most_common()),
+        _facet("platform", "Platform", platforms.most_common()),
+    ]
+
+
+def _facet(field: str, label: str, counts: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    return {
+        "field": field,
+        "displayName": label,
+        "aggregations": [
+            {"value": value, "count": count, "entity": value} for value, count in counts
+        ],
+    }
+
+
+def _degree_value(degree: int) -> str:
+    return str(degree) if degree < _BEYOND else f"{_BEYOND}+"
+
+
+def _platform(urn: str) -> str | None:
+    try:
+        return platform_of(Urn.parse(urn))
+    except InvalidUrn:
+        return None
+
+
+def _result_entity(reached: Reached, info: Info) -> Any:
+    return info.context.refer(reached.urn, info)
+
+
+def _result_paths(reached: Reached, _info: Info) -> list[dict[str, Any]]:
+    return [{"path": path} for path in reached.paths]
+
+
+def _path(path: Given, info: Info) -> Any:
+    return info.context.refer_all(path["path"], info)
+
+
+async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    start, count = page_bounds(asked, _ONE_HOP_COUNT)
+    bounds = asked.get("startTimeMillis"), asked.get("endTimeMillis")
+    timed = bounds != (None, None)
+    question = Question(
+        urn=node.urn,
+        upstream=asked["direction"] == "UPSTREAM",
+        start=0 if timed else start,
+        count=_ALL if timed else count,
+        limits=Limits(hops=1),
+    )
+    answer = await catalog.offload(
+        Lineage(catalog.store, catalog.registry).answer,
+        question,
+    )
+    reached = answer.reached
+    stamps = await catalog.offload(
+        read_stamps,
+        catalog.store,
+        catalog.registry,
+        str(node.urn),
+        [one.urn for one in reached],
+    )
+    total = answer.total
+    if timed:
+        kept = [one for one in reached if stamps.get(one.urn, NO_STAMPS).is_within(*bounds)]
+        total, reached = len(kept), tuple(kept[start : start + count])
+    return {
+        "start": start,
+        "count": len(reached),
+        "total": total,
+        "filtered": answer.total - total,
+        "truncated": answer.truncated,
+        "relationships": [_one_hop(one, stamps.get(one.urn, NO_STAMPS)) for one in reached],
+    }
+
+
+def _one_hop(reached: Reached, stamps: Stamps) -> dict[str, Any]:
+    return {
+        "type": reached.types[0],
+        "entity": reached.urn,
+        "degree": reached.degree,
+        "createdOn": stamps.created_millis,
+        "createdActor": stamps.created_by,
+        "updatedOn": stamps.updated_millis,
+        "updatedActor": stamps.updated_by,
+        "isManual": stamps.is_manual,
+    }
+
+
+async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]:
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    start, count = page_bounds(asked)
+    direction = asked["direction"]
+    keeps_removed = asked.get("includeSoftDelete") is not False
+    total, edges = await catalog.offload(
+        catalog.store.relationships,
+        str(node.urn),
+        direction,
+        list(dict.fromkeys(asked["types"])),
+        start if keeps_removed else 0,
+        count if keeps_removed else _ALL,
+    )
+    if not keeps_removed:
+        others = await info.context.read(dict.fromkeys(urn for urn, _ in edges))
+        removed = {
+            str(one.urn) for one in others if (one.aspect("status") or {}).get("removed") is True
+        }
+        edges = [edge for edge in edges if edge[0] not in removed]
+        total, edges = len(edges), edges[start : start + count]
+    return {
+        "start": start,
+        "count": len(edges),
+        "total": total,
+        "relationships": [
+            {"type": name, "direction": direction, "entity": urn} for urn, name in edges
+        ],
+    }
+
+
+def _scrolled_to(scroll_id: str | None) -> int:
+    if not scroll_id:
+        return 0
+    if not (scroll_id.isascii() and scroll_id.isdecimal() and len(scroll_id) < 10):
+        raise InvalidInput("the 'scrollId' is none that was given as a 'nextScrollId'")
+    return int(scroll_id)
+
+
+_RELATED: dict[str, Resolver] = {"relationships": _relationships}
+_FLOWING: dict[str, Resolver] = {**_RELATED, "lineage": _lineage}
+
+RESOLVERS: dict[str, dict[str, Resolver]] = {
+    "Query": {
+        "searchAcrossLineage": _search_across_lineage,
+        "scrollAcrossLineage": _scroll_across_lineage,
+    },
+    "SearchAcrossLineageResult": {
+        "entity": _result_entity,
+        "paths": _result_paths,
+        "pathsComplete": lambda reached, _info: reached.paths_complete,
+        "truncatedChildren": lambda reached, _info: reached.has_more,
+        "ignoredAsHop": lambda _reached, _info: False,
+    },
+    "EntityPath": {"path": _path},
+    "LineageRelationship": {
+        "entity": entity_or_null("entity"),
+        "createdActor": entity_or_null("createdActor"),
+        "updatedActor": entity_or_null("updatedActor"),
+    },
+    "EntityRelationship": {"entity": entity_or_null("entity")},
+    **dict.fromkeys(
+        (
+            "Dataset",
+            "Chart",
+            "Dashboard",
+            "DataJob",
+            "DataFlow",
+            "Container",
+            "MLModel",
+            "MLModelGroup",
+            "MLFeature",
+            "MLFeatureTable",
+            "MLPrimaryKey",
+            "DataProcessInstance",
+            "Notebook",
+            "SchemaFieldEntity",
+            "GenericEntity",
+        ),
+        _FLOWING,
+    ),
+    **dict.fromkeys(
+        (
+            "CorpUser",
+            "CorpGroup",
+            "Tag",
+            "GlossaryTerm",
+            "GlossaryNode",
+            "Domain",
+            "DataProduct",
+            "DataPlatform",
+            "DataPlatformInstance",
+            "Assertion",
+            "StructuredPropertyEntity",
+            "OwnershipTypeEntity",
+            "QueryEntity",
+        ),
+        _RELATED,
+    ),
+}

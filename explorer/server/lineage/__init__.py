@@ -1,0 +1,16 @@
+"""Lineage: what data is made of and what is made of it, walked next to the edges."""
+
+from explorer.server.lineage.engine import Lineage, LineageAnswer, Question, Reached
+from explorer.server.lineage.narrowing import Candidate, Narrowing
+from explorer.server.lineage.walk import EVERY_HOP, Limits
+
+__all__ = [
+    "EVERY_HOP",
+    "Candidate",
+    "Limits",
+    "Lineage",
+    "LineageAnswer",
+    "Narrowing",
+    "Question",
+    "Reached",
+]

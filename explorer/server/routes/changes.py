@@ -1,0 +1,265 @@
+"""The change log over HTTP: read from an offset, or followed as it grows."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+import orjson
+
+from explorer.errors import InvalidInput
+from explorer.metadata.urn import Urn
+from explorer.server.call import Answer, Call, Send, Stream
+from explorer.server.catalog import Catalog
+from explorer.server.endpoint import Endpoint, Parameter
+from explorer.server.following import Follower
+from explorer.server.store import LogEntry
+
+__all__ = ["ChangeRoutes"]
+
+_PATH = "/changes"
+_STREAM_PATH = "/changes/stream"
+_EVENTS = b"text/event-stream"
+_JSON = "application/json"
+
+_DEFAULT_LIMIT = 100
+_MAX_LIMIT = 1_000
+_AT_ONCE = 200
+# A page looks at so many rows at most; a filter that lets few through gives short pages.
+_MAX_LOOKED_AT = 20_000
+_MAX_PAGE_BYTES = 8 * 1024 * 1024
+_MAX_OFFSET = 2**62
+_KEEP_ALIVE_SECONDS = 15.0
+_PATIENCE_SECONDS = 30.0
+_RETRY_MILLIS = 2_000
+
+_EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
+_FILTERS = (
+    Parameter("urn", "URN", "changes of this entity only; may repeat", "query", example=_EXAMPLE),
+    Parameter("aspect", "string", "changes of this aspect only; may repeat", "query"),
+    Parameter("entity", "string", "changes of this entity type only; may repeat", "query"),
+    Parameter("values", "boolean", "false leaves the values out; true by default", "query"),
+)
+_SHAPE = (
+    "each change has offset, entityType, entityUrn, aspectName, changeType, aspect and "
+    "previousAspectValue (value as a JSON string, contentType; left out where there is none), "
+    "created (time in milliseconds, actor) and systemMetadata"
+)
+_NOTES = (
+    "Every committed change is one row, in the order of the commits; writing a value again that "
+    "is there already is none.",
+    "A removed entity is one DELETE of its key aspect.",
+)
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    urns: Collection[str] | None
+    aspects: Collection[str] | None
+    entities: Collection[str] | None
+    values: bool
+
+    def has(self, entry: LogEntry) -> bool:
+        return (
+            (self.urns is None or entry.urn in self.urns)
+            and (self.aspects is None or entry.aspect in self.aspects)
+            and (self.entities is None or _entity_type(entry) in self.entities)
+        )
+
+
+class ChangeRoutes:
+    """`/changes`, as pages and as a stream of events."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        after = Parameter("after", "integer", "the offset to go on from; 0", "query", example=0)
+        limit = Parameter("limit", "integer", "how many at most; 100, at most 1000", "query")
+        start = Parameter(
+            "after", "integer", "the offset to go on from; without it, only what is new", "query"
+        )
+        resume = Parameter(
+            "Last-Event-ID", "integer", "as after, and wins over it; browsers send it", "header"
+        )
+        return (
+            Endpoint(
+                "GET",
+                _PATH,
+                self._read,
+                "what was changed, from an offset of the change log on",
+                standing="ours",
+                parameters=(after, limit, *_FILTERS),
+                gives=f"changes, next (the offset to go on from) and head (the last one); {_SHAPE}",
+                notes=(
+                    *_NOTES,
+                    "A page may be shorter than its limit, or empty, while next is before head: "
+                    "go on from next.",
+                    "With Accept: text/event-stream it is the stream.",
+                ),
+            ),
+            Endpoint(
+                "GET",
+                _STREAM_PATH,
+                self._stream,
+                "what is changed, as it happens, as server-sent events",
+                standing="ours",
+                parameters=(start, resume, *_FILTERS),
+                gives=f"events named change, with the offset as id and a change as data; {_SHAPE}",
+                notes=(
+                    *_NOTES,
+                    "A comment is sent every 15 seconds when nothing happens.",
+                    "Who takes nothing for 30 seconds is hung up on, and goes on from the last id.",
+                ),
+            ),
+        )
+
+    async def _read(self, call: Call) -> Answer:
+        if _EVENTS.decode() in (call.header(b"accept") or ""):
+            return await self._stream(call)
+        after = _number(call, "after", 0, _MAX_OFFSET)
+        limit = _number(call, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
+        body = await self._catalog.offload(self._page, after, limit, _wanted(call))
+        return Answer(body)
+
+    def _page(self, after: int, limit: int, wanted: _Wanted) -> bytes:
+        store = self._catalog.store
+        head = store.log_head()
+        changes: list[dict[str, Any]] = []
+        looked_at, size = 0, 0
+        at = after
+        while len(changes) < limit and looked_at < _MAX_LOOKED_AT and size < _MAX_PAGE_BYTES:
+            rows = store.log(at, min(_AT_ONCE, max(limit, 1)))
+            for row in rows:
+                at = row.offset
+                looked_at += 1
+                if wanted.has(row):
+                    changes.append(_change(row, values=wanted.values))
+                    size += len(row.value or b"") + len(row.previous or b"")
+                    if len(changes) == limit or size >= _MAX_PAGE_BYTES:
+                        break
+            if not rows:
+                break
+        return orjson.dumps({"value": {"changes": changes, "next": at, "head": max(head, at)}})
+
+    async def _stream(self, call: Call) -> Answer:
+        resumed = call.header(b"last-event-id")
+        if resumed:
+            after = _parsed("Last-Event-ID", resumed, _MAX_OFFSET)
+        elif "after" in call.query:
+            after = _number(call, "after", 0, _MAX_OFFSET)
+        else:
+            after = await self._catalog.offload(self._catalog.store.log_head)
+        return _Events(call, self._catalog, after, _wanted(call))
+
+
+class _Events(Stream):
+    """The stream of one follower: it ends when the follower leaves, takes nothing any more, or
+    the service stops."""
+
+    __slots__ = ("_call", "_events", "_follower")
+
+    def __init__(self, call: Call, catalog: Catalog, after: int, wanted: _Wanted) -> None:
+        self._call = call
+        self._follower = catalog.feed.follow()
+        # A proxy that gathers what goes through it would hold the events back.
+        headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
+        self._events = _pieces(catalog, self._follower, after, wanted)
+        super().__init__(self._events, _EVENTS, headers)
+
+    async def send(self, send: Send) -> None:
+        follower = self._follower
+        leaving = asyncio.create_task(self._call.hung_up())
+        leaving.add_done_callback(lambda _: follower.end())
+        headers = [(b"content-type", self.media_type), *self.headers]
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async with aclosing(self._events) as pieces:
+                async for piece in pieces:
+                    async with asyncio.timeout(_PATIENCE_SECONDS):
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        except TimeoutError:
+            # It takes nothing any more; the connection is closed on it when this returns.
+            return
+        finally:
+            leaving.cancel()
+
+
+async def _pieces(
+    catalog: Catalog, follower: Follower, after: int, wanted: _Wanted
+) -> AsyncGenerator[bytes, None]:
+    clock = asyncio.get_running_loop().time
+    with follower:
+        yield f"retry: {_RETRY_MILLIS}\n\n".encode()
+        at = sent = after
+        due = clock() + _KEEP_ALIVE_SECONDS
+        while not follower.is_over:
+            rows = await catalog.offload(catalog.feed.read, at, _AT_ONCE)
+            if rows:
+                at = rows[-1].offset
+            events = [_event(row, values=wanted.values) for row in rows if wanted.has(row)]
+            if events:
+                sent, due = at, clock() + _KEEP_ALIVE_SECONDS
+                yield b"".join(events)
+            elif not rows:
+                await follower.news(max(due - clock(), 0))
+            if clock() >= due:
+                # An id without data moves the place to go on from past what was left out.
+                due = clock() + _KEEP_ALIVE_SECONDS
+                yield f"id: {at}\n\n".encode() if at > sent else b": keep-alive\n\n"
+                sent = at
+
+
+def _event(row: LogEntry, *, values: bool) -> bytes:
+    data = orjson.dumps(_change(row, values=values))
+    return b"id: %d\nevent: change\ndata: %b\n\n" % (row.offset, data)
+
+
+def _change(row: LogEntry, *, values: bool) -> dict[str, Any]:
+    change: dict[str, Any] = {
+        "offset": row.offset,
+        "entityType": _entity_type(row),
+        "entityUrn": row.urn,
+        "aspectName": row.aspect,
+        "changeType": row.change,
+    }
+    if values:
+        for key, value in (("aspect", row.value), ("previousAspectValue", row.previous)):
+            if value is not None:
+                change[key] = {"value": value.decode(), "contentType": _JSON}
+    change["created"] = {"time": row.time_millis, "actor": row.actor}
+    change["systemMetadata"] = orjson.loads(row.system)
+    return change
+
+
+def _entity_type(row: LogEntry) -> str:
+    return row.urn.split(":", 3)[2]
+
+
+def _wanted(call: Call) -> _Wanted:
+    urns = call.query.many("urn")
+    values = call.query.one("values") or "true"
+    if values not in ("true", "false"):
+        raise InvalidInput(f"the query parameter 'values' must be true or false, not {values!r}")
+    return _Wanted(
+        None if urns is None else frozenset(str(Urn.parse(urn)) for urn in urns),
+        _names(call.query.many("aspect")),
+        _names(call.query.many("entity")),
+        values == "true",
+    )
+
+
+def _names(given: list[str] | None) -> frozenset[str] | None:
+    return None if given is None else frozenset(given)
+
+
+def _number(call: Call, name: str, default: int, most: int) -> int:
+    given = call.query.one(name)
+    return default if given is None else _parsed(name, given, most)
+
+
+def _parsed(name: str, given: str, most: int) -> int:
+    if not (given.isascii() and given.isdecimal() and len(given) < 30):
+        raise InvalidInput(f"{name!r} must be a number from 0 up, not {given[:60]!r}")
+    return min(int(given), most)

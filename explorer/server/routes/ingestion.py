@@ -1,0 +1,174 @@
+"""Legacy ingestion: whole snapshots, one or many, and usage by the hour or day."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from explorer.errors import CatalogError, InvalidAspect, InvalidInput, UnknownName
+from explorer.metadata.files import read_record
+from explorer.metadata.proposal import Proposal, read_auditor, read_system
+from explorer.server.call import Answer, Call, Parameters
+from explorer.server.catalog import Catalog
+from explorer.server.endpoint import Endpoint, parameter
+from explorer.server.failures import Refusal, status_of
+from explorer.server.routes.usage import DATASET
+
+__all__ = ["IngestionRoutes"]
+
+_SNAPSHOT = {
+    "value": {
+        "com.linkedin.metadata.snapshot.DatasetSnapshot": {
+            "urn": DATASET,
+            "aspects": [{"com.linkedin.common.Status": {"removed": False}}],
+        }
+    }
+}
+_BUCKET = {
+    "bucket": 1700000000000,
+    "duration": "DAY",
+    "resource": DATASET,
+    "metrics": {"uniqueUserCount": 3, "totalSqlQueries": 12},
+}
+_NAMES = (
+    "Snapshots and aspects are named by their records; only the last part of a name decides, so "
+    "com.vendor… and com.linkedin… mean the same."
+)
+_ALL_OR_NONE = "All of a request is written, or nothing of it."
+_ENTITY = parameter(
+    "entity",
+    "snapshot",
+    "value holds one snapshot record with the entity's urn and its aspects",
+    _SNAPSHOT,
+)
+_SYSTEM = parameter(
+    "systemMetadata",
+    "object or JSON string",
+    "which run brought it (runId) and when it was seen (lastObserved)",
+    required=False,
+)
+_AUDIT = parameter("auditHeader", "object", "whose change it is (actor)", required=False)
+
+
+class IngestionRoutes:
+    """`/entities?action=ingest`, its batch, and `/usageStats?action=batchIngest`"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._ingest,
+                "write the aspects of a snapshot record, all or none",
+                action="ingest",
+                standing="deprecated",
+                parameters=(_ENTITY, _SYSTEM, _AUDIT),
+                gives="nothing: 200 and an empty body",
+                notes=(_NAMES, _ALL_OR_NONE),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._ingest_batch,
+                "write the aspects of several snapshot records, all or none",
+                action="batchIngest",
+                standing="deprecated",
+                parameters=(
+                    parameter("entities", "array of snapshots", "the snapshots", [_SNAPSHOT]),
+                    parameter(
+                        "systemMetadata",
+                        "array",
+                        "the system metadata of each snapshot, in the same order",
+                        required=False,
+                    ),
+                    _AUDIT,
+                ),
+                gives="nothing: 200 and an empty body",
+                notes=(_NAMES, _ALL_OR_NONE),
+            ),
+            Endpoint(
+                "POST",
+                "/usageStats",
+                self._ingest_usage,
+                "write the use of datasets by the hour or day",
+                action="batchIngest",
+                standing="deprecated",
+                parameters=(
+                    parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
+                ),
+                gives="nothing: 200 and an empty body",
+                notes=("Each bucket becomes a document of datasetUsageStatistics.", _ALL_OR_NONE),
+            ),
+        )
+
+    async def _ingest(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        auditor = read_auditor(parameters.given.get("auditHeader"))
+        system = parameters.given.get("systemMetadata")
+        await self._write(self._proposals(parameters.record("entity"), system, auditor), call)
+        return Answer()
+
+    async def _ingest_batch(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        auditor = read_auditor(parameters.given.get("auditHeader"))
+        entities = parameters.items("entities")
+        systems = parameters.given.get("systemMetadata")
+        if not isinstance(systems, list):
+            systems = [systems] * len(entities)
+        elif len(systems) != len(entities):
+            raise InvalidInput(
+                f"'systemMetadata' has {len(systems)} elements for {len(entities)} entities"
+            )
+        proposals: list[Proposal] = []
+        for at, (entity, system) in enumerate(zip(entities, systems, strict=True)):
+            try:
+                proposals += self._proposals(entity, system, auditor)
+            except CatalogError as error:
+                raise Refusal(status_of(error), f"entities[{at}]: {error}") from error
+        await self._write(proposals, call)
+        return Answer()
+
+    async def _ingest_usage(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        proposals: list[Proposal] = []
+        for at, bucket in enumerate(parameters.items("buckets")):
+            try:
+                _check_lists(bucket)
+                proposals += read_record({"buckets": [bucket]}, self._catalog.registry)
+            except CatalogError as error:
+                raise Refusal(status_of(error), f"buckets[{at}]: {error}") from error
+        await self._write(proposals, call)
+        return Answer()
+
+    def _proposals(self, entity: Any, system: Any, auditor: str | None) -> list[Proposal]:
+        if not isinstance(entity, dict):
+            raise InvalidInput("an entity is an object with a snapshot as its value")
+        snapshot = Parameters(entity).record("value")
+        actor = read_auditor(entity.get("auditHeader")) or auditor
+        record = {"proposedSnapshot": snapshot, "systemMetadata": read_system(system)}
+        try:
+            found = read_record(record, self._catalog.registry)
+        except UnknownName as error:
+            if error.kind == "aspect record":
+                raise InvalidAspect(error.name, "", f"Unknown aspect; {error}") from error
+            raise
+        if not found:
+            raise InvalidInput("the snapshot holds no aspects")
+        return [replace(proposal, actor=actor) for proposal in found]
+
+    async def _write(self, proposals: Sequence[Proposal], call: Call) -> None:
+        if proposals:
+            await self._catalog.ingest_all(proposals, call.actor)
+
+
+def _check_lists(bucket: Any) -> None:
+    """Who used what how often is told in lists of objects."""
+    metrics = bucket.get("metrics") if isinstance(bucket, dict) else None
+    for name in ("users", "fields"):
+        told = metrics.get(name) if isinstance(metrics, dict) else None
+        if told is not None and not (
+            isinstance(told, list) and all(isinstance(one, dict) for one in told)
+        ):
+            raise InvalidInput(f"metrics.{name} is a list of objects")

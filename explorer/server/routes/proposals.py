@@ -1,0 +1,81 @@
+"""What a proposal may say, as the documentation of the endpoints that take one tells it."""
+
+from explorer.server.endpoint import parameter
+from explorer.server.routes.usage import DATASET
+
+__all__ = ["ASYNC", "CONDITIONS", "NOTES", "PROPOSAL", "PROPOSALS"]
+
+_EXAMPLE = {
+    "entityType": "dataset",
+    "entityUrn": DATASET,
+    "changeType": "UPSERT",
+    "aspectName": "globalTags",
+    "aspect": {
+        "value": '{"tags": [{"tag": "urn:li:tag:PII"}]}',
+        "contentType": "application/json",
+    },
+}
+
+PROPOSAL = parameter(
+    "proposal",
+    "proposal",
+    "entityType, entityUrn, changeType, aspectName, and aspect with its value as a JSON string; "
+    "systemMetadata (runId, lastObserved), headers and auditHeader may be added",
+    _EXAMPLE,
+)
+PROPOSALS = parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
+ASYNC = parameter(
+    "async", "string", "taken and not looked at: every answer follows the commit", required=False
+)
+CONDITIONS = (
+    parameter(
+        "If-Version-Match",
+        "integer",
+        "write only while the aspect has this version, as its systemMetadata says; -1 while there "
+        "is none",
+        place="header",
+        required=False,
+    ),
+    parameter(
+        "If-Unmodified-Since",
+        "time",
+        "write only if the aspect did not change after this time (ISO 8601)",
+        place="header",
+        required=False,
+    ),
+    parameter(
+        "If-Modified-Since",
+        "time",
+        "write only if the aspect changed after this time (ISO 8601)",
+        place="header",
+        required=False,
+    ),
+    parameter(
+        "If-None-Match",
+        "*",
+        "with CREATE_ENTITY or CREATE: what exists already is left as it is, which is no error",
+        place="header",
+        required=False,
+    ),
+)
+NOTES = (
+    "changeType is UPSERT, CREATE (refused where the aspect exists), CREATE_ENTITY (refused where "
+    "the entity exists), UPDATE (refused where the entity does not exist), PATCH, DELETE (on the "
+    "key aspect the whole entity) or RESTATE, which is written like UPSERT.",
+    "A PATCH (application/json-patch+json) is a list of JSON Patch operations, or an object with "
+    "patch, arrayPrimaryKeys and forceGenericPatch. Elements of arrays are addressed by their "
+    "keys: /tags/urn:li:tag:PII, /owners/<owner>/<type>, "
+    "/editableSchemaFieldInfo/<column>/globalTags/tags/<tag>. Removing what is not there changes "
+    "nothing and is no error.",
+    "The conditions may stand in the headers of the proposal or of the request; one that does not "
+    "hold is answered with 412, one that cannot be read with 400.",
+    "A value that does not fit the aspect's record is refused with 422 and the place inside it. "
+    "Fields and symbols that the registry does not name are kept; fields that only describe, such "
+    "as a schema's hash, may be left out.",
+    "An entity's first write also writes its key, and dataPlatformInstance and browsePaths where "
+    "the URN tells them and the request does not.",
+    "systemMetadata.version counts the changes of an aspect from 1 up; writing the same value "
+    "again changes only lastObserved and lastRunId.",
+    "An ingested editableSchemaMetadata that does not speak of a column's description keeps it.",
+    "The actor is the token's, else the one of auditHeader, else urn:li:corpuser:unknown.",
+)

@@ -1,0 +1,68 @@
+"""How a page of a search is answered."""
+
+from typing import Any
+
+from explorer.server.call import Parameters
+from explorer.server.dialect import Dialect, search_hits
+from explorer.server.filters import read_filter
+from explorer.server.search.index import SearchPage, SearchQuery
+from explorer.server.sorting import read_sort
+
+__all__ = ["GIVES_RESULTS", "SORTING", "read_search", "search_value"]
+
+GIVES_RESULTS = (
+    "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
+    "each entity and the facets over the whole result, as searchResultMetadatas and aggregations"
+)
+SORTING = (
+    "A sorted result has entities without a value last, of several values the least one counts, "
+    "and the URN decides between what is alike. Without a sort the best fit comes first."
+)
+
+
+def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) -> SearchQuery:
+    """The search that an action's parameters ask for; raises `InvalidInput`."""
+    return SearchQuery(
+        text=text,
+        entity_types=entities or None,
+        filter=read_filter(parameters.given.get("filter")),
+        start=parameters.start(),
+        count=parameters.page("count"),
+        sort=read_sort(parameters),
+    )
+
+
+def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict[str, Any]:
+    """The `value` of a search's answer."""
+    matched = [
+        [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
+    ]
+    hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
+    facets = [(facet.name, facet.label, dict(facet.counts)) for facet in page.facets]
+    return {
+        "numEntities": page.total,
+        "pageSize": query.count,
+        "from": query.start,
+        "entities": search_hits(hits, dialect),
+        "metadata": {
+            "urns": [hit.urn for hit in page.hits],
+            "matches": [{"matchedFields": fields} for fields in matched],
+            "searchResultMetadatas": [
+                {"name": name, "aggregations": counts} for name, _, counts in facets
+            ],
+            "aggregations": [_aggregation(*facet) for facet in facets],
+        },
+    }
+
+
+def _aggregation(name: str, label: str, counts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "displayName": label,
+        "aggregations": counts,
+        "filterValues": [
+            {"value": value, "facetCount": count}
+            | ({"entity": value} if value.startswith("urn:li:") else {})
+            for value, count in counts.items()
+        ],
+    }

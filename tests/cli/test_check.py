@@ -1,0 +1,107 @@
+"""`catalog check`: proof that what lies on the disk agrees with itself."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from explorer.instance import find, hold
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.server.opening import open_catalog
+from explorer.server.search.document import Document
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """The directory of a small catalog that nobody serves."""
+    directory = tmp_path / "kept"
+    directory.mkdir()
+    opened = open_catalog(directory, load_registry())
+    proposals = [
+        Proposal(Urn.of("tag", name), "tagProperties", {"name": name}) for name in ("PII", "raw")
+    ]
+    opened.seed(lambda: proposals)
+    opened.close()
+    return directory
+
+
+@pytest.fixture
+def check(catalog):
+    """Runs `catalog check` on a directory."""
+
+    def run(directory):
+        return catalog("check", "--data-dir", str(directory), url=None)
+
+    return run
+
+
+def test_a_whole_catalog_is_consistent(kept, check):
+    ran = check(kept)
+    assert (ran.code, ran.out, ran.err) == (0, f"{kept} is consistent\n", "")
+
+
+def test_what_differs_is_told_with_what_to_do(kept, check):
+    with sqlite3.connect(kept / "catalog.db") as database:
+        database.execute("UPDATE log SET urn = 'urn:li:tag:PII\x1b[2J' WHERE offset = 1")
+    database.close()
+    ran = check(kept)
+    assert ran.code == 1
+    assert "log\turn:li:tag:PII\t" in ran.out.replace(" ", "\t", 1).replace(" ", "\t", 1)
+    assert "\x1b" not in ran.out
+    assert "findings: " in ran.err
+    assert f"keep a copy of {kept}" in ran.err
+    assert "reindex" not in ran.err
+
+
+def test_a_search_index_that_differs_can_be_made_anew(kept, check):
+    opened = open_catalog(kept, load_registry())
+    opened.index.apply(
+        opened.store.log_head(), [Document("urn:li:tag:x", "tag", "x", removed=False, fields={})]
+    )
+    opened.close()
+    ran = check(kept)
+    assert (ran.code, ran.out) == (1, "search urn:li:tag:x it is held and does not exist\n")
+    assert "catalog reindex" in ran.err
+
+
+def test_an_index_that_is_only_behind_is_brought_up_to_date(kept, check):
+    shutil.rmtree(kept / "search")
+    assert check(kept).code == 0
+
+
+def test_it_works_only_when_nobody_holds_the_directory(kept, check):
+    with hold(kept) as held:
+        held.announce("http://127.0.0.1:1", "0")
+        ran = check(kept)
+    assert ran.code == 3
+    assert ran.out == ""
+    assert f"is served already by process {os.getpid()}" in ran.err
+
+
+def test_a_directory_without_a_catalog_is_left_as_it_is(tmp_path, check):
+    ran = check(tmp_path)
+    assert ran.code == 3
+    assert f"no catalog in {tmp_path}" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_finds_it(process, kept, command, tmp_path):
+    served = tmp_path / "served"
+    with subprocess.Popen(
+        (*command, "serve", "--port", "0", "--data-dir", str(served)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as service:
+        while find(served) is None:
+            assert service.poll() is None
+            time.sleep(0.01)
+        ran = process("check", "--data-dir", str(served), url=None)
+        service.terminate()
+    assert ran.code == 3
+    assert str(service.pid) in ran.err
+    assert process("check", url=None, CATALOG_DATA_DIR=str(kept)).code == 0

@@ -1,0 +1,148 @@
+"""`catalog export`: everything goes out, and `catalog load` takes it back."""
+
+import json
+import subprocess
+
+import httpx
+import pytest
+
+from explorer.metadata.registry import load_registry
+from explorer.sample import sample_proposals
+from explorer.server.opening import open_catalog
+
+
+@pytest.fixture
+def serving(command):
+    """Serve a directory; gives the address and what ends it."""
+    started = []
+
+    def start(directory):
+        process = subprocess.Popen(
+            (*command, "serve", "--port", "0", "--data-dir", str(directory)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+
+        def stop():
+            process.terminate()
+            process.communicate(timeout=20)
+
+        return process.stdout.readline().decode().strip(), stop
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def holdings(directory):
+    """Every latest aspect and every document over time, with what is told of its run."""
+    catalog = open_catalog(directory, load_registry())
+    try:
+        store = catalog.store
+        urns = store.urns("", 100_000)
+        aspects = {
+            (urn, one.name): (json.loads(one.value), told_of_run(one.system))
+            for urn, stored in store.aspects(urns).items()
+            for one in stored
+        }
+        points = [
+            (urn, name, json.loads(value), told_of_run(system))
+            for urn in urns
+            for name, value, system in store.history(urn)
+        ]
+    finally:
+        catalog.close()
+    return aspects, points
+
+
+def told_of_run(system):
+    """Which run brought it and when it was seen; each catalog adds what it counts of its own."""
+    told = json.loads(system)
+    return told["runId"], told["lastObserved"]
+
+
+def of_every_eighth_entity(proposals):
+    seen = {}
+    for proposal in proposals:
+        if seen.setdefault(proposal.urn, len(seen)) % 8 == 0:
+            yield proposal.from_run("some-run", 5)
+
+
+def fill(directory):
+    from datetime import date
+
+    directory.mkdir()
+    catalog = open_catalog(directory, load_registry())
+    try:
+        catalog.seed(lambda: of_every_eighth_entity(sample_proposals(date(2026, 1, 15))))
+    finally:
+        catalog.close()
+
+
+def test_what_was_exported_and_loaded_is_equal(catalog, serving, tmp_path):
+    fill(tmp_path / "one")
+    address, stop = serving(tmp_path / "one")
+    removed = "urn:li:dataset:(urn:li:dataPlatform:hive,zz.removed,PROD)"
+    for aspect, value in (
+        ("datasetProperties", {"description": 'ünïcode \u2028 \x1b "quoted"'}),
+        ("status", {"removed": True}),
+    ):
+        proposal = {
+            "entityUrn": removed,
+            "changeType": "UPSERT",
+            "aspectName": aspect,
+            "aspect": {"value": json.dumps(value)},
+        }
+        body = {"proposal": proposal}
+        httpx.post(f"{address}/aspects?action=ingestProposal", json=body).raise_for_status()
+    file = tmp_path / "all.json"
+    ran = catalog("export", str(file), url=address)
+    assert (ran.code, ran.out) == (0, ""), ran
+    stop()
+    other, stop = serving(tmp_path / "two")
+    loaded = catalog("load", str(file), url=other)
+    assert loaded.code == 0, loaded
+    stop()
+    one, two = holdings(tmp_path / "one"), holdings(tmp_path / "two")
+    assert one[0].keys() == two[0].keys()
+    assert one[0] == two[0]
+    assert one[1] == two[1]
+    assert len(one[0]) > 100
+    assert len(one[1]) > 10
+    assert (removed, "status") in two[0]
+
+
+def test_the_key_aspect_of_each_entity_comes_first(shop):
+    changes = shop("export").json
+    registry = load_registry()
+    seen = set()
+    for change in changes:
+        if change["entityUrn"] not in seen:
+            seen.add(change["entityUrn"])
+            assert change["aspectName"] == registry.entity(change["entityType"]).key
+    assert len(seen) > 1
+
+
+def test_it_is_narrowed_by_type_platform_and_removal(shop):
+    everything = {change["entityUrn"] for change in shop("export").json}
+    datasets = {change["entityUrn"] for change in shop("export", "--entity", "dataset").json}
+    assert datasets == {urn for urn in everything if urn.startswith("urn:li:dataset:")}
+    hive = {change["entityUrn"] for change in shop("export", "--platform", "hive").json}
+    assert hive == {urn for urn in datasets if "dataPlatform:hive" in urn}
+    assert hive
+    kept = {change["entityUrn"] for change in shop("export", "--exclude-removed").json}
+    assert kept <= everything
+    wrong = shop("export", "--entity", "nonsense")
+    assert wrong.code == 1
+    assert "no entity" in wrong.err
+
+
+def test_a_file_is_there_whole_or_not_at_all(catalog, tmp_path):
+    file = tmp_path / "all.json"
+    file.write_text("before")
+    ran = catalog("export", str(file), "--entity", "nonsense")
+    assert ran.code == 1
+    assert file.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["all.json"]

@@ -1,0 +1,120 @@
+"""`catalog token`: made, listed, revoked, and shown to a server by the other commands."""
+
+import json
+import re
+
+import pytest
+
+from explorer.server.tokens import create_token
+
+
+@pytest.fixture
+def tokens(catalog, tmp_path):
+    """`catalog token …` on this test's directory."""
+
+    def run(*arguments):
+        return catalog("token", *arguments, url=None, CATALOG_DATA_DIR=str(tmp_path / "data"))
+
+    return run
+
+
+def test_a_token_is_printed_alone_and_once(tokens, tmp_path):
+    made = tokens("create", "nightly", "--actor", "jdoe", "--expires", "30d")
+    assert made.code == 0, made
+    assert re.fullmatch(r"cat_[0-9a-f]{12}_[\w-]{43}\n", made.out)
+    assert "urn:li:corpuser:jdoe" in made.err
+    secret = made.out.strip().split("_", 2)[2]
+    listed = [tokens("list"), tokens("list", "--json")]
+    for shown in (made.err, (tmp_path / "data" / "tokens.json").read_text()):
+        assert secret not in shown
+    for ran in listed:
+        assert ran.code == 0
+        assert secret not in ran.out + ran.err
+
+
+def test_the_list_says_whose_and_whether_it_works(tokens):
+    tokens("create", "one", "--actor", "urn:li:corpuser:jdoe")
+    tokens("create", "two", "--actor", "ann", "--expires", "2999-12-31")
+    revoked = tokens("revoke", "one")
+    assert (revoked.code, revoked.out) == (0, "")
+    one, two = tokens("list", "--json").json
+    assert (one["name"], one["actor"], one["state"], one["expires"]) == (
+        "one",
+        "urn:li:corpuser:jdoe",
+        "revoked",
+        None,
+    )
+    assert one["revoked"].endswith("Z")
+    assert (two["state"], two["expires"], two["revoked"]) == ("valid", "3000-01-01T00:00:00Z", None)
+    table = tokens("list").out
+    assert "revoked" in table
+    assert "urn:li:corpuser:ann" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("create", "a"), 2, "--actor"),
+        (("create", "a", "--actor", "urn:li:tag:x"), 2, "no user"),
+        (("create", "a", "--actor", "x", "--expires", "soon"), 2, "30d"),
+        (("create", "a", "--actor", "x", "--expires", "2001-01-01"), 2, "over already"),
+        (("create", "a b", "--actor", "x"), 1, "no name"),
+        (("revoke", "nothing"), 1, "no token named"),
+    ],
+)
+def test_what_cannot_be_done_is_said(tokens, arguments, code, told):
+    ran = tokens(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert told in ran.err
+
+
+def test_a_token_file_can_stand_elsewhere(catalog, tmp_path):
+    file = tmp_path / "elsewhere" / "t.json"
+    named = ("--token-file", str(file))
+    assert catalog("token", "create", "a", "--actor", "x", *named, url=None).code == 0
+    assert json.loads(file.read_text())["tokens"][0]["name"] == "a"
+    file.chmod(0o644)
+    ran = catalog("token", "list", *named, url=None)
+    assert ran.code == 3
+    assert "chmod 600" in ran.err
+
+
+def test_the_commands_show_the_token_of_the_environment(catalog, protected):
+    address, token = protected
+    without = catalog("search", "x", url=address)
+    assert without.code == 1
+    assert "set CATALOG_TOKEN" in without.err
+    wrong = catalog("search", "x", url=address, CATALOG_TOKEN="cat_0_wrong")
+    assert wrong.code == 1
+    assert "cat_0_wrong" not in wrong.err
+    right = catalog("search", "x", url=address, CATALOG_TOKEN=token)
+    assert right.code == 0, right
+
+
+@pytest.fixture
+def protected(tmp_path, serving):
+    """The address of a server that wants a token, and one."""
+    token, _ = create_token(tmp_path / "kept" / "tokens.json", "a", "urn:li:corpuser:alice")
+    return serving(tmp_path / "kept"), token
+
+
+@pytest.fixture
+def serving(command):
+    """Serve a directory until the test ends; gives the address."""
+    import subprocess
+
+    started = []
+
+    def start(directory):
+        process = subprocess.Popen(
+            (*command, "serve", "--port", "0", "--data-dir", str(directory)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        return process.stdout.readline().decode().strip()
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=20)

@@ -1,0 +1,258 @@
+"""Entities of every kind: how they are found by their URN, and what is read of them."""
+
+import json
+import time
+
+from explorer.metadata.urn import Urn
+
+PLATFORM = "urn:li:dataPlatform:gqlplatform"
+DAY = 86_400_000
+
+
+def test_every_registered_kind_is_read_by_its_urn(caller):
+    registry = caller.catalog.registry
+    urns = []
+    for name in registry.entities:
+        values = [_part(field) for field in registry.key_fields(name)]
+        urns.append(str(Urn.of(name, *values)))
+    caller.ingest("urn:li:dataHubPolicy:gqlkey", "dataHubPolicyKey", {"id": "gqlkey"})
+    query = """query($u: [String!]!) { entities(urns: $u, checkForExistence: false) {
+      __typename urn type
+      ... on GenericEntity { name aspects { aspectName payload } }
+    } }"""
+    answer = caller.graphql(query, u=urns)
+    assert "errors" not in answer
+    assert [one["urn"] for one in answer["data"]["entities"]] == urns
+    kinds = {one["type"]: one for one in answer["data"]["entities"]}
+    assert kinds["CORP_USER"]["__typename"] == "CorpUser"
+    assert kinds["MLFEATURE_TABLE"]["__typename"] == "MLFeatureTable"
+    policy = kinds["DATAHUB_POLICY"]
+    assert policy["__typename"] == "GenericEntity"
+    (raw,) = [one for one in policy["aspects"] if one["aspectName"] == "dataHubPolicyKey"]
+    assert json.loads(raw["payload"]) == {"id": "gqlkey"}
+
+
+def _part(field):
+    urns = {
+        "platform": PLATFORM,
+        "flow": "urn:li:dataFlow:(airflow,gqlflow,PROD)",
+        "parent": f"urn:li:dataset:({PLATFORM},gqlkey,PROD)",
+        "origin": "PROD",
+    }
+    return urns.get(field, "gqlkey")
+
+
+def test_what_is_not_stored_is_null_and_can_be_asked_about(caller, dataset):
+    caller.ingest(dataset, "status", {"removed": False})
+    no = "urn:li:tag:not-there"
+    query = """query($a: String!, $b: String!) {
+      yes: entityExists(urn: $a) no: entityExists(urn: $b) entity(urn: $b) { urn }
+      entities(urns: [$b, $a]) { urn }
+      unchecked: entities(urns: [$b], checkForExistence: false) { urn type }
+    }"""
+    assert caller.graphql(query, a=dataset, b=no)["data"] == {
+        "yes": True,
+        "no": False,
+        "entity": None,
+        "entities": [None, {"urn": dataset}],
+        "unchecked": [{"urn": no, "type": "TAG"}],
+    }
+
+
+def test_a_chart_reads_its_title_as_its_name_and_its_inputs_as_datasets(caller, dataset):
+    urn = "urn:li:chart:(gqltool,one)"
+    stamps = {"created": {"time": 1, "actor": "urn:li:corpuser:a"}}
+    caller.ingest(
+        urn,
+        "chartInfo",
+        {
+            "title": "Orders",
+            "description": "by day",
+            "lastModified": {**stamps, "lastModified": {"time": 2, "actor": "urn:li:corpuser:b"}},
+            "inputs": [{"string": dataset}],
+        },
+    )
+    query = """query($u: String!) { chart(urn: $u) {
+      tool chartId platform { name }
+      properties { name description inputs { urn } created { time } lastModified { actor } }
+    } }"""
+    assert caller.graphql(query, u=urn)["data"]["chart"] == {
+        "tool": "gqltool",
+        "chartId": "one",
+        "platform": {"name": "gqltool"},
+        "properties": {
+            "name": "Orders",
+            "description": "by day",
+            "inputs": [{"urn": dataset}],
+            "created": {"time": 1},
+            "lastModified": {"actor": "urn:li:corpuser:b"},
+        },
+    }
+
+
+def test_containers_above_are_read_the_nearest_first(caller, dataset):
+    caller.ingest("urn:li:container:gqltop", "containerProperties", {"name": "Top"})
+    caller.ingest("urn:li:container:gqllow", "containerProperties", {"name": "Low"})
+    caller.ingest("urn:li:container:gqllow", "container", {"container": "urn:li:container:gqltop"})
+    caller.ingest(dataset, "container", {"container": "urn:li:container:gqllow"})
+    query = """query($u: String!) { dataset(urn: $u) {
+      container { properties { name } }
+      parentContainers { count containers { properties { name } } }
+    } }"""
+    assert caller.graphql(query, u=dataset)["data"]["dataset"] == {
+        "container": {"properties": {"name": "Low"}},
+        "parentContainers": {
+            "count": 2,
+            "containers": [{"properties": {"name": "Low"}}, {"properties": {"name": "Top"}}],
+        },
+    }
+
+
+def test_an_older_schema_is_read_by_its_version(caller, dataset, schema):
+    caller.ingest(dataset, "schemaMetadata", schema("old"))
+    caller.ingest(dataset, "schemaMetadata", schema("new"))
+    query = """query($u: String!) { dataset(urn: $u) {
+      now: schemaMetadata { aspectVersion fields { fieldPath } }
+      latest: schemaMetadata(version: 0) { fields { fieldPath } }
+      first: schemaMetadata(version: 1) { aspectVersion fields { fieldPath } }
+      none: schemaMetadata(version: 9) { name }
+    } }"""
+    assert caller.graphql(query, u=dataset)["data"]["dataset"] == {
+        "now": {"aspectVersion": 0, "fields": [{"fieldPath": "new"}]},
+        "latest": {"fields": [{"fieldPath": "new"}]},
+        "first": {"aspectVersion": 1, "fields": [{"fieldPath": "old"}]},
+        "none": None,
+    }
+
+
+def test_structured_properties_are_texts_and_numbers(caller, dataset):
+    kept = "urn:li:structuredProperty:gqlkept"
+    caller.ingest(
+        dataset,
+        "structuredProperties",
+        {"properties": [{"propertyUrn": kept, "values": [{"string": "a"}, {"double": 2.5}]}]},
+    )
+    query = """query($u: String!) { dataset(urn: $u) { structuredProperties { properties {
+      structuredProperty { urn } associatedUrn
+      values { ... on StringValue { stringValue } ... on NumberValue { numberValue } }
+    } } } }"""
+    read = caller.graphql(query, u=dataset)["data"]["dataset"]["structuredProperties"]
+    assert read["properties"] == [
+        {
+            "structuredProperty": {"urn": kept},
+            "associatedUrn": dataset,
+            "values": [{"stringValue": "a"}, {"numberValue": 2.5}],
+        }
+    ]
+
+
+def test_use_is_read_by_bucket_and_over_all_of_them(caller, dataset):
+    now = time.time_ns() // 1_000_000
+    for days, queries in ((1, 10), (2, 5), (400, 1)):
+        caller.ingest(
+            dataset,
+            "datasetUsageStatistics",
+            {
+                "timestampMillis": now - days * DAY,
+                "eventGranularity": {"unit": "DAY", "multiple": 1},
+                "totalSqlQueries": queries,
+                "uniqueUserCount": 1,
+                "topSqlQueries": ["select 1"],
+                "userCounts": [{"user": "urn:li:corpuser:gqluser", "count": queries}],
+                "fieldCounts": [{"fieldPath": "a", "count": queries}],
+            },
+        )
+    query = """query($u: String!, $range: TimeRange) { dataset(urn: $u) {
+      usageStats(range: $range) {
+        buckets { bucket duration resource metrics {
+          uniqueUserCount totalSqlQueries topSqlQueries fields { fieldName count }
+        } }
+        aggregations {
+          uniqueUserCount totalSqlQueries users { user { username } count }
+          fields { fieldName count }
+        }
+      }
+      statsSummary { queryCountLast30Days topUsersLast30Days { username } }
+    } }"""
+    read = caller.graphql(query, u=dataset, range="WEEK")["data"]["dataset"]
+    assert read["usageStats"]["aggregations"] == {
+        "uniqueUserCount": 1,
+        "totalSqlQueries": 15,
+        "users": [{"user": {"username": "gqluser"}, "count": 15}],
+        "fields": [{"fieldName": "a", "count": 15}],
+    }
+    older, newer = read["usageStats"]["buckets"]
+    assert older["bucket"] < newer["bucket"]
+    assert newer == {
+        "bucket": now - DAY,
+        "duration": "DAY",
+        "resource": dataset,
+        "metrics": {
+            "uniqueUserCount": 1,
+            "totalSqlQueries": 10,
+            "topSqlQueries": ["select 1"],
+            "fields": [{"fieldName": "a", "count": 10}],
+        },
+    }
+    assert read["statsSummary"] == {
+        "queryCountLast30Days": 15,
+        "topUsersLast30Days": [{"username": "gqluser"}],
+    }
+    whole = caller.graphql(query, u=dataset, range="ALL")["data"]["dataset"]["usageStats"]
+    assert whole["aggregations"]["totalSqlQueries"] == 16
+
+
+def test_profiles_and_operations_come_newest_first_within_bounds(caller, dataset):
+    for at in (100, 200, 300):
+        caller.ingest(dataset, "datasetProfile", {"timestampMillis": at, "rowCount": at * 2**33})
+        operation = {
+            "timestampMillis": at,
+            "lastUpdatedTimestamp": at,
+            "operationType": "INSERT" if at < 300 else "DELETE",
+        }
+        caller.ingest(dataset, "operation", operation)
+    query = """query($u: String!, $filter: FilterInput) { dataset(urn: $u) {
+      datasetProfiles(startTimeMillis: 100, endTimeMillis: 200, limit: 1) {
+        timestampMillis rowCount
+      }
+      operations(filter: $filter) { timestampMillis operationType }
+    } }"""
+    only = {"and": [{"field": "operationType", "values": ["INSERT"]}]}
+    assert caller.graphql(query, u=dataset, filter=only)["data"]["dataset"] == {
+        "datasetProfiles": [{"timestampMillis": 200, "rowCount": 200 * 2**33}],
+        "operations": [
+            {"timestampMillis": 200, "operationType": "INSERT"},
+            {"timestampMillis": 100, "operationType": "INSERT"},
+        ],
+    }
+
+
+def test_entities_referred_to_are_read_with_one_query_a_level(caller, dataset, monkeypatch):
+    tags = [f"urn:li:tag:gqllevel{n}" for n in range(12)]
+    for tag in tags:
+        caller.ingest(tag, "tagProperties", {"name": tag[-3:]})
+    caller.ingest(dataset, "globalTags", {"tags": [{"tag": tag} for tag in tags]})
+    reads = []
+    read = caller.catalog.store.aspects
+
+    def counted(urns, names=None):
+        reads.append(len(urns))
+        return read(urns, names)
+
+    monkeypatch.setattr(caller.catalog.store, "aspects", counted)
+    query = "query($u: String!) { dataset(urn: $u) { tags { tags { tag { name } } } } }"
+    found = caller.graphql(query, u=dataset)["data"]["dataset"]["tags"]["tags"]
+    assert [one["tag"]["name"] for one in found] == [tag[-3:] for tag in tags]
+    assert reads == [1, 12]
+    reads.clear()
+    query = "query($u: String!) { dataset(urn: $u) { tags { tags { tag { urn type } } } } }"
+    caller.graphql(query, u=dataset)
+    assert reads == [1]
+
+
+def test_who_asks_is_told(caller):
+    query = "{ me { corpUser { urn username } platformPrivileges { createTags managePolicies } } }"
+    assert caller.graphql(query)["data"]["me"] == {
+        "corpUser": {"urn": "urn:li:corpuser:unknown", "username": "unknown"},
+        "platformPrivileges": {"createTags": True, "managePolicies": False},
+    }

@@ -1,0 +1,217 @@
+"""Searches, scrolls, completions, folders and trees through GraphQL."""
+
+import pytest
+
+WORD = "gqlfindable"
+
+
+@pytest.fixture(scope="module")
+def shelf(caller):
+    """Seven datasets that one word finds, one of them removed, and a chart."""
+    urns = []
+    for n in range(7):
+        platform = "hive" if n % 2 else "kafka"
+        urn = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{WORD}.t{n},PROD)"
+        caller.ingest(urn, "datasetProperties", {"name": f"{WORD} {n}", "customProperties": {}})
+        urns.append(urn)
+    caller.ingest(urns[6], "status", {"removed": True})
+    chart = f"urn:li:chart:(looker,{WORD})"
+    stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
+    stamps = {"created": stamp, "lastModified": stamp}
+    info = {"title": f"{WORD} chart", "description": "", "lastModified": stamps}
+    caller.ingest(chart, "chartInfo", info)
+    return urns[:6]
+
+
+def search(caller, fields, **asked):
+    query = (
+        "query($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) { "
+        + fields
+        + " } }"
+    )
+    answer = caller.graphql(query, i={"query": WORD, **asked})
+    assert "errors" not in answer, answer
+    return answer["data"]["searchAcrossEntities"]
+
+
+def urns_of(results):
+    return {one["entity"]["urn"] for one in results["searchResults"]}
+
+
+def test_a_search_gives_its_page_with_what_matched(caller, shelf):
+    query = """query($i: SearchInput!) { search(input: $i) {
+      start count total
+      searchResults {
+        entity { urn type ... on Dataset { name } } matchedFields { name value } score
+      }
+    } }"""
+    given = {"type": "DATASET", "query": WORD}
+    found = caller.graphql(query, i=given)["data"]["search"]
+    assert (found["start"], found["count"], found["total"]) == (0, 6, 6)
+    assert urns_of(found) == set(shelf)
+    first = found["searchResults"][0]
+    assert first["entity"]["name"].startswith(WORD)
+    assert any(WORD in match["value"] for match in first["matchedFields"])
+    page = caller.graphql(query, i={**given, "start": 4, "count": 5})["data"]["search"]
+    assert (page["start"], page["count"], page["total"]) == (4, 2, 6)
+
+
+def test_filters_types_and_flags_narrow_a_search(caller, shelf):
+    fields = "total searchResults { entity { urn } }"
+    hive = {"field": "platform.keyword", "values": ["urn:li:dataPlatform:hive"]}
+    both = search(caller, fields)
+    assert both["total"] == 7
+    assert search(caller, fields, types=["CHART"])["total"] == 1
+    assert search(caller, fields, orFilters=[{"and": [hive]}])["total"] == 3
+    assert (
+        search(caller, fields, filters=[{"field": "platform", "value": hive["values"][0]}])["total"]
+        == 3
+    )
+    kinds = {"field": "_entityType", "values": ["DATASET"]}
+    assert urns_of(search(caller, fields, orFilters=[{"and": [kinds]}])) == set(shelf)
+    others = {**hive, "negated": True}
+    assert search(caller, fields, orFilters=[{"and": [kinds, others]}])["total"] == 3
+    assert search(caller, fields, searchFlags={"includeSoftDeleted": True})["total"] == 8
+
+
+def test_facets_speak_in_symbols_and_are_cut(caller, shelf):
+    fields = "facets { field displayName aggregations { value count entity { urn } } }"
+    facets = {one["field"]: one for one in search(caller, fields)["facets"]}
+    kinds = {one["value"]: one["count"] for one in facets["_entityType"]["aggregations"]}
+    assert kinds == {"DATASET": 6, "CHART": 1}
+    hive = facets["platform"]["aggregations"][0]
+    assert hive["entity"] == {"urn": hive["value"]}
+    cut = search(caller, fields, searchFlags={"maxAggValues": 1})["facets"]
+    assert all(len(one["aggregations"]) == 1 for one in cut)
+    assert search(caller, fields, searchFlags={"skipAggregates": True})["facets"] == []
+    query = """query($i: AggregateAcrossEntitiesInput!) { aggregateAcrossEntities(input: $i) {
+      facets { field aggregations { value count } }
+    } }"""
+    given = {"query": WORD, "facets": ["platform"], "types": ["DATASET"]}
+    (facet,) = caller.graphql(query, i=given)["data"]["aggregateAcrossEntities"]["facets"]
+    assert {one["count"] for one in facet["aggregations"]} == {3}
+
+
+def test_a_search_is_sorted_as_asked(caller, shelf):
+    fields = "searchResults { entity { ... on Dataset { properties { name } } } }"
+    order = {"sortCriterion": {"field": "name", "sortOrder": "DESCENDING"}}
+    found = search(caller, fields, types=["DATASET"], sortInput=order)
+    names = [one["entity"]["properties"]["name"] for one in found["searchResults"]]
+    assert names == [f"{WORD} {n}" for n in (5, 4, 3, 2, 1, 0)]
+
+
+def test_a_scroll_meets_everything_once_and_ends(caller, shelf):
+    query = """query($s: String) { scrollAcrossEntities(input: {
+      query: "gqlfindable", types: [DATASET], count: 2, scrollId: $s,
+      searchFlags: { fetchExtraFields: ["name"] }
+    }) { nextScrollId total searchResults { entity { urn } extraProperties { name value } } } }"""
+    met, scroll = [], None
+    for _ in range(5):
+        page = caller.graphql(query, s=scroll)["data"]["scrollAcrossEntities"]
+        met += page["searchResults"]
+        scroll = page["nextScrollId"]
+        if scroll is None:
+            break
+    assert scroll is None
+    assert sorted(one["entity"]["urn"] for one in met) == sorted(shelf)
+    assert met[0]["extraProperties"][0]["name"] == "name"
+    assert WORD in met[0]["extraProperties"][0]["value"]
+    error = caller.graphql(query, s="nonsense")["errors"][0]
+    assert error["extensions"]["code"] == 400
+
+
+def test_names_are_completed(caller, shelf):
+    query = """query($q: String!) {
+      one: autoComplete(input: { type: DATASET, query: $q, limit: 3 }) {
+        query suggestions entities { urn }
+      }
+      each: autoCompleteForMultiple(input: { query: $q, types: [DATASET, CHART, TAG] }) {
+        suggestions { type suggestions entities { __typename } }
+      }
+    }"""
+    read = caller.graphql(query, q=WORD[:6])["data"]
+    assert len(read["one"]["suggestions"]) == len(read["one"]["entities"]) == 3
+    assert [one["type"] for one in read["each"]["suggestions"]] == ["DATASET", "CHART"]
+    assert read["each"]["suggestions"][1]["entities"] == [{"__typename": "Chart"}]
+
+
+def test_folders_are_walked_down_to_the_entity(caller, shelf):
+    query = """query($p: [String!], $u: String!) {
+      browse(input: { type: DATASET, path: $p, count: 5 }) {
+        total groups { name count } entities { urn } metadata { path totalNumEntities }
+      }
+      browsePaths(input: { type: DATASET, urn: $u }) { path }
+    }"""
+    hive = shelf[1]
+    read = caller.graphql(query, p=["prod", "hive"], u=hive)["data"]
+    assert {"name": WORD, "count": 3} in read["browse"]["groups"]
+    below = caller.graphql(query, p=["prod", "hive", WORD], u=hive)["data"]["browse"]
+    assert below["total"] == 3
+    assert hive in [one["urn"] for one in below["entities"]]
+    assert below["metadata"] == {"path": ["prod", "hive", WORD], "totalNumEntities": 3}
+    assert read["browsePaths"][0]["path"][:3] == ["prod", "hive", WORD]
+
+
+def test_folders_of_todays_paths_are_walked_too(caller, dataset):
+    top = "urn:li:container:gqlfolder"
+    caller.ingest(top, "containerProperties", {"name": "Folder"})
+    path = [{"id": top, "urn": top}, {"id": "gqlinner"}]
+    caller.ingest(dataset, "browsePathsV2", {"path": path})
+    query = """query($p: [String!]) { browseV2(input: { type: DATASET, path: $p, count: 1000 }) {
+      total groups { name count hasSubGroups entity { urn } }
+    } }"""
+    groups = caller.graphql(query, p=[])["data"]["browseV2"]["groups"]
+    (mine,) = [one for one in groups if one["name"] == top]
+    assert mine == {"name": top, "count": 1, "hasSubGroups": True, "entity": {"urn": top}}
+    (inner,) = caller.graphql(query, p=[top])["data"]["browseV2"]["groups"]
+    assert (inner["name"], inner["hasSubGroups"]) == ("gqlinner", False)
+
+
+def test_trees_begin_with_what_is_in_nothing(caller):
+    caller.ingest("urn:li:domain:gqltop", "domainProperties", {"name": "A top"})
+    within = {"name": "Within", "parentDomain": "urn:li:domain:gqltop"}
+    caller.ingest("urn:li:domain:gqlwithin", "domainProperties", within)
+    query = """query($p: String) { listDomains(input: { count: 100, parentDomain: $p }) {
+      total domains { urn properties { name } parentDomains { domains { urn } } }
+    } }"""
+    top = [one["urn"] for one in caller.graphql(query)["data"]["listDomains"]["domains"]]
+    assert "urn:li:domain:gqltop" in top
+    assert "urn:li:domain:gqlwithin" not in top
+    below = caller.graphql(query, p="urn:li:domain:gqltop")["data"]["listDomains"]
+    assert below["domains"] == [
+        {
+            "urn": "urn:li:domain:gqlwithin",
+            "properties": {"name": "Within"},
+            "parentDomains": {"domains": [{"urn": "urn:li:domain:gqltop"}]},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"count": 10_001}, "10000"),
+        ({"start": -1}, "negative"),
+        ({"viewUrn": "urn:li:dataHubView:x"}, "views"),
+        ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
+    ],
+)
+def test_a_search_that_cannot_be_done_says_why(caller, asked, told):
+    query = "query($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) { total } }"
+    answer = caller.graphql(query, i={"query": "*", **asked})
+    (error,) = answer["errors"]
+    assert told in error["message"]
+    assert error["extensions"]["code"] == 400
+
+
+PAGE = """query($n: Int!) { scrollAcrossEntities(input: { query: "*", count: $n }) {
+  searchResults { entity { urn %s } }
+} }"""
+
+
+def test_lists_count_as_long_as_they_are_asked_for(caller, shelf):
+    assert "errors" not in caller.graphql(PAGE % "", n=5000)
+    fields = " ".join(f"f{n}: type" for n in range(60))
+    (error,) = caller.graphql(PAGE % fields, n=10_000)["errors"]
+    assert "smaller pages" in error["message"]
+    assert "errors" not in caller.graphql(PAGE % fields, n=100)

@@ -1,0 +1,367 @@
+"""Lineage through GraphQL, with the documents that clients of the real service send."""
+
+import pytest
+
+NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
+HIVE = "urn:li:dataPlatform:hive"
+
+# As the SDK and the command line of the real service ask.
+SCROLL = """
+query scrollAcrossLineage($input: ScrollAcrossLineageInput!) {
+    scrollAcrossLineage(input: $input) {
+        nextScrollId
+        searchResults {
+            degree
+            entity {
+                urn
+                type
+                ... on Dataset { name platform { name } properties { description } }
+                ... on DataJob {
+                    jobId
+                    dataPlatformInstance { platform { name } }
+                    properties { name description }
+                }
+            }
+            paths { path { urn type } }
+        }
+    }
+}
+"""
+SEARCH = """
+query across($input: SearchAcrossLineageInput!) {
+  searchAcrossLineage(input: $input) {
+    start count total isPartial truncated
+    searchResults {
+      degree degrees exists removed explored truncatedChildren ignoredAsHop pathsComplete
+      entity { urn type }
+      paths { path { urn } }
+    }
+    facets { field displayName aggregations { value count entity { urn } } }
+  }
+}
+"""
+LINEAGE = """
+query lineage($urn: String!, $input: LineageInput!) {
+  dataset(urn: $urn) {
+    lineage(input: $input) {
+      start count total filtered truncated
+      relationships {
+        type degree createdOn updatedOn isManual
+        entity { urn type }
+        createdActor { urn }
+        updatedActor { urn }
+      }
+    }
+  }
+}
+"""
+RELATED = """
+query related($urn: String!, $input: RelationshipsInput!) {
+  entity(urn: $urn) {
+    ... on Dataset {
+      relationships(input: $input) {
+        start count total
+        relationships { type direction entity { urn type } created { time } }
+      }
+    }
+    ... on CorpUser {
+      relationships(input: $input) { total relationships { type direction entity { urn } } }
+    }
+  }
+}
+"""
+
+
+def hive(name):
+    return f"urn:li:dataset:({HIVE},glineage.{name},PROD)"
+
+
+def upstream(name, **more):
+    return {"auditStamp": NOBODY, "dataset": hive(name), "type": "TRANSFORMED"} | more
+
+
+def degree_is(*values):
+    return {"field": "degree", "condition": "EQUAL", "values": list(values), "negated": False}
+
+
+NOT_REMOVED = {"field": "removed", "condition": "EQUAL", "values": ["true"], "negated": True}
+
+
+@pytest.fixture
+def drawn(caller):
+    def draw(graph):
+        answer = caller.batch(
+            *(
+                caller.proposal(
+                    hive(name), "upstreamLineage", {"upstreams": [upstream(one) for one in ups]}
+                )
+                for name, ups in graph.items()
+            )
+        )
+        assert answer.status_code == 200, answer.text
+
+    return draw
+
+
+@pytest.fixture
+def across(caller):
+    def ask(urn, direction="UPSTREAM", *criteria, **more):
+        asked = {"urn": urn, "direction": direction, "count": 100} | more
+        if criteria:
+            asked["orFilters"] = [{"and": list(criteria)}]
+        answer = caller.graphql(SEARCH, input=asked)
+        assert "errors" not in answer, answer
+        return answer["data"]["searchAcrossLineage"]
+
+    return ask
+
+
+def degrees(found):
+    return {one["entity"]["urn"]: one["degree"] for one in found["searchResults"]}
+
+
+def test_the_document_of_the_sdk_is_answered_page_by_page(caller, drawn):
+    drawn({"sdk.a": ["sdk.b"], "sdk.b": ["sdk.c"], "sdk.c": ["sdk.d"]})
+    a, b, c, d = (hive(f"sdk.{one}") for one in "abcd")
+    caller.ingest(b, "datasetProperties", {"description": "of b"})
+    asked = {
+        "urn": a,
+        "direction": "UPSTREAM",
+        "count": 2,
+        "types": None,
+        "orFilters": [{"and": [degree_is("1", "2", "3+"), NOT_REMOVED]}],
+    }
+    pages = []
+    while True:
+        answer = caller.graphql(SCROLL, input=asked)
+        assert "errors" not in answer, answer
+        pages.append(answer["data"]["scrollAcrossLineage"])
+        if pages[-1]["nextScrollId"] is None:
+            break
+        asked["scrollId"] = pages[-1]["nextScrollId"]
+    assert [len(page["searchResults"]) for page in pages] == [2, 1]
+    assert pages[0]["searchResults"][0] == {
+        "degree": 1,
+        "entity": {
+            "urn": b,
+            "type": "DATASET",
+            "name": "glineage.sdk.b",
+            "platform": {"name": "hive"},
+            "properties": {"description": "of b"},
+        },
+        "paths": [{"path": [{"urn": a, "type": "DATASET"}, {"urn": b, "type": "DATASET"}]}],
+    }
+    last = pages[1]["searchResults"][0]
+    assert (last["degree"], last["entity"]["urn"]) == (3, d)
+    assert [one["urn"] for one in last["paths"][0]["path"]] == [a, b, c, d]
+
+
+def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn, across):
+    drawn({"deg.0": ["deg.1"], "deg.1": ["deg.2"], "deg.2": ["deg.3"], "deg.3": ["deg.4"]})
+    start = hive("deg.0")
+    every = {hive(f"deg.{at}"): at for at in range(1, 5)}
+
+    def within(*wanted):
+        return {urn: at for urn, at in every.items() if at in wanted}
+
+    assert degrees(across(start)) == every
+    assert degrees(across(start, "UPSTREAM", degree_is("1"))) == within(1)
+    assert degrees(across(start, "UPSTREAM", degree_is("1", "2"))) == within(1, 2)
+    assert degrees(across(start, "UPSTREAM", degree_is("1", "2", "3+"))) == every
+    assert degrees(across(start, "UPSTREAM", degree_is("3+"))) == within(3, 4)
+    negated = degree_is("1", "3+") | {"negated": True}
+    assert degrees(across(start, "UPSTREAM", negated)) == within(2)
+    first = across(start, "UPSTREAM", degree_is("1"))["searchResults"][0]
+    assert (first["explored"], first["truncatedChildren"]) == (False, False)
+
+
+def test_a_cycle_through_a_ghost_and_a_removed_entity_is_answered_whole(caller, drawn, across):
+    drawn({"cyc.a": ["cyc.b", "cyc.ghost"], "cyc.b": ["cyc.a", "cyc.ghost"]})
+    caller.ingest(hive("cyc.b"), "status", {"removed": True})
+    found = across(hive("cyc.a"))
+    marks = {one["entity"]["urn"]: one for one in found["searchResults"]}
+    assert {urn: (one["exists"], one["removed"]) for urn, one in marks.items()} == {
+        hive("cyc.b"): (True, True),
+        hive("cyc.ghost"): (False, False),
+    }
+    assert marks[hive("cyc.ghost")]["degrees"] == [1, 2]
+    assert (found["isPartial"], found["truncated"]) == (False, None)
+    kept = across(hive("cyc.a"), "UPSTREAM", NOT_REMOVED)
+    assert degrees(kept) == {hive("cyc.ghost"): 1}
+    flagged = across(hive("cyc.a"), searchFlags={"includeSoftDeleted": False})
+    assert degrees(flagged) == {hive("cyc.ghost"): 1}
+
+
+def test_filters_on_any_field_and_text_narrow_what_was_reached(caller, drawn, across):
+    drawn({"nar.a": ["nar.b", "nar.c"], "nar.b": ["nar.d"]})
+    caller.ingest(hive("nar.c"), "globalTags", {"tags": [{"tag": "urn:li:tag:glineage"}]})
+    caller.ingest(hive("nar.d"), "datasetProperties", {"description": "the wombat register"})
+    chart = "urn:li:chart:(looker,glineage.nar)"
+    about = {
+        "title": "t",
+        "description": "",
+        "lastModified": {"created": NOBODY, "lastModified": NOBODY},
+    }
+    caller.ingest(chart, "chartInfo", about | {"inputs": [{"string": hive("nar.d")}]})
+    a, d = hive("nar.a"), hive("nar.d")
+    tagged = {"field": "tags", "values": ["urn:li:tag:glineage"]}
+    assert degrees(across(a, "UPSTREAM", tagged)) == {hive("nar.c"): 1}
+    assert degrees(across(a, query="wombat")) == {d: 2}
+    assert degrees(across(a, query="*")) == degrees(across(a))
+    on_looker = {"field": "platform", "values": ["urn:li:dataPlatform:looker"]}
+    assert degrees(across(d, "DOWNSTREAM", on_looker)) == {chart: 1}
+    feature = "urn:li:mlFeature:(glineage,nar)"
+    caller.ingest(feature, "mlFeatureProperties", {"sources": [hive("nar.c")]})
+    assert degrees(across(hive("nar.c"), "DOWNSTREAM", on_looker)) == {}
+    of_looker = {"platform": "urn:li:dataPlatform:looker"}
+    caller.ingest(feature, "dataPlatformInstance", of_looker)
+    assert degrees(across(hive("nar.c"), "DOWNSTREAM", on_looker)) == {feature: 1}
+    charts = {"field": "_entityType", "values": ["CHART"]}
+    assert degrees(across(d, "DOWNSTREAM", charts)) == {chart: 1}
+    assert degrees(across(d, "DOWNSTREAM", types=["DATASET"])) == {hive("nar.b"): 1, a: 2}
+    either = [{"and": [charts]}, {"and": [degree_is("2")]}]
+    assert degrees(across(d, "DOWNSTREAM", orFilters=either)) == {chart: 1, a: 2}
+    all_of_them = {"filters": [{"field": "_entityType", "values": ["DATASET"]}]}
+    assert degrees(across(d, "DOWNSTREAM", degree_is("1"), **all_of_them)) == {hive("nar.b"): 1}
+
+
+def test_facets_count_the_whole_result(caller, drawn, across):
+    drawn({"fac.a": ["fac.b"], "fac.b": ["fac.c"], "fac.c": ["fac.d"], "fac.d": ["fac.e"]})
+    found = across(hive("fac.a"), count=1)
+    assert (found["count"], found["total"]) == (1, 4)
+    counts = {
+        facet["field"]: {one["value"]: one["count"] for one in facet["aggregations"]}
+        for facet in found["facets"]
+    }
+    assert counts == {
+        "degree": {"1": 1, "2": 1, "3+": 2},
+        "_entityType": {"DATASET": 4},
+        "platform": {HIVE: 4},
+    }
+    (platform,) = (one for one in found["facets"] if one["field"] == "platform")
+    assert platform["aggregations"][0]["entity"] == {"urn": HIVE}
+
+
+def test_columns_are_reached_from_a_column_as_the_sdk_asks(caller):
+    def column(name, path):
+        return f"urn:li:schemaField:({hive(name)},{path})"
+
+    fine = {
+        "upstreamType": "FIELD_SET",
+        "upstreams": [column("sf.a", "id")],
+        "downstreamType": "FIELD",
+        "downstreams": [column("sf.b", "customer_id")],
+        "confidenceScore": 1.0,
+    }
+    value = {"upstreams": [upstream("sf.a")], "fineGrainedLineages": [fine]}
+    caller.ingest(hive("sf.b"), "upstreamLineage", value)
+    grouping = {"baseEntityType": "SCHEMA_FIELD", "groupingEntityType": "SCHEMA_FIELD"}
+    asked = {
+        "urn": column("sf.b", "customer_id"),
+        "direction": "UPSTREAM",
+        "count": 500,
+        "orFilters": [{"and": [degree_is("1", "2", "3+"), NOT_REMOVED]}],
+        "searchFlags": {"groupingSpec": {"groupingCriteria": grouping}},
+    }
+    answer = caller.graphql(SCROLL, input=asked)
+    assert "errors" not in answer, answer
+    ends = [{"urn": asked["urn"], "type": "SCHEMA_FIELD"}]
+    ends.append({"urn": column("sf.a", "id"), "type": "SCHEMA_FIELD"})
+    assert answer["data"]["scrollAcrossLineage"] == {
+        "nextScrollId": None,
+        "searchResults": [{"degree": 1, "entity": ends[1], "paths": [{"path": ends}]}],
+    }
+
+
+def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
+    ann, bob = "urn:li:corpuser:gl-ann", "urn:li:corpuser:gl-bob"
+    by_hand = upstream(
+        "hop.b",
+        auditStamp={"time": 2000, "actor": bob},
+        created={"time": 1000, "actor": ann},
+        properties={"source": "UI"},
+    )
+    value = {"upstreams": [by_hand, upstream("hop.c")]}
+    caller.ingest(hive("hop.a"), "upstreamLineage", value)
+    job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,glineage,PROD),hop)"
+    made = {"destinationUrn": hive("hop.a"), "lastModified": {"time": 5000, "actor": bob}}
+    caller.ingest(
+        job,
+        "dataJobInputOutput",
+        {"inputDatasets": [], "outputDatasets": [], "outputDatasetEdges": [made]},
+    )
+
+    def lineage(**more):
+        answer = caller.graphql(LINEAGE, urn=hive("hop.a"), input={"direction": "UPSTREAM"} | more)
+        assert "errors" not in answer, answer
+        return answer["data"]["dataset"]["lineage"]
+
+    found = lineage()
+    assert (found["start"], found["count"], found["total"], found["filtered"]) == (0, 3, 3, 0)
+    by_urn = {one["entity"]["urn"]: one for one in found["relationships"]}
+    assert by_urn[hive("hop.b")] == {
+        "type": "DownstreamOf",
+        "degree": 1,
+        "createdOn": 1000,
+        "updatedOn": 2000,
+        "isManual": True,
+        "entity": {"urn": hive("hop.b"), "type": "DATASET"},
+        "createdActor": {"urn": ann},
+        "updatedActor": {"urn": bob},
+    }
+    assert by_urn[hive("hop.c")]["updatedOn"] is None
+    assert (by_urn[job]["type"], by_urn[job]["updatedOn"]) == ("Produces", 5000)
+    late = lineage(startTimeMillis=3000)
+    assert {one["entity"]["urn"] for one in late["relationships"]} == {hive("hop.c"), job}
+    assert (late["total"], late["filtered"]) == (2, 1)
+    page = lineage(start=1, count=1)
+    assert (page["count"], page["total"]) == (1, 3)
+    assert page["relationships"] == found["relationships"][1:2]
+
+
+def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller):
+    owner = "urn:li:corpuser:gl-owner"
+    caller.ingest(owner, "corpUserInfo", {"active": True})
+    owned = {"owners": [{"owner": owner, "type": "NONE"}]}
+    for name in ("rel.a", "rel.b"):
+        caller.ingest(hive(name), "ownership", owned)
+    caller.ingest(hive("rel.b"), "status", {"removed": True})
+
+    def related(urn, **asked):
+        answer = caller.graphql(RELATED, urn=urn, input={"types": ["OwnedBy"]} | asked)
+        assert "errors" not in answer, answer
+        return answer["data"]["entity"]["relationships"]
+
+    assert related(hive("rel.a"), direction="OUTGOING") == {
+        "start": 0,
+        "count": 1,
+        "total": 1,
+        "relationships": [
+            {
+                "type": "OwnedBy",
+                "direction": "OUTGOING",
+                "entity": {"urn": owner, "type": "CORP_USER"},
+                "created": None,
+            }
+        ],
+    }
+    assert related(owner, direction="INCOMING")["total"] == 2
+    kept = related(owner, direction="INCOMING", includeSoftDelete=False)
+    assert kept["total"] == 1
+    assert kept["relationships"][0]["entity"] == {"urn": hive("rel.a")}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"urn": "nonsense"}, "expected 'urn:li:"),
+        ({"start": -1}, "must not be negative"),
+        ({"orFilters": [{"and": [{"field": "degree", "values": ["many"]}]}]}, "3+"),
+        ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
+    ],
+)
+def test_a_question_that_cannot_be_understood_is_one_clear_error(caller, desk, wrong, said):
+    asked = {"urn": hive("x"), "direction": "UPSTREAM"} | wrong
+    error = desk.one_error(caller.graphql(SEARCH, input=asked))
+    assert error["extensions"]["code"] == 400
+    assert said in error["message"]

@@ -1,0 +1,222 @@
+"""The change log over HTTP: pages from an offset, and following it live."""
+
+import json
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
+from explorer.server.routes import changes
+from explorer.server.service import Service
+
+
+@pytest.fixture
+def own(fresh: Callable[[], Catalog]) -> Catalog:
+    return fresh()
+
+
+@pytest.fixture
+def site(own: Catalog, serve: Callable[[Service], str]) -> str:
+    return serve(Service(own))
+
+
+def write(catalog: Catalog, name: str, text: str, entity: str = "tag") -> None:
+    aspect = {"tag": "tagProperties", "corpuser": "corpUserEditableInfo"}[entity]
+    value = {"name": text} if entity == "tag" else {"aboutMe": text}
+    proposal = Proposal(Urn.of(entity, name), aspect, value, system={"runId": "r"})
+    change = catalog.intake.check(proposal, "urn:li:corpuser:writer")
+    job = lambda tx: catalog.intake.apply(tx, change, 77)  # noqa: E731
+    catalog.commits.counted(job, catalog.store.write).result()
+
+
+def page(site: str, query: str) -> dict[str, Any]:
+    answer = httpx.get(f"{site}/changes?{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()["value"]
+
+
+def offsets(value: dict[str, Any]) -> list[int]:
+    return [change["offset"] for change in value["changes"]]
+
+
+@contextmanager
+def following(
+    site: str, query: str = "", **headers: str
+) -> Iterator["queue.Queue[dict[str, Any]]"]:
+    """What a follower gets, event by event; `None` when the stream has ended."""
+    got: queue.Queue[Any] = queue.Queue()
+    with (
+        httpx.Client(timeout=30) as http,
+        http.stream("GET", f"{site}/changes/stream{query}", headers=headers) as stream,
+    ):
+        assert stream.status_code == 200
+        assert stream.headers["content-type"] == "text/event-stream"
+
+        def read() -> None:
+            event: dict[str, Any] = {}
+            try:
+                for line in stream.iter_lines():
+                    key, _, value = line.partition(": ")
+                    if line:
+                        event[key] = value
+                    elif event:
+                        got.put(event)
+                        event = {}
+            except httpx.HTTPError:
+                pass
+            got.put(None)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        assert got.get(timeout=10) == {"retry": "2000"}
+        yield got
+
+
+def test_a_change_says_what_was_and_what_is(own: Catalog, site: str) -> None:
+    write(own, "a", "one")
+    write(own, "a", "two")
+    value = page(site, "after=2")
+    system = value["changes"][0].pop("systemMetadata")
+    assert (system["lastObserved"], system["runId"]) == (77, "r")
+    assert value == {
+        "changes": [
+            {
+                "offset": 3,
+                "entityType": "tag",
+                "entityUrn": "urn:li:tag:a",
+                "aspectName": "tagProperties",
+                "changeType": "UPSERT",
+                "aspect": {"value": '{"name":"two"}', "contentType": "application/json"},
+                "previousAspectValue": {
+                    "value": '{"name":"one"}',
+                    "contentType": "application/json",
+                },
+                "created": {"time": 77, "actor": "urn:li:corpuser:writer"},
+            }
+        ],
+        "next": 3,
+        "head": 3,
+    }
+    bare = page(site, "after=2&values=false")["changes"][0]
+    assert "aspect" not in bare
+    assert "previousAspectValue" not in bare
+
+
+def test_pages_join_without_gap_or_overlap(own: Catalog, site: str) -> None:
+    for n in range(7):
+        write(own, "a", str(n))
+    seen: list[int] = []
+    after, head = 0, 1
+    while after < head:
+        value = page(site, f"after={after}&limit=3")
+        seen += offsets(value)
+        after, head = value["next"], value["head"]
+    assert seen == list(range(1, 9))
+    assert page(site, "after=8") == {"changes": [], "next": 8, "head": 8}
+
+
+def test_it_is_narrowed_by_entity_type_urn_and_aspect(own: Catalog, site: str) -> None:
+    write(own, "a", "one")
+    write(own, "b", "one")
+    write(own, "u", "one", "corpuser")
+    assert offsets(page(site, "entity=corpuser")) == [5, 6]
+    assert offsets(page(site, "urn=urn:li:tag:b")) == [3, 4]
+    assert offsets(page(site, "urn=urn:li:tag:b&urn=urn:li:tag:a&aspect=tagKey")) == [1, 3]
+    narrow = page(site, "entity=corpuser&limit=1")
+    assert (offsets(narrow), narrow["next"]) == ([5], 5)
+
+
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=x", "limit=1.5", "values=maybe", "urn=nonsense"]
+)
+def test_a_wrong_question_is_told_so(site: str, query: str) -> None:
+    answer = httpx.get(f"{site}/changes?{query}")
+    assert answer.status_code == 400
+    assert answer.json()["message"]
+
+
+def test_followers_are_told_of_each_commit_once_and_in_order(own: Catalog, site: str) -> None:
+    write(own, "a", "before")
+    with following(site) as one, following(site, "?after=0&entity=tag") as two:
+        for n in range(30):
+            write(own, "a", str(n))
+        first = [one.get(timeout=10) for _ in range(30)]
+        second = [two.get(timeout=10) for _ in range(32)]
+    assert [int(event["id"]) for event in first] == list(range(3, 33))
+    assert [int(event["id"]) for event in second] == list(range(1, 33))
+    assert {event["event"] for event in first} == {"change"}
+    last = json.loads(first[-1]["data"])
+    assert (last["offset"], last["aspect"]["value"]) == (32, '{"name":"29"}')
+
+
+def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: Catalog, site: str) -> None:
+    for n in range(3):
+        write(own, "a", str(n))
+    headers = {"Last-Event-ID": "3"}
+    with following(site, "?after=0", **headers) as got:
+        assert got.get(timeout=10)["id"] == "4"
+
+
+def test_the_page_is_a_stream_for_who_accepts_events(own: Catalog, site: str) -> None:
+    write(own, "a", "one")
+    with (
+        httpx.Client(timeout=10) as http,
+        http.stream("GET", f"{site}/changes?after=1", headers={"Accept": "text/event-stream"}) as s,
+    ):
+        lines = s.iter_lines()
+        assert next(line for line in lines if line.startswith("id")) == "id: 2"
+
+
+def test_silence_is_filled_with_comments(
+    own: Catalog, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_KEEP_ALIVE_SECONDS", 0.05)
+    write(own, "a", "one")
+    with following(site, "?after=0&entity=corpuser") as got:
+        # Where to go on from is told although nothing that passed was wanted.
+        assert got.get(timeout=10) == {"id": "2"}
+        assert got.get(timeout=10) == {"": "keep-alive"}
+
+
+def test_who_has_left_is_forgotten(own: Catalog, site: str) -> None:
+    with following(site), following(site):
+        assert len(own.feed.followers) == 2
+    until(lambda: not own.feed.followers)
+
+
+def test_who_takes_nothing_is_let_go(
+    own: Catalog, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_PATIENCE_SECONDS", 0.3)
+    host, _, port = site.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck.sendall(b"GET /changes/stream?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        until(lambda: own.feed.followers)
+        for n in range(12):
+            write(own, "a", str(n) * 500_000)
+        until(lambda: not own.feed.followers)
+
+
+def test_a_stream_ends_when_the_service_stops(own: Catalog, site: str) -> None:
+    with following(site) as got:
+        until(lambda: own.feed.followers)
+        own.feed.end()
+        assert got.get(timeout=10) is None
+    assert not own.feed.followers
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

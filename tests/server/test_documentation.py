@@ -1,0 +1,163 @@
+"""The documentation page: complete, at home everywhere, and with examples that work."""
+
+import gzip
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import httpx
+import pytest
+
+from explorer.server.docs.decisions import DECISIONS
+from explorer.server.docs.requests import EXAMPLE_URN, example_of, title_of
+from explorer.server.service import Service
+
+# What the example of an endpoint needs to be there before it is sent.
+ASPECTS = {
+    "datasetProperties": {"description": "Users", "customProperties": {}},
+    "ownership": {"owners": [], "lastModified": {"time": 0, "actor": "urn:li:corpuser:jdoe"}},
+}
+TAKING_AWAY = ("delete", "deleteReferences", "rollback")
+STREAMED = "/changes/stream"
+
+
+class Reader(HTMLParser):
+    """Gathers the page's text, its anchors, where its links lead and whether its tags close."""
+
+    VOID = frozenset({"meta", "link", "input"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.places, self.links, self.open, self.wrong = [], [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.places += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self.VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The page's text as it is served by a catalog of its own."""
+    from explorer.metadata.registry import load_registry
+    from explorer.server.docs.page import documentation_page
+    from explorer.server.opening import open_catalog
+
+    catalog = open_catalog(tmp_path_factory.mktemp("docs"), load_registry())
+    try:
+        service = Service(catalog)
+        executor = service.graphql.ready()
+        page = documentation_page(
+            service.endpoints.all, executor.schema, catalog.registry, "/metadata"
+        )
+        yield page.decode(), service, catalog.registry, executor.schema
+    finally:
+        catalog.close()
+
+
+def test_the_page_is_whole_html(made):
+    page = Reader(made[0])
+    assert page.wrong == []
+    assert page.open == []
+    assert len(page.places) == len(set(page.places))
+
+
+def test_every_link_leads_somewhere_on_the_page(made):
+    page = Reader(made[0])
+    inner = {link[1:] for link in page.links if link.startswith("#")}
+    assert inner - set(page.places) == set()
+
+
+def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made):
+    text, service, registry, schema = made
+    page = Reader(text)
+    said = set(page.text)
+    addresses = {title_of(one).partition(" ")[2] for one in service.endpoints.all}
+    assert addresses - said == set()
+    assert set(registry.aspects) - said == set()
+    assert set(registry.entities) - said == set()
+    assert set(registry.relationship_names) - said == set()
+    assert {one.about for one in DECISIONS} - said == set()
+    assert set(schema.mutation_type.fields) - said == set()
+    assert set(schema.query_type.fields) - said == set()
+
+
+def test_the_page_names_every_field_of_every_aspect(made):
+    text, _, registry, _ = made
+    for name, aspect in registry.aspects.items():
+        begin = text.index(f'id="aspect-{name}"')
+        section = text[begin : text.index("</details>", begin)]
+        for field in registry.records[aspect.record].fields:
+            assert f"<code>{field}</code>" in section, (name, field)
+
+
+def test_deprecated_and_provisional_calls_are_marked(made):
+    text = unescape(made[0])
+    for address, mark in (
+        ("get-entities-item", "deprecated"),
+        ("post-entities-ingest", "deprecated"),
+        ("get-aspects-item", "to be replaced"),
+    ):
+        begin = text.index(f'id="{address}"')
+        assert mark in text[begin : text.index("</summary>", begin)]
+
+
+def test_nothing_is_loaded_from_anywhere(made):
+    text = made[0]
+    assert re.findall(r"""(?:src|href)=["'](?!#|data:)""", text) == []
+    assert "@import" not in text
+    assert re.findall(r"\burl\(", text) == []
+
+
+def test_the_page_is_served_packed_to_whoever_takes_it(caller):
+    plain = caller.get("/restli/docs", **{"accept-encoding": "identity"})
+    assert plain.status_code == 200
+    assert plain.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in plain.headers["content-security-policy"]
+    packed = caller.http.build_request("GET", "/restli/docs/", headers={"accept-encoding": "gzip"})
+    answer = caller.http.send(packed, stream=True)
+    raw = b"".join(answer.iter_raw())
+    answer.close()
+    assert gzip.decompress(raw) == plain.content
+
+
+def test_every_endpoint_says_what_it_takes_and_gives(made):
+    for endpoint in made[1].endpoints.all:
+        assert endpoint.summary, title_of(endpoint)
+        assert endpoint.gives, title_of(endpoint)
+        names = [(one.place, one.name) for one in endpoint.parameters]
+        assert len(names) == len(set(names)), title_of(endpoint)
+
+
+def test_every_example_is_answered(fresh, serve):
+    service = Service(fresh())
+    refused = {}
+    with httpx.Client(base_url=serve(service), timeout=30) as http:
+        for aspect, value in ASPECTS.items():
+            envelope = {"value": json.dumps(value), "contentType": "application/json"}
+            proposal = {"entityUrn": EXAMPLE_URN, "aspectName": aspect, "aspect": envelope}
+            http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
+        # Those that take away come last.
+        for endpoint in sorted(service.endpoints.all, key=lambda one: one.action in TAKING_AWAY):
+            if endpoint.path == STREAMED:
+                continue
+            path, body = example_of(endpoint)
+            given = {"content-type": "application/json"}
+            sent = http.request(endpoint.method, path, content=body, headers=given)
+            if sent.status_code >= 400:
+                refused[title_of(endpoint)] = sent.text[:200]
+    assert refused == {}

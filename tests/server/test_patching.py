@@ -1,0 +1,157 @@
+"""Patches over the wire: applied where the value is, so that none is lost."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+PII, OLD = "urn:li:tag:PII", "urn:li:tag:old"
+ADD_PII = {"op": "add", "path": f"/tags/{PII}", "value": {"tag": PII}}
+
+
+def send(caller, urn: str, aspect: str, patch: Any, **more: Any) -> httpx.Response:
+    envelope = {"value": json.dumps(patch), "contentType": "application/json-patch+json"}
+    answer: httpx.Response = caller.send(urn, aspect, None, "PATCH", aspect=envelope, **more)
+    return answer
+
+
+def patched(caller, urn: str, aspect: str, patch: Any, **more: Any) -> Any:
+    answer = send(caller, urn, aspect, patch, **more)
+    assert answer.status_code == 200, answer.text
+    return caller.value(urn, aspect)
+
+
+def test_the_server_says_that_it_takes_patches(caller):
+    assert caller.get("/config").json()["patchCapable"] is True
+
+
+def test_a_patch_of_an_absent_aspect_makes_the_entity(caller, dataset):
+    assert patched(caller, dataset, "globalTags", [ADD_PII]) == {"tags": [{"tag": PII}]}
+    aspects = caller.entity(dataset)["aspects"]
+    assert set(aspects) >= {"datasetKey", "dataPlatformInstance", "globalTags"}
+    assert caller.search(f'tags:"{PII}" AND name:{dataset.split(",")[1]}')["entities"] == [dataset]
+
+
+def test_plain_json_as_content_type_and_the_object_form_are_taken(caller, dataset):
+    keys = {"tags": ["attribution\u241fsource", "tag"]}
+    add = {"op": "add", "path": f"/tags//{PII}", "value": {"tag": PII}}
+    patch = {"arrayPrimaryKeys": keys, "patch": [add], "forceGenericPatch": False}
+    envelope = {"value": json.dumps(patch), "contentType": "application/json"}
+    caller.ingest(dataset, "globalTags", None, "PATCH", aspect=envelope)
+    assert caller.value(dataset, "globalTags") == {"tags": [{"tag": PII}]}
+
+
+def test_who_and_when_are_filled_in_where_the_record_asks(caller, dataset):
+    owner = {"owner": "urn:li:corpuser:a", "type": "DATAOWNER"}
+    patch = [{"op": "add", "path": "/owners/urn:li:corpuser:a/DATAOWNER", "value": owner}]
+    actor = {"actor": "urn:li:corpuser:patcher"}
+    value = patched(caller, dataset, "ownership", patch, auditHeader=actor)
+    assert value["owners"] == [owner]
+    assert value["lastModified"]["actor"] == "urn:li:corpuser:patcher"
+    assert (
+        value["lastModified"]["time"]
+        == (caller.entity(dataset)["aspects"]["ownership"]["created"]["time"])
+    )
+
+
+def test_a_patch_that_changes_nothing_makes_no_version(caller, dataset):
+    for _ in range(2):
+        patched(caller, dataset, "globalTags", [ADD_PII])
+    patched(caller, dataset, "globalTags", [{"op": "remove", "path": f"/tags/{OLD}"}])
+    assert caller.version(dataset, "globalTags", 1).status_code == 404
+    assert caller.entity(dataset)["aspects"]["globalTags"]["systemMetadata"]["version"] == "1"
+
+
+def test_removing_from_what_is_not_there_makes_nothing(caller, dataset):
+    remove = [{"op": "remove", "path": f"/tags/{PII}", "value": {}}]
+    assert send(caller, dataset, "globalTags", remove).status_code == 200
+    assert not caller.exists(dataset)
+    caller.ingest(dataset, "status", {"removed": False})
+    assert patched(caller, dataset, "globalTags", remove) is None
+
+
+def test_a_description_that_a_patch_removes_does_not_come_back(caller, dataset):
+    infos = [{"fieldPath": "a", "description": "old"}, {"fieldPath": "b", "description": "kept"}]
+    caller.ingest(dataset, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
+    patch = [{"op": "remove", "path": "/editableSchemaFieldInfo/a/description"}]
+    value = patched(caller, dataset, "editableSchemaMetadata", patch)
+    assert value["editableSchemaFieldInfo"] == [{"fieldPath": "a"}, infos[1]]
+
+
+def test_patches_of_one_batch_build_on_each_other(caller, dataset):
+    def proposal(tag: str) -> dict[str, Any]:
+        add = [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}]
+        return caller.proposal(dataset, "globalTags", add, "PATCH")
+
+    caller.batch(proposal(PII), proposal(OLD)).raise_for_status()
+    assert caller.value(dataset, "globalTags") == {"tags": [{"tag": PII}, {"tag": OLD}]}
+
+
+def test_patches_at_the_same_moment_are_all_applied(caller, dataset):
+    def attempt(n: int) -> int:
+        tag = f"urn:li:tag:at-once-{n}"
+        add = [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}]
+        return send(caller, dataset, "globalTags", add).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(attempt, range(24))) == {200}
+    tags = [tag["tag"] for tag in caller.value(dataset, "globalTags")["tags"]]
+    assert sorted(tags) == sorted(f"urn:li:tag:at-once-{n}" for n in range(24))
+
+
+def test_lineage_that_is_patched_in_and_out_is_followed(caller, dataset):
+    upstream = "urn:li:dataset:(urn:li:dataPlatform:hive,patched.upstream,PROD)"
+    add = {
+        "op": "add",
+        "path": f"/upstreams/{upstream}",
+        "value": {"dataset": upstream, "type": "TRANSFORMED"},
+    }
+    path = f"/relationships?direction=OUTGOING&types=DownstreamOf&urn={dataset}"
+    patched(caller, dataset, "upstreamLineage", [add])
+    assert caller.get(path).json()["entities"] == [upstream]
+    patched(caller, dataset, "upstreamLineage", [{"op": "remove", "path": add["path"]}])
+    assert caller.get(path).json()["entities"] == []
+
+
+@pytest.mark.parametrize(
+    ("aspect", "patch", "status", "told"),
+    [
+        ("globalTags", {"op": "add"}, 400, "a list of operations"),
+        ("globalTags", [{"op": "add", "path": "tags", "value": 1}], 400, "patch[0].path"),
+        (
+            "globalTags",
+            [ADD_PII, {"op": "add", "path": "/tags", "value": 1}],
+            422,
+            "globalTags.tags",
+        ),
+        ("globalTags", [ADD_PII, {"op": "test", "path": "/tags", "value": []}], 422, "failed"),
+        ("globalTags", [{"op": "add", "path": "/tags/x", "value": {"tag": "x"}}], 422, "a URN"),
+        ("datasetUsageStatistics", [], 400, "timeseries"),
+        ("datasetKey", [{"op": "add", "path": "/name", "value": "other"}], 422, "datasetKey"),
+        ("status", [{"op": "add", "path": "/removed", "value": True}], 404, "does not exist"),
+        ("nonsense", [], 422, "Unknown aspect"),
+    ],
+)
+def test_a_bad_patch_is_refused_and_stores_nothing(caller, dataset, aspect, patch, status, told):
+    answer = send(caller, dataset, aspect, patch)
+    assert answer.status_code == status, answer.text
+    assert told in answer.json()["message"]
+    assert not caller.exists(dataset)
+
+
+@pytest.mark.parametrize(("depth", "status"), [(60, 200), (300, 422), (1000, 422), (2000, 400)])
+def test_a_patch_nested_deep_is_stored_or_refused_but_never_fails(caller, dataset, depth, status):
+    deep = '{"x":' * depth + "1" + "}" * depth
+    patch = '[{"op": "add", "path": "/tomorrow' + "/a" * 60 + '", "value": ' + deep + "}]"
+    answer = caller.send(dataset, "status", None, "PATCH", aspect={"value": patch})
+    assert answer.status_code == status, answer.text
+
+
+def test_a_condition_guards_a_patch(caller, dataset):
+    caller.ingest(dataset, "globalTags", {"tags": [{"tag": OLD}]})
+    answer = send(caller, dataset, "globalTags", [ADD_PII], headers={"If-Version-Match": "2"})
+    assert answer.status_code == 412
+    value = patched(caller, dataset, "globalTags", [ADD_PII], headers={"If-Version-Match": "1"})
+    assert value == {"tags": [{"tag": OLD}, {"tag": PII}]}

@@ -1,0 +1,202 @@
+"""`catalog serve` as a process: stopping without loss, streams that end, and its access log."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from explorer.server.tokens import create_token
+
+Start = Callable[..., "Served"]
+
+
+class Served:
+    """A served directory: its process, its address, and what it said on standard error."""
+
+    def __init__(self, data_dir: Path, arguments: tuple[str, ...]) -> None:
+        self.log = data_dir.with_name(f"{data_dir.name}.log")
+        command = (sys.executable, "-m", "explorer.cli", "serve", "--port", "0")
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                (*command, "--data-dir", str(data_dir), *arguments),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http"), self.log.read_text()
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(timeout=30)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Serve this test's directory; whatever still runs at the end is killed."""
+    started: list[Served] = []
+
+    def begin(*arguments: str) -> Served:
+        started.append(Served(tmp_path / "data", arguments))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.process.kill()
+        one.process.communicate()
+
+
+def tag(name: str) -> dict[str, Any]:
+    return {
+        "proposal": {
+            "entityUrn": f"urn:li:tag:{name}",
+            "changeType": "UPSERT",
+            "aspectName": "tagProperties",
+            "aspect": {"value": json.dumps({"name": name})},
+        }
+    }
+
+
+def test_every_write_that_was_answered_is_there_after_a_stop(start: Start) -> None:
+    served = start("--log-format", "none")
+    answered: list[str] = []
+    begun = threading.Event()
+
+    def write(worker: int) -> None:
+        with httpx.Client(base_url=served.address, timeout=30) as http:
+            for n in range(100_000):
+                name = f"w{worker}n{n}"
+                try:
+                    answer = http.post("/aspects?action=ingestProposal", json=tag(name))
+                except httpx.TransportError:
+                    return
+                if answer.status_code != 200:
+                    return
+                answered.append(name)
+                if len(answered) > 100:
+                    begun.set()
+
+    workers = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    assert begun.wait(30)
+    assert served.stop() == 0
+    for worker in workers:
+        worker.join()
+    again = start()
+    with httpx.Client(base_url=again.address, timeout=30) as http:
+        for begin in range(0, len(answered), 100):
+            names = answered[begin : begin + 100]
+            ids = ",".join(f"urn:li:tag:{name}" for name in names)
+            results = http.get(f"/entitiesV2?ids=List({ids})&aspects=List(tagProperties)").json()
+            found = [
+                one for one in results["results"].values() if "tagProperties" in one["aspects"]
+            ]
+            assert len(found) == len(names)
+        body = {"input": "*", "entity": "tag", "start": 0, "count": 1}
+        searched = http.post("/entities?action=search", json=body).json()["value"]
+        assert searched["numEntities"] >= len(answered)
+    assert again.stop(signal.SIGINT) == 0
+
+
+def test_streams_end_when_the_service_stops(start: Start) -> None:
+    served = start()
+    with httpx.stream("GET", f"{served.address}/changes/stream", timeout=30) as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == "retry: 2000"
+        begun = time.monotonic()
+        served.process.send_signal(signal.SIGTERM)
+        # Read to its end, and not cut off: httpx would raise for a body without its last chunk.
+        assert list(lines) == [""]
+    assert served.process.wait(timeout=30) == 0
+    # Well before the stop would have been forced.
+    assert time.monotonic() - begun < 9
+
+
+def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) -> None:
+    token, _ = create_token(tmp_path / "data" / "tokens.json", "a", "urn:li:corpuser:alice")
+    served = start("--log-format", "json")
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "X-Request-Id": "trace-1",
+        "User-Agent": b"probe \x9b31m",
+    }
+    sent = tag("secret-in-body")
+    asked = f"/aspects?action=ingestProposal&token={token}"
+    answer = httpx.post(f"{served.address}{asked}", json=sent, headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers["x-request-id"] == "trace-1"
+    refused = httpx.get(f"{served.address}/metrics", headers={"X-Request-Id": "bad id"})
+    made = refused.headers["x-request-id"]
+    assert made != "bad id"
+    assert served.stop() == 0
+    text = served.log.read_text()
+    first, second = (json.loads(line) for line in text.splitlines() if line.startswith("{"))
+    assert first["time"].endswith("Z")
+    assert first["millis"] > 0
+    del first["time"], first["millis"]
+    assert first == {
+        "method": "POST",
+        "path": "/aspects?action=ingestProposal&token=…",
+        "status": 200,
+        "bytes": len(answer.content),
+        "actor": "urn:li:corpuser:alice",
+        "request_id": "trace-1",
+        "user_agent": "probe \x9b31m",
+    }
+    assert (second["status"], second["actor"], second["request_id"]) == (401, None, made)
+    assert token not in text
+    assert token.rpartition("_")[2] not in text
+    assert "secret-in-body" not in text
+
+
+def test_a_line_of_the_log_stays_one_line_of_text(start: Start) -> None:
+    served = start()
+    httpx.get(f"{served.address}/x%0Ay?urn=%1b%5B31m", headers={"User-Agent": b"a\x9b0mb"})
+    assert served.stop() == 0
+    text = served.log.read_text()
+    assert "GET /x%0Ay?urn=%1b%5B31m 404 " in text
+    assert " a%C2%9B0mb\n" in text
+
+
+def test_a_log_that_nobody_reads_holds_up_no_answer(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "explorer.cli", "serve", "--port", "0")
+    process = subprocess.Popen(
+        (*command, "--data-dir", str(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        address = process.stdout.readline().decode().strip()
+        with httpx.Client(base_url=address, timeout=20, headers={"User-Agent": "x" * 900}) as http:
+            # Far more than a pipe takes.
+            for _ in range(300):
+                assert http.get("/health").status_code == 200
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.parametrize(("named", "status"), [((), 403), (("--allow-host", "my.host"), 200)])
+def test_other_host_names_are_answered_when_they_were_allowed(
+    start: Start, named: tuple[str, ...], status: int
+) -> None:
+    served = start(*named)
+    answer = httpx.get(f"{served.address}/config", headers={"Host": "my.host"})
+    assert answer.status_code == status
+    assert httpx.get(f"{served.address}/config").status_code == 200
+
+
+def test_the_dialect_can_be_settled_for_everybody(start: Start) -> None:
+    served = start("--dialect", "datahub")
+    httpx.post(f"{served.address}/aspects?action=ingestProposal", json=tag("a"))
+    body = {"input": "*", "entity": "tag", "start": 0, "count": 1}
+    hits = httpx.post(f"{served.address}/entities?action=search", json=body).json()
+    assert hits["value"]["entities"][0]["entity"] == "urn:li:tag:a"
