@@ -1,0 +1,160 @@
+"""DataHub's own command and SDK, in an environment of their own, against a served catalog."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import platformdirs
+import pytest
+
+RELEASE = "1.7.0.17"
+PACKAGE = f"acryl-datahub[datahub-rest]=={RELEASE}"
+# A command of DataHub's takes one to two seconds, most of it for its imports.
+_PATIENCE_SECONDS = 100
+
+
+class DataHub:
+    """The command `datahub`, and Python with its SDK, told where the catalog is."""
+
+    def __init__(self, folder: Path, address: str, home: Path) -> None:
+        self._folder = folder
+        self._environment = {
+            "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(home),
+            "DATAHUB_GMS_URL": address,
+            "DATAHUB_SKIP_CONFIG": "true",
+            "DATAHUB_TELEMETRY_ENABLED": "false",
+            "DATAHUB_REST_EMITTER_DEFAULT_RETRY_MAX_TIMES": "1",
+            "NO_COLOR": "1",
+            "COLUMNS": "400",
+        }
+        self.home = home
+        self.address = address
+
+    def run(self, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the command; whatever its status."""
+        return self._run([str(self._folder / "datahub"), *arguments], answer)
+
+    def __call__(self, *arguments: str, answer: str = "") -> str:
+        """What the command writes to standard output; it must not fail."""
+        done = self.run(*arguments, answer=answer)
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        """The JSON that the command writes, after whatever it says before."""
+        said = self(*arguments)
+        begin = min(at for at in (said.find("{"), said.find("[")) if at >= 0)
+        return json.loads(said[begin:])
+
+    def python(self, script: Path) -> dict[str, Any]:
+        """The JSON object that a script over the SDK writes as its last line."""
+        done = self._run([str(self._folder / "python"), str(script)], "")
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    def _run(self, command: list[str], answer: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            env=self._environment,
+            cwd=self.home,
+            input=answer,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+        )
+
+
+class Served:
+    """A catalog served by a process of its own."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.http = httpx.Client(base_url=address, timeout=30)
+
+    def aspects(self, urn: str) -> dict[str, Any]:
+        """The values of an entity's aspects, by name."""
+        answer = self.http.get(f"/entitiesV2/{quote(urn, safe='')}")
+        assert answer.status_code == 200, answer.text
+        return {name: found["value"] for name, found in answer.json()["aspects"].items()}
+
+    def action(self, path: str, **parameters: Any) -> Any:
+        """The value that an action gives."""
+        answer = self.http.post(path, json=parameters)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["value"]
+
+    def has_version(self, urn: str, aspect: str, version: int) -> bool:
+        """Whether a version of an aspect can be read."""
+        answer = self.http.get(f"/aspects/{quote(urn, safe='')}?aspect={aspect}&version={version}")
+        return answer.status_code == 200
+
+
+@pytest.fixture(scope="session")
+def datahub_folder() -> Path:
+    """Where DataHub's programs are; installed once for this user, found there from then on."""
+    named = os.environ.get("DATAHUB_BIN")
+    if named:
+        return Path(named)
+    home = platformdirs.user_cache_path("catalog-explorer-tests") / f"datahub-{RELEASE}"
+    folder = home / ("Scripts" if os.name == "nt" else "bin")
+    if (home / "complete").exists():
+        return folder
+    venv.create(home, clear=True, with_pip=True)
+    command = [str(folder / "python"), "-m", "pip", "install", "--quiet", PACKAGE]
+    installed = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if installed.returncode:
+        pytest.skip(f"{PACKAGE} cannot be installed here: {installed.stderr.strip()[-300:]}")
+    (home / "complete").touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An empty catalog, served as a team would."""
+    directory = tmp_path_factory.mktemp("served")
+    command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0"]
+    log = (directory / "log").open("wb")
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(directory / "data")], stdout=subprocess.PIPE, stderr=log
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert address.startswith("http"), (directory / "log").read_text()
+        found = Served(address)
+        _wait_for(found)
+        yield found
+        found.http.close()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        if process.stdout is not None:
+            process.stdout.close()
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def datahub(
+    datahub_folder: Path, served: Served, tmp_path_factory: pytest.TempPathFactory
+) -> DataHub:
+    """DataHub's own tools, pointed at the served catalog."""
+    return DataHub(datahub_folder, served.address, tmp_path_factory.mktemp("home"))
+
+
+def _wait_for(served: Served) -> None:
+    deadline = time.monotonic() + 20
+    while served.http.get("/health").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,89 @@
+"""What scripts over DataHub's SDK do, done to a catalog served by us."""
+
+from pathlib import Path
+
+import pytest
+
+# The first test may install DataHub's tools.
+pytestmark = pytest.mark.timeout(900)
+
+SCRIPT = Path(__file__).with_name("sdk_session.py")
+
+
+def dataset(name):
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.{name},PROD)"
+
+
+ORDERS, DAILY, REPORT = dataset("orders"), dataset("daily_orders"), dataset("report")
+USER, PII = "urn:li:corpuser:ada", "urn:li:tag:PII"
+
+
+@pytest.fixture(scope="module")
+def said(datahub):
+    """What every call of one session gave back."""
+    return datahub.python(SCRIPT)
+
+
+def test_patches_change_tags_owners_terms_properties_columns_and_lineage(said):
+    patched = said["patch"]
+    assert patched["tags"] == [PII]
+    assert patched["owners"] == [[USER, "DATAOWNER"]]
+    assert patched["terms"] == ["urn:li:glossaryTerm:Sales.Order"]
+    assert patched["description"] == "One row for each order"
+    assert patched["custom"] == {"team": "shop"}
+    assert patched["column tags"] == {"mail": [PII]}
+    assert patched["upstreams"] == [ORDERS]
+    field = "urn:li:schemaField:({},id)"
+    assert patched["columns"] == [[[field.format(ORDERS)], [field.format(DAILY)]]]
+
+
+def test_what_was_emitted_is_read(said):
+    read = said["read"]
+    assert (read["aspect"], read["no aspect"]) == (True, None)
+    assert (read["exists"], read["exists not"]) == (True, False)
+    assert {"datasetKey", "datasetProperties", "schemaMetadata"} <= set(read["semityped"])
+    assert read["legacy"] == USER
+    assert read["many"] == sorted([ORDERS, DAILY])
+
+
+def test_documents_in_time_are_read(said):
+    assert said["timeseries"] == {"latest": 0, "values": [0, 1]}
+
+
+def test_related_entities_are_found(said):
+    assert ORDERS in said["relate"]["owned"]
+    # The columns that feed its columns are related by the same name.
+    assert ORDERS in said["relate"]["upstream"]
+
+
+def test_entities_are_found(said):
+    found = said["find"]
+    assert {ORDERS, DAILY, REPORT} <= set(found["by filter"])
+    assert found["by query"] == [DAILY]
+    assert found["by tag"] == [ORDERS]
+    assert found["client"] == [DAILY]
+    assert {ORDERS, DAILY, REPORT} <= set(found["client filter"])
+
+
+def test_lineage_is_added_and_walked(said):
+    walked = said["lineage"]
+    assert walked["downstream"] == sorted([[DAILY, 1], [REPORT, 2]])
+    assert walked["upstream"] == [[DAILY, 1]]
+    assert any("daily_orders" in urn for urn in walked["column"])
+
+
+def test_a_dataset_object_is_written_changed_and_read(said):
+    assert said["entities"] == {
+        "description": "One row for each customer",
+        "columns": ["id", "mail"],
+        "owners": [USER],
+        "tags": [PII],
+    }
+
+
+def test_entities_and_references_are_removed(said):
+    removed = said["remove"]
+    assert removed["hidden"]
+    assert removed["gone"]
+    assert removed["rows"][0] > 0
+    assert removed["references"] == 0
