@@ -1,0 +1,50 @@
+"""Kill the service at random moments while it is written to, many times.
+
+    python tests/benchmarks/crash.py [--rounds 50] [--seed 1]
+
+Prints what was acknowledged, lost and half-written, and how long a restart took. Every fourth kill
+comes while the search index is committed.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from statistics import median
+
+_TEST = Path(__file__).resolve().parents[1] / "server" / "test_crash.py"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    spec = spec_from_file_location("crash_rounds", _TEST)
+    assert spec is not None
+    assert spec.loader is not None
+    rounds = module_from_spec(spec)
+    sys.modules[spec.name] = rounds
+    spec.loader.exec_module(rounds)
+    dice = random.Random(given.seed)
+    with tempfile.TemporaryDirectory() as directory:
+        crash = rounds.Crash(Path(directory))
+        for at in range(given.rounds):
+            wait = dice.uniform(0, 1.5)
+            crash.round(crash.at_commit if at % 4 == 3 else lambda wait=wait: time.sleep(wait))
+        seconds = sorted(crash.restarts_seconds)
+    kinds = ("lost", "half-written", "refused", "inconsistent")
+    counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}
+    print(f"kills {given.rounds}, seed {given.seed}, acknowledged {crash.acknowledged:,}")
+    print(", ".join(f"{kind} {count}" for kind, count in counts.items()))
+    print(f"restart: median {median(seconds):.2f} s, longest {seconds[-1]:.2f} s")
+    for fault in crash.faults[:20]:
+        print(fault)
+    return 1 if crash.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
