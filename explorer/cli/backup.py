@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from explorer.cli.parameters import kept_in
+
 __all__ = ["backup"]
 
 _EPILOG = """
@@ -18,13 +20,7 @@ To go back to a copy, serve it, or put it in the place of the data directory.
 
 @click.command(epilog=_EPILOG)
 @click.argument("dest", type=click.Path(path_type=Path), metavar="DEST")
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="CATALOG_DATA_DIR",
-    show_envvar=True,
-    help="Where the catalog is kept.",
-)
+@kept_in
 def backup(dest: Path, data_dir: Path | None) -> None:
     """Copy the catalog, as it is at one moment, to the new directory DEST.
 

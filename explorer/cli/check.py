@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from explorer.cli.parameters import kept_in, registry_file
+
 __all__ = ["check"]
 
 _SHOWN = 100
@@ -18,17 +20,8 @@ Examples
 
 
 @click.command(epilog=_EPILOG)
-@click.option(
-    "--data-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where the catalog is kept.  [env: CATALOG_DATA_DIR]",
-)
-@click.option(
-    "--registry",
-    "registry_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The file of entities and aspects of your own that the catalog is served with.",
-)
+@kept_in
+@registry_file
 def check(data_dir: Path | None, registry_file: Path | None) -> None:
     """Prove that a catalog on this machine's disk agrees with itself.
 

@@ -4,25 +4,14 @@ from pathlib import Path
 
 import click
 
+from explorer.cli.parameters import kept_in, registry_file
+
 __all__ = ["reindex"]
 
 
 @click.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="CATALOG_DATA_DIR",
-    show_envvar=True,
-    help="Where the catalog is kept.",
-)
-@click.option(
-    "--registry",
-    "registry_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="CATALOG_REGISTRY",
-    show_envvar=True,
-    help="The file that `catalog serve` is given, if it is.",
-)
+@kept_in
+@registry_file
 def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
     """Make the search index anew from what is stored.
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from explorer.cli.parameters import kept_in, registry_file, token_file
+
 if TYPE_CHECKING:
     from explorer.server.journal import LogFormat
 
@@ -55,28 +57,9 @@ Every option may also stand in the environment, as the name in brackets.
     show_envvar=True,
     help="A path before every address.",
 )
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="CATALOG_DATA_DIR",
-    show_envvar=True,
-    help="Where the catalog is kept.",
-)
-@click.option(
-    "--registry",
-    "registry_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="CATALOG_REGISTRY",
-    show_envvar=True,
-    help="A file with entities and aspects of your own, added to those that ship.",
-)
-@click.option(
-    "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    envvar="CATALOG_TOKEN_FILE",
-    show_envvar=True,
-    help="The access tokens, when they are not kept in the data directory.",
-)
+@kept_in
+@registry_file
+@token_file
 @click.option(
     "--allow-open",
     is_flag=True,

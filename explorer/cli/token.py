@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from explorer.cli.parameters import WORDS
+from explorer.cli.parameters import WORDS, kept_in, token_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,21 +61,7 @@ class _Expiry(click.ParamType[datetime | None]):
 
 def _kept_in(command: "Callable[..., None]") -> "Callable[..., None]":
     """The options that say where tokens are kept."""
-    in_directory = click.option(
-        "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
-        envvar="CATALOG_DATA_DIR",
-        show_envvar=True,
-        help="The directory that the server serves.",
-    )
-    in_file = click.option(
-        "--token-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        envvar="CATALOG_TOKEN_FILE",
-        show_envvar=True,
-        help="The file that the server was given, if it was.",
-    )
-    return in_directory(in_file(command))
+    return kept_in(token_file(command))
 
 
 @click.group(epilog=_EPILOG)

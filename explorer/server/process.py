@@ -87,6 +87,7 @@ def run(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         date_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
