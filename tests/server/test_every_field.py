@@ -273,7 +273,9 @@ query read($urn: String!) {
         fields { fieldPath description type nativeDataType nullable recursive isPartOfKey }
       }
       editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } }
-      usageStats { buckets { metrics { uniqueUserCount totalSqlQueries fields { fieldName count } } } }
+      usageStats {
+        buckets { metrics { uniqueUserCount totalSqlQueries fields { fieldName count } } }
+      }
       datasetProfiles {
         rowCount columnCount timestampMillis
         fieldProfiles { fieldPath uniqueCount nullCount min max mean median sampleValues
