@@ -15,7 +15,7 @@ from explorer.metadata.registry import Record, Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import reach
 
-__all__ = ["Validator"]
+__all__ = ["Validator", "required_fields"]
 
 _Check = Callable[[Any], None]
 
@@ -40,6 +40,14 @@ _DISPENSABLE: dict[str, frozenset[str]] = {
     "Upstream": frozenset({"type"}),
     "ValueFrequency": frozenset({"value", "frequency"}),
 }
+
+
+def required_fields(full_name: str, record: Record) -> tuple[str, ...]:
+    """The fields that every value of a record must have, in the record's order."""
+    spared = _DISPENSABLE.get(full_name.rpartition(".")[2], frozenset())
+    return tuple(
+        name for name, field in record.fields.items() if not field.optional and name not in spared
+    )
 
 
 class _Misfit(Exception):
@@ -82,12 +90,7 @@ class Validator:
         return check
 
     def _fields(self, full_name: str, record: Record) -> _Check:
-        spared = _DISPENSABLE.get(full_name.rpartition(".")[2], frozenset())
-        required = tuple(
-            name
-            for name, field in record.fields.items()
-            if not field.optional and name not in spared
-        )
+        required = required_fields(full_name, record)
         urns = urn_fields(full_name)
         checks: dict[str, _Check] = {}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TypeAlias
 
-__all__ = ["Content", "Markup", "anchor", "code", "element", "table"]
+__all__ = ["REQUIRED", "Content", "Markup", "anchor", "code", "element", "table"]
 
 
 class Markup(str):
@@ -53,3 +53,7 @@ def _inner(content: Content) -> str:
     if isinstance(content, str):
         return escape(content)
     return "".join(_inner(one) for one in content)
+
+
+REQUIRED = element("span", "required", class_="required")
+"""The mark of what must be said."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from explorer.errors import UnknownName
 from explorer.metadata.registry import Aspect, Registry, read_type
-from explorer.server.docs.markup import Markup, anchor, code, element, table
+from explorer.metadata.validation import required_fields
+from explorer.server.docs.markup import REQUIRED, Markup, anchor, code, element, table
 
 __all__ = ["aspect_sections", "entity_sections", "record_sections", "relationship_sections"]
 
@@ -102,15 +103,15 @@ def _fields(registry: Registry, name: str) -> Markup:
         return element("p", "No fields.")
     if record.symbols:
         return element("p", _spaced([code(symbol) for symbol in record.symbols]), class_="names")
+    required = required_fields(name, record)
     rows = (
         (
-            code(field_name),
+            element("span", [code(one), " ", REQUIRED if one in required else ""]),
             _type(registry, field.base),
-            "" if field.optional else "required",
         )
-        for field_name, field in record.fields.items()
+        for one, field in record.fields.items()
     )
-    return table(("Field", "Type", ""), rows)
+    return table(("Field", "Type"), rows)
 
 
 def _type(registry: Registry, expression: str) -> Markup:

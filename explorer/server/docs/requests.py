@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from explorer.server.docs.markup import Markup, anchor, code, element, table
+from explorer.server.docs.markup import REQUIRED, Markup, anchor, code, element, table
 from explorer.server.endpoint import Endpoint, Parameter
 
 __all__ = ["EXAMPLE_URN", "address_of", "endpoint_section", "example_of", "title_of"]
@@ -20,7 +20,6 @@ _STANDINGS = {
     "to be replaced": "to be replaced",
     "ours": "this service only",
 }
-_REQUIRED = element("span", "required", class_="required")
 
 
 def title_of(endpoint: Endpoint) -> str:
@@ -92,7 +91,7 @@ def _parameters(parameters: Iterable[Parameter]) -> Markup:
         ("Parameter", "Where", "Type", "What it says"),
         (
             (
-                element("span", [code(one.name), " ", _REQUIRED if one.required else ""]),
+                element("span", [code(one.name), " ", REQUIRED if one.required else ""]),
                 one.place,
                 one.kind,
                 one.summary,
@@ -120,7 +119,7 @@ def _trial(endpoint: Endpoint) -> Markup:
                         "textarea",
                         body,
                         class_="body",
-                        rows=str(min(18, body.count("\n") + 1)),
+                        rows=str(min(28, body.count("\n") + 1)),
                         spellcheck="false",
                     ),
                 ],

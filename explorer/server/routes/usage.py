@@ -29,7 +29,7 @@ INPUT = parameter(
     "input",
     "string",
     "words, quoted phrases, field:value, OR, NOT and *; * or nothing finds everything",
-    "users",
+    "*",
 )
 FILTER = parameter(
     "filter",
