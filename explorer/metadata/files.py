@@ -10,7 +10,7 @@ one-key objects; both are undone here, as the real clients do before they send.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -120,7 +120,7 @@ def _change(record: dict[str, Any], registry: Registry) -> Proposal:
     if aspect is None or change.value is None or change.change == "PATCH":
         return change
     plain = _plain(change.value, aspect.record, registry)
-    return Proposal(change.urn, change.aspect, plain, change.change, change.system, change.actor)
+    return replace(change, value=plain)
 
 
 def _no_nulls(system: Any) -> dict[str, Any] | None:

@@ -7,20 +7,25 @@ upstream column, with `NONE` where nothing is said.
 
 from typing import Any
 
-from explorer.metadata.steps import MISSING, Misplaced
+from explorer.metadata.steps import MISSING, Allowance, Misplaced
 
 __all__ = ["FineGrained"]
 
 _NONE = "NONE"
 _DEPTH = 4
+# An element is looked at from several sides.
+_LOOKS = 5
 
 
 class FineGrained:
     """The elements, seen as pairs of columns; `led` holds the steps taken so far. See
     `explorer.metadata.steps.Place`."""
 
-    def __init__(self, elements: list[Any], led: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, elements: list[Any], allowance: Allowance, led: tuple[str, ...] = ()
+    ) -> None:
         self._elements = elements
+        self._allowance = allowance
         self._led = led
 
     def get(self, step: str) -> Any:
@@ -36,7 +41,7 @@ class FineGrained:
             self._join((*self._led, step), value)
             return
         self.drop(step)
-        FineGrained(self._elements, (*self._led, step)).fill(value)
+        FineGrained(self._elements, self._allowance, (*self._led, step)).fill(value)
 
     def fill(self, value: Any) -> None:
         """Join every pair of a nested map."""
@@ -60,13 +65,14 @@ class FineGrained:
             if make:
                 raise Misplaced("set the confidenceScore of a pair of columns as an object")
             return None
-        return FineGrained(self._elements, (*self._led, step))
+        return FineGrained(self._elements, self._allowance, (*self._led, step))
 
     @property
     def _last(self) -> bool:
         return len(self._led) == _DEPTH - 1
 
     def _at(self, led: tuple[str, ...]) -> list[int]:
+        self._allowance.look(_LOOKS * len(self._elements))
         return [at for at, element in enumerate(self._elements) if _leads_to(element, led)]
 
     def _join(self, led: tuple[str, ...], value: Any) -> None:
@@ -76,10 +82,10 @@ class FineGrained:
         for at in self._at((operation, downstream, query)):
             element = self._elements[at]
             if element.get("downstreams") != [downstream]:
-                if upstream in (element.get("upstreams") or ()):
+                if upstream in _columns(element, "upstreams"):
                     return
                 continue
-            upstreams = list(element.get("upstreams") or ())
+            upstreams = list(_columns(element, "upstreams"))
             if upstream not in upstreams:
                 upstreams.append(upstream)
             self._elements[at] = {**element, "upstreams": upstreams, "confidenceScore": score}
@@ -98,14 +104,20 @@ class FineGrained:
         self._elements.append(made)
 
 
+def _columns(element: dict[str, Any], side: str) -> list[Any]:
+    """The columns on one side; none where something else was put there, which is refused later."""
+    found = element.get(side)
+    return found if isinstance(found, list) else []
+
+
 def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
     if not isinstance(element, dict):
         return False
     said = (
         (element.get("transformOperation") or _NONE,),
-        element.get("downstreams") or (),
+        _columns(element, "downstreams"),
         (element.get("query") or _NONE,),
-        element.get("upstreams") or (),
+        _columns(element, "upstreams"),
     )
     return all(step in steps for step, steps in zip(led, said, strict=False))
 

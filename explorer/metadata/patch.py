@@ -142,7 +142,7 @@ def _applied(shape: Shape, value: Any, record: str, operation: Operation) -> Any
     match operation.op:
         case "test":
             found = _found(root, operation.path, value)
-            if found is MISSING or not _same(found, operation.value):
+            if found is MISSING or not _same(shape, found, operation.value):
                 shown = "nothing" if found is MISSING else orjson.dumps(found).decode()[:200]
                 raise Conflict(f"the test of /{'/'.join(operation.path)} failed: there is {shown}")
             return value
@@ -161,7 +161,7 @@ def _applied(shape: Shape, value: Any, record: str, operation: Operation) -> Any
                 if operation.path[: len(operation.source)] == operation.source:
                     return value if operation.path == operation.source else _into_itself()
                 _drop(root, operation.source)
-    copied = _copy(given)
+    copied = _copied(shape, given)
     if not operation.path:
         if not isinstance(copied, dict):
             raise Misplaced("an aspect is an object")
@@ -253,16 +253,20 @@ def _keys(given: Any) -> dict[str, tuple[str, ...]]:
     raise InvalidInput("arrayPrimaryKeys must be an object of lists: the keys of each array")
 
 
-def _copy(value: Any) -> Any:
+def _copied(shape: Shape, value: Any) -> Any:
     """A value of its own, for a patch may be applied again."""
     try:
-        return orjson.loads(orjson.dumps(value))
+        written = orjson.dumps(value)
     except orjson.JSONEncodeError as error:
         raise Misplaced(f"its value cannot be stored: {error}") from None
+    shape.allowance.copy(len(written))
+    return orjson.loads(written)
 
 
-def _same(found: Any, given: Any) -> bool:
-    return _sorted(found) == _sorted(given)
+def _same(shape: Shape, found: Any, given: Any) -> bool:
+    wanted, there = _sorted(given), _sorted(found)
+    shape.allowance.copy(len(there))
+    return wanted == there
 
 
 def _sorted(value: Any) -> bytes:
@@ -275,4 +279,4 @@ def _sorted(value: Any) -> bytes:
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    return _copy(value)
+    return orjson.loads(orjson.dumps(value))

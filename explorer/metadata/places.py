@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.metadata.finegrained import FineGrained
 from explorer.metadata.registry import Registry, read_type
-from explorer.metadata.steps import MISSING, Misplaced, Place
+from explorer.metadata.steps import MISSING, Allowance, Misplaced, Place
 
 __all__ = ["Shape", "member_type"]
 
@@ -32,6 +32,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "Upstream": ("dataset",),
 }
 _FINE_GRAINED = "FineGrainedLineage"
+# An element that is told by several keys takes as long as so many that are told by one.
+_LOOKS = 5
 # A client's name for the columns of a schema, when it addresses one.
 _ALIASES = {("SchemaMetadata", "schemaFieldInfo"): "fields"}
 
@@ -50,11 +52,13 @@ class Shape:
         fresh: Callable[[str], dict[str, Any]],
         *,
         generic: bool,
+        allowance: Allowance | None = None,
     ) -> None:
         self._registry = registry
         self._keys = keys
         self._fresh = fresh
         self._generic = generic
+        self.allowance = allowance or Allowance()
 
     def place(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Place:
         """A value of a type, found at a path of names, as a place."""
@@ -63,9 +67,11 @@ class Shape:
         if isinstance(value, list):
             element = _element(kind)
             if self._is_fine_grained(element):
-                return FineGrained(value)
+                return FineGrained(value, self.allowance)
             keys = self.keys(kind, path)
-            return _Keyed(self, value, element, path, keys) if keys else _Listed(value, element)
+            return (
+                _Keyed(self, value, element, path, keys) if keys else _Listed(self, value, element)
+            )
         raise Misplaced("there is nothing below a single value")
 
     def keys(self, kind: str | None, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -81,7 +87,7 @@ class Shape:
             return value
         if self._is_fine_grained(_element(kind)):
             elements: list[Any] = []
-            FineGrained(elements).fill(value)
+            FineGrained(elements, self.allowance).fill(value)
             return elements
         keys = self.keys(kind, path)
         if keys:
@@ -119,6 +125,10 @@ class Shape:
     def member(self, kind: str | None, step: str) -> str | None:
         """The type of what a step leads to, where that is known."""
         return member_type(self._registry, kind, step)
+
+    def unknown(self) -> "Shape":
+        """The shape of what no record describes, for the same patch."""
+        return Shape(_NOTHING, {}, lambda _name: {}, generic=True, allowance=self.allowance)
 
     def _is_fine_grained(self, element: str | None) -> bool:
         return not self._generic and (element or "").rpartition(".")[2] == _FINE_GRAINED
@@ -221,6 +231,15 @@ class _Keyed:
     def _at(self, step: str) -> list[int]:
         """Where the elements are that the steps so far and this one lead to."""
         led = (*self._led, step)
+        if len(self._keys) == 1 and _SEPARATOR not in self._keys[0] and step:
+            self._shape.allowance.look(len(self._elements))
+            (key,) = self._keys
+            return [
+                at
+                for at, element in enumerate(self._elements)
+                if isinstance(element, dict) and _says(element.get(key), step)
+            ]
+        self._shape.allowance.look(_LOOKS * len(self._elements))
         return [
             at
             for at, element in enumerate(self._elements)
@@ -253,7 +272,8 @@ class _Keyed:
 class _Listed:
     """An array of texts, told apart by themselves, or of what only its place tells apart."""
 
-    def __init__(self, elements: list[Any], kind: str | None) -> None:
+    def __init__(self, shape: Shape, elements: list[Any], kind: str | None) -> None:
+        self._shape = shape
         self._elements = elements
         sort, arguments = read_type(kind) if kind else ("name", ("",))
         self._wrapped = sort == "union" and "string" in arguments
@@ -291,7 +311,7 @@ class _Listed:
     def into(self, step: str, *, make: bool) -> Place | None:
         at = self._at(step)
         if at is not None and at < len(self._elements) and isinstance(self._elements[at], dict):
-            return _Named(_UNKNOWN, self._elements[at], None, ())
+            return _Named(self._shape.unknown(), self._elements[at], None, ())
         if make:
             raise Misplaced(f"there is no element {step}")
         return None
@@ -300,11 +320,12 @@ class _Listed:
         # A place of more digits than any array has is none.
         if step.isdecimal() and len(step) < 9:
             return int(step)
+        self._shape.allowance.look(len(self._elements))
         text = {"string": step} if self._wrapped else step
         return self._elements.index(text) if text in self._elements else None
 
 
-_UNKNOWN = Shape(Registry({}, {}, {}), {}, lambda _name: {}, generic=True)
+_NOTHING = Registry({}, {}, {})
 
 
 def gathered(value: Any, levels: int) -> list[Any]:
@@ -335,6 +356,12 @@ def member_type(registry: Registry, kind: str | None, step: str) -> str | None:
 def _element(kind: str | None) -> str | None:
     sort, arguments = read_type(kind) if kind else ("", ())
     return arguments[0] if sort == "array" else None
+
+
+def _says(part: Any, step: str) -> bool:
+    return bool(part == step) or (
+        part is not None and not isinstance(part, str) and str(part) == step
+    )
 
 
 def _told(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ _OPEN = ("/health", "/config", "/restli/docs")
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
 
-_Seen = tuple[int, int, int] | None
+_Seen = tuple[int, int, int, int] | None
 
 
 class Keyring:
@@ -146,7 +146,8 @@ def _look(path: Path) -> _Seen:
         entry = path.stat()
     except OSError:
         return None
-    return entry.st_mtime_ns, entry.st_size, entry.st_ino
+    # The mode too: a file that was open to others is readable once that is put right.
+    return entry.st_mtime_ns, entry.st_size, entry.st_ino, entry.st_mode
 
 
 def _by_id(tokens: tuple[Token, ...]) -> dict[str, Token]:

@@ -105,7 +105,8 @@ class Call:
     ) -> None:
         self.scope = scope
         self.actor = actor
-        self.method: str = scope["method"]
+        # A probe asks what a reader would get; the server keeps the body back.
+        self.method: str = "GET" if scope["method"] == "HEAD" else scope["method"]
         self.path = path
         self.rest = rest
         self._receive = receive

@@ -88,7 +88,11 @@ class Catalog:
 
     async def ingest_all(self, proposals: Sequence[Proposal], actor: str | None = None) -> None:
         """Write several changes as one, in order: all of them or none."""
-        changes = [self.intake.check(proposal, actor) for proposal in proposals]
+
+        def checked() -> list[Change]:
+            return [self.intake.check(proposal, actor) for proposal in proposals]
+
+        changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
         spoken = _spoken(changes)
 
         def job(transaction: Transaction) -> None:

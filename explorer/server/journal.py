@@ -3,6 +3,7 @@
 A line holds neither tokens nor bodies, and of an address only what names no secret.
 """
 
+import re
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ _SHOWN = frozenset(
         "limit", "platform", "removed", "start", "types", "urn", "values", "version",
     }
 )  # fmt: skip
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,31}")
 _MAX_WAITING = 10_000
 _GATHER_SECONDS = 0.05
 _CLOSE_SECONDS = 2.0
@@ -133,7 +135,8 @@ def _path(visit: Visit) -> str:
         if key in _SHOWN:
             shown.append(f"{key}={quote(value[:_MAX_VALUE], safe='/%():,;@!$*+~')}")
         else:
-            shown.append(f"{quote(key, safe='%')}=…")
+            # What stands in a name's place may be the secret itself.
+            shown.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
     return f"{path}?{'&'.join(shown)}"
 
 

@@ -1,7 +1,7 @@
 """What follows from the truth: where entities are browsed, and what the search index holds."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from explorer.server.hierarchy import with_folders
 from explorer.server.paths import default_delimiter, placements
 from explorer.server.search.document import Document, build_document, display_name
 from explorer.server.search.index import SearchIndex
-from explorer.server.store import Placement, Store, StoredAspect, Transaction
+from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 
 __all__ = ["USAGE", "Projection", "document_of", "noted_delimiter", "places_of"]
 
@@ -24,6 +24,8 @@ _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
 _PART_OF = "IsPartOf"
+_PLATFORM_INFO = "dataPlatformInfo"
+_DELIMITER = "datasetNameDelimiter"
 _log = logging.getLogger("explorer.server")
 
 _Values = Mapping[str, Any]
@@ -77,7 +79,7 @@ class Projection:
         head, known = self._store.log_head(), self._index.committed_offset
         urns = self._store.changed_since(known) if known < head else []
         if known:
-            urns = list(dict.fromkeys((*urns, *self._below(urns))))
+            urns = list(dict.fromkeys((*urns, *self._below(urns), *self._renamed(known, urns))))
         if len(urns) > _AT_ONCE:
             _log.warning("the search index is made for %d entities", len(urns))
         for begin in range(0, len(urns), _AT_ONCE):
@@ -149,6 +151,25 @@ class Projection:
             left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
         return list(found)
 
+    def _renamed(self, known: int, urns: Iterable[str]) -> Iterator[str]:
+        """The datasets of the platforms among the URNs that came to separate names otherwise."""
+        platforms = {urn for urn in urns if urn.startswith(_PLATFORM_URN)}
+        changed: dict[str, None] = {}
+        at = known
+        while platforms and (rows := self._store.log(at, _AT_ONCE)):
+            at = rows[-1].offset
+            changed |= dict.fromkeys(
+                row.urn for row in rows if row.urn in platforms and _separates(row)
+            )
+        for platform in changed:
+            prefix = after = f"urn:li:dataset:({platform},"
+            while found := self._store.urns(after, _AT_ONCE, "dataset"):
+                inside = [urn for urn in found if urn.startswith(prefix)]
+                yield from inside
+                if len(inside) < len(found):
+                    break
+                after = found[-1]
+
     def _document(self, urn: Urn, values: _Values, usage: bytes | None) -> Document:
         return document_of(self._registry, urn, values, usage)
 
@@ -165,7 +186,7 @@ class Projection:
         self, transaction: Transaction, platform: Urn, values: _Values
     ) -> set[str]:
         """When a platform separates names otherwise than before, its datasets move; which."""
-        said = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
+        said = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = said or default_delimiter(platform.name)
         if delimiter == noted_delimiter(transaction.note, platform.name):
             return set()
@@ -201,6 +222,16 @@ def places_of(
 
 def _values(aspects: Iterable[StoredAspect]) -> dict[str, Any]:
     return {aspect.name: orjson.loads(aspect.value) for aspect in aspects}
+
+
+def _separates(row: LogEntry) -> bool:
+    """Whether a row about a platform changed what separates the names on it."""
+    if row.change == "DELETE" or row.aspect != _PLATFORM_INFO:
+        # A removed entity is one row, whatever it had.
+        return row.change == "DELETE"
+    before = orjson.loads(row.previous).get(_DELIMITER) if row.previous else None
+    now = orjson.loads(row.value).get(_DELIMITER) if row.value else None
+    return bool(before != now)
 
 
 def _delimiter_note(platform: str) -> str:

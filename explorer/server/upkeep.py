@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from tempfile import mkdtemp
 
 from explorer.errors import InvalidInput, Unusable
 from explorer.instance import Held, find, hold
@@ -66,10 +67,12 @@ def back_up(data_dir: Path, target: Path) -> int:
     _require_catalog(data_dir)
     if target.exists() or target.is_symlink():
         raise InvalidInput(f"there is something at {target} already; name a new directory")
-    draft = target.with_name(f"{target.name}.partial")
     try:
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700, parents=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise Unusable(f"{target} cannot be made: {error.strerror}; name another") from error
+    try:
         with closing(connect(data_dir / FILE, reading=True)) as source:
             copy_database(source, draft / FILE)
         _prove(draft / FILE)

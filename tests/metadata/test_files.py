@@ -188,3 +188,16 @@ def test_edges_are_read_off_the_value_once_each(registry):
     }
     found = [(edge.name, urn) for edge, urn in edges_of(registry.aspect("ownership"), value)]
     assert found == [("OwnedBy", "urn:li:corpuser:a"), ("OwnedBy", "urn:li:corpGroup:g")]
+
+
+def test_the_conditions_of_a_change_are_kept(registry):
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)"
+    record = {
+        "entityUrn": urn,
+        "changeType": "UPSERT",
+        "aspectName": "status",
+        "aspect": {"json": {"removed": False}},
+        "headers": {"If-Version-Match": "3"},
+    }
+    (read,) = read_file(json.dumps([record]).encode(), registry)
+    assert read.to_wire()["headers"] == {"If-Version-Match": "3"}

@@ -246,6 +246,24 @@ def test_a_server_does_not_start_on_a_token_file_it_cannot_trust(
     assert str(file) in str(raised.value)
 
 
+def test_a_token_file_that_others_could_read_counts_again_once_that_is_put_right(
+    file: Path, site: Callable[..., httpx.Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    shown, _ = create_token(file, "a", ALICE)
+    client = site(shown)
+    assert becomes(client, 200)
+    file.chmod(0o644)
+    revoked = file.read_text().replace('"sha256"', '"revoked_millis": 1, "sha256"')
+    file.write_text(revoked)
+    deadline = time.monotonic() + 10
+    while "open to others" not in caplog.text and time.monotonic() < deadline:
+        client.get("/changes?limit=1")
+        time.sleep(0.05)
+    assert "open to others" in caplog.text
+    file.chmod(0o600)
+    assert becomes(client, 401)
+
+
 def test_a_named_token_file_must_be_there_and_closes_even_when_empty(tmp_path: Path) -> None:
     file = tmp_path / "named.json"
     with pytest.raises(Unusable, match="catalog token create"):

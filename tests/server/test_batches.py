@@ -81,3 +81,12 @@ def test_a_type_without_snapshots_says_where_to_read_it(caller):
     assert answer.status_code == 404
     assert f"/entitiesV2/{quote(urn, safe='')}" in answer.json()["message"]
     assert caller.entity(urn)["urn"] == urn
+
+
+def test_an_entity_that_is_named_many_times_is_given_once(caller, dataset):
+    caller.ingest(dataset, "globalTags", {"tags": []})
+    body = [{"urn": dataset, "status": {}}, {"urn": dataset, "globalTags": {}}] * 500
+    found = caller.post("/openapi/v3/entity/dataset/batchGet", body).json()
+    assert found == [{"urn": dataset, "globalTags": {"value": {"tags": []}}}]
+    everything = caller.post("/openapi/v3/entity/dataset/batchGet", [*body, {"urn": dataset}])
+    assert "datasetKey" in everything.json()[0]

@@ -1,6 +1,7 @@
 """A catalog proves that it agrees with itself, and says where it does not."""
 
 import json
+import shutil
 import sqlite3
 import threading
 import time
@@ -18,6 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import Finding, check, check_directory
+from explorer.server.opening import open_catalog
 from explorer.server.search.document import Document
 from explorer.server.service import Service
 
@@ -254,3 +256,34 @@ def test_a_crowd_leaves_the_catalog_consistent(
     assert found(catalog) == []
     catalog.index.flush()
     assert found(catalog) == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its_datasets(
+    fresh: Callable[[], Catalog], tmp_path: Path, gone: bool
+) -> None:
+    platform = Urn.of("dataPlatform", "hive")
+    catalog = fresh()
+    write(catalog, ORDERS, "browsePaths", {"paths": ["/own/place/orders"]})
+    write(catalog, USERS, "browsePaths", {"paths": ["/own/place/shop.users"]})
+    if gone:
+        write(catalog, platform, "dataPlatformInfo", PLATFORM)
+    catalog = fresh()
+    index, earlier = tmp_path / "data" / "search", tmp_path / "earlier"
+    shutil.copytree(index, earlier)
+    if gone:
+        key = "dataPlatformKey"
+        catalog.store.write(lambda tx: tx.erase(str(platform), key, 8, "urn:li:corpuser:x"))
+    else:
+        write(catalog, platform, "dataPlatformInfo", PLATFORM)
+    assert found(catalog) == []
+    fresh()
+    again = tmp_path / "again"
+    again.mkdir()
+    shutil.copy(tmp_path / "data" / "catalog.db", again)
+    shutil.copytree(earlier, again / "search")
+    late = open_catalog(again, catalog.registry)
+    try:
+        assert found(late) == []
+    finally:
+        late.close()

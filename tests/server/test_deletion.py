@@ -119,3 +119,16 @@ class TestRollback:
     def test_refuses_the_name_that_stands_for_no_run(self, caller):
         body = {"runId": "no-run-id-provided", "dryRun": False, "safe": False}
         assert caller.post("/runs?action=rollback", body).status_code == 400
+
+
+@pytest.mark.parametrize("far", [2**63, -(2**63), 2**64 - 1])
+def test_a_range_of_documents_may_reach_further_than_any_time(caller, dataset, far):
+    usage = {"timestampMillis": 1_700_000_000_000}
+    caller.ingest(dataset, "datasetUsageStatistics", usage)
+    body = {"urn": dataset, "aspectName": "datasetUsageStatistics"}
+    ends = ("startTimeMillis", "endTimeMillis") if far < 0 else ("endTimeMillis", "startTimeMillis")
+    outside = caller.post("/entities?action=delete", body | {ends[1]: far})
+    assert outside.status_code == 200, outside.text
+    assert outside.json()["value"]["timeseriesRows"] == 0
+    inside = caller.post("/entities?action=delete", body | {ends[0]: far})
+    assert inside.json()["value"]["timeseriesRows"] == 1

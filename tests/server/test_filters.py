@@ -65,3 +65,17 @@ def test_the_oldest_form_and_single_values_are_read() -> None:
 def test_what_is_no_filter_is_refused(given: Any) -> None:
     with pytest.raises(InvalidInput):
         read_filter(given)
+
+
+@pytest.mark.parametrize("inner", ["or", "and"])
+def test_a_filter_of_thousands_of_criteria_is_answered(caller, dataset, inner):
+    caller.ingest(dataset, "status", {"removed": False})
+    criteria = [
+        {"field": "urn", "values": [f"urn:li:tag:{at}"], "condition": "EQUAL", "negated": True}
+        for at in range(3_000)
+    ]
+    groups = [{"and": [one]} for one in criteria] if inner == "or" else [{"and": criteria}]
+    body = {"input": "*", "entity": "dataset", "start": 0, "count": 1, "filter": {"or": groups}}
+    answer = caller.post("/entities?action=search", body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["value"]["numEntities"] > 0

@@ -155,3 +155,31 @@ def test_a_condition_guards_a_patch(caller, dataset):
     assert answer.status_code == 412
     value = patched(caller, dataset, "globalTags", [ADD_PII], headers={"If-Version-Match": "1"})
     assert value == {"tags": [{"tag": OLD}, {"tag": PII}]}
+
+
+def test_a_patch_that_would_hold_up_every_other_write_is_refused(caller, dataset):
+    tags = [f"urn:li:tag:many{at}" for at in range(9_000)]
+    patch = [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}} for tag in tags]
+    refused = send(caller, dataset, "globalTags", patch)
+    assert refused.status_code == 422
+    assert "send fewer operations" in refused.json()["message"]
+    assert not caller.exists(dataset)
+    assert len(patched(caller, dataset, "globalTags", patch[:500])["tags"]) == 500
+
+
+def test_a_patch_that_doubles_itself_is_refused_before_it_fills_the_memory(caller, dataset):
+    begin = {"op": "add", "path": "/seed", "value": {"text": "x" * 100}}
+    double = [{"op": "copy", "from": "/seed", "path": f"/seed/{at}"} for at in range(60)]
+    answer = send(caller, dataset, "datasetProperties", [begin, *double])
+    assert answer.status_code == 422
+    assert "send fewer operations" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("columns", [5, "text", {"a": 1}])
+def test_lineage_between_what_are_no_columns_is_refused(caller, dataset, columns):
+    malformed = [{"upstreams": columns, "downstreams": columns}]
+    patch = [
+        {"op": "add", "path": "/fineGrainedLineages", "value": malformed},
+        {"op": "remove", "path": "/fineGrainedLineages/NONE/a/NONE/b"},
+    ]
+    assert send(caller, dataset, "upstreamLineage", patch).status_code == 422

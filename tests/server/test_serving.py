@@ -131,7 +131,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
         "User-Agent": b"probe \x9b31m",
     }
     sent = tag("secret-in-body")
-    asked = f"/aspects?action=ingestProposal&token={token}"
+    asked = f"/aspects?action=ingestProposal&token={token}&{token}"
     answer = httpx.post(f"{served.address}{asked}", json=sent, headers=headers)
     assert answer.status_code == 200
     assert answer.headers["x-request-id"] == "trace-1"
@@ -146,7 +146,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     del first["time"], first["millis"]
     assert first == {
         "method": "POST",
-        "path": "/aspects?action=ingestProposal&token=…",
+        "path": "/aspects?action=ingestProposal&token=…&…=…",
         "status": 200,
         "bytes": len(answer.content),
         "actor": "urn:li:corpuser:alice",

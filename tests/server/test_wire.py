@@ -167,3 +167,12 @@ def test_the_application_can_be_called_in_process(catalog: Catalog) -> None:
 
     assert isinstance(app, Starlette)
     assert asyncio.run(read()).json()["urn"] == "urn:li:tag:a/b%25"
+
+
+def test_a_probe_gets_the_head_of_what_a_reader_would_get(caller):
+    for path in ("/health", "/config"):
+        probed, read = caller.http.head(path), caller.get(path)
+        assert probed.status_code == read.status_code == 200
+        assert probed.content == b""
+        assert probed.headers["content-length"] == read.headers["content-length"]
+    assert caller.http.head("/nothing").status_code == 404

@@ -30,11 +30,13 @@ _Length: TypeAlias = int | tuple[str, ...]
 
 
 class Cost(Struct, frozen=True):
-    """Fields selected outside lists, lists with what each element costs, and levels."""
+    """Fields selected outside lists, lists with what each element costs, levels, and how many
+    fields are selected altogether."""
 
     fields: int = 0
     depth: int = 0
     lists: tuple[tuple[_Length, "Cost"], ...] = ()
+    selected: int = 0
 
     def total(self, variables: Mapping[str, Any]) -> int:
         """How many fields an answer may have with these variables."""
@@ -44,9 +46,11 @@ class Cost(Struct, frozen=True):
 
 
 class Measure:
-    """The costs of a document's operations."""
+    """The costs of a document's operations. Of one that selects more than `most` fields only
+    that is known: fragments within fragments can select any number with a few words."""
 
-    def __init__(self, document: DocumentNode) -> None:
+    def __init__(self, document: DocumentNode, most: int) -> None:
+        self._most = most
         self._fragments = {
             definition.name.value: definition
             for definition in document.definitions
@@ -69,18 +73,20 @@ class Measure:
                     found.append(self._selection(selection.selection_set))
                 case FragmentSpreadNode():
                     found.append(self._fragment(selection.name.value))
+        selected = sum(one.selected for one in found)
         return Cost(
             sum(one.fields for one in found),
             max((one.depth for one in found), default=0),
-            tuple(entry for one in found for entry in one.lists),
+            tuple(entry for one in found for entry in one.lists) if selected <= self._most else (),
+            selected,
         )
 
     def _field(self, field: FieldNode) -> Cost:
         inner = self._selection(field.selection_set)
         length = _asked_length(field)
         if length is None or not inner.fields + len(inner.lists):
-            return Cost(inner.fields + 1, inner.depth + 1, inner.lists)
-        return Cost(1, inner.depth + 1, ((length, inner),))
+            return Cost(inner.fields + 1, inner.depth + 1, inner.lists, inner.selected + 1)
+        return Cost(1, inner.depth + 1, ((length, inner),), inner.selected + 1)
 
     def _fragment(self, name: str) -> Cost:
         if name not in self._known:

@@ -15,7 +15,7 @@ from graphql.language import (
 from graphql.type import GraphQLSchema
 from graphql.validation import validate
 
-from explorer.server.graphql.cost import Cost, Measure
+from explorer.server.graphql.cost import Measure
 
 __all__ = ["MAX_COST", "MAX_DEPTH", "MAX_FIELDS", "Document", "Documents", "Rejected"]
 
@@ -54,14 +54,14 @@ class Document:
             for variable in operation.variable_definitions or ()
             if variable.default_value is not None
         }
-        self._costs = Measure(parsed).operations
+        self._costs = Measure(parsed, MAX_FIELDS).operations
 
     def check_size(self) -> None:
         """Raises `Rejected` for a document too deep or too large whatever its variables are."""
         for cost in self._costs:
             if cost.depth > MAX_DEPTH:
                 raise Rejected((_too("deep", MAX_DEPTH),), "ValidationError")
-            if _selected(cost) > MAX_FIELDS:
+            if cost.selected > MAX_FIELDS:
                 raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
 
     def check_cost(self, variables: Mapping[str, Any]) -> int:
@@ -80,18 +80,29 @@ class Document:
 
 
 class Documents:
-    """Reads documents against one schema; the ones used last are kept."""
+    """Reads documents against one schema; the ones used last are kept. `read` may be called by any
+    thread, the rest by one."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         self._kept: OrderedDict[str, Document] = OrderedDict()
 
-    def read(self, text: str) -> Document:
-        """The document of a text, fit to be executed; raises `Rejected`."""
+    def known(self, text: str) -> Document | None:
+        """The document of a text that was kept."""
         kept = self._kept.get(text)
         if kept is not None:
             self._kept.move_to_end(text)
-            return kept
+        return kept
+
+    def keep(self, text: str, document: Document) -> None:
+        """Know the document of a text, unless it is a long one."""
+        if len(text) <= _LONGEST_KEPT:
+            self._kept[text] = document
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+
+    def read(self, text: str) -> Document:
+        """The document of a text, fit to be executed; raises `Rejected`. Seconds for a long one."""
         try:
             parsed = parse(text, max_tokens=_MAX_TOKENS)
         except GraphQLError as error:
@@ -103,10 +114,6 @@ class Documents:
             raise Rejected(tuple(errors), "ValidationError")
         document = Document(parsed)
         document.check_size()
-        if len(text) <= _LONGEST_KEPT:
-            self._kept[text] = document
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
         return document
 
 
@@ -115,10 +122,6 @@ def _describes(operation: OperationDefinitionNode) -> bool:
         isinstance(selection, FieldNode) and selection.name.value in _OF_THE_SCHEMA
         for selection in operation.selection_set.selections
     )
-
-
-def _selected(cost: Cost) -> int:
-    return cost.fields + sum(_selected(inner) for _, inner in cost.lists)
 
 
 def _literal(value: Any) -> Any:

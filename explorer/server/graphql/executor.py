@@ -47,6 +47,8 @@ _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # are answered meanwhile.
 _HEAVY = 5_000
 _SCHEMAS_KEPT = 16
+# A text of more characters is read beside the event loop: validating it may take seconds.
+_LONG = 3_000
 
 
 class Executor:
@@ -70,7 +72,7 @@ class Executor:
         if described is not None and operation is None:
             return described
         try:
-            document = self._documents.read(query)
+            document = await self._document(query)
             cost = document.check_cost(variables)
         except Rejected as rejected:
             errors = [
@@ -91,6 +93,16 @@ class Executor:
                 self._described.clear()
             self._described[query] = answer
         return answer
+
+    async def _document(self, query: str) -> Document:
+        document = self._documents.known(query)
+        if document is None:
+            if len(query) > _LONG:
+                document = await self._catalog.offload(self._documents.read, query)
+            else:
+                document = self._documents.read(query)
+            self._documents.keep(query, document)
+        return document
 
     async def _answer(
         self, document: Document, variables: dict[str, Any], operation: str | None, actor: str

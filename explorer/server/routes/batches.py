@@ -62,7 +62,8 @@ class BatchRoutes:
                 notes=(
                     "The body is a list of such objects; a single one will do.",
                     "Entities that do not exist are left out, and so are aspects that are not "
-                    "stored. An entity named without aspects gives all it has.",
+                    "stored. An entity named without aspects gives all it has; one named twice "
+                    "is given once, with all that was asked of it.",
                 ),
             ),
         )
@@ -78,13 +79,11 @@ class BatchRoutes:
         self._catalog.registry.entity(entity)
         asked = _asked(_items(await call.body()), entity)
         with_system = (call.query.one("systemMetadata") or "").lower() == "true"
-        stored = await self._catalog.offload(
-            self._catalog.store.aspects, list(dict.fromkeys(urn for urn, _ in asked))
-        )
+        stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
         return Answer.of(
             [
                 {"urn": urn, **_aspects(stored[urn], names, with_system)}
-                for urn, names in asked
+                for urn, names in asked.items()
                 if urn in stored
             ]
         )
@@ -101,17 +100,21 @@ def _items(body: bytes) -> list[Any]:
     return items
 
 
-def _asked(given: Sequence[Any], entity: str) -> list[tuple[str, frozenset[str]]]:
+def _asked(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     if len(given) > MAX_PAGE:
         raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
-    found = []
+    """By URN the aspects wanted of it, none for all; an entity that is named twice is given once,
+    with all that was asked of it."""
+    found: dict[str, frozenset[str]] = {}
     for at, one in enumerate(given):
         urn = one.get("urn") if isinstance(one, dict) else None
         if not isinstance(urn, str):
             raise InvalidInput(f"the body is {_ASKED}; its element {at} has no 'urn'")
         if Urn.parse(urn).entity_type != entity:
             raise InvalidInput(f"element {at} of the body is {urn}, which is no {entity}")
-        found.append((urn, frozenset(one) - {"urn"}))
+        names = frozenset(one) - {"urn"}
+        known = found.get(urn, names)
+        found[urn] = known | names if known and names else frozenset()
     return found
 
 

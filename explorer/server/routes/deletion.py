@@ -1,12 +1,14 @@
 """Removing entities for good, and the references to them."""
 
 from explorer.metadata.urn import Urn
-from explorer.server.call import Answer, Call
+from explorer.server.call import Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.routes.usage import URN
 
 __all__ = ["DeletionRoutes"]
+
+_MAX_MILLIS = 2**62
 
 
 class DeletionRoutes:
@@ -80,7 +82,7 @@ class DeletionRoutes:
         parameters = await call.parameters()
         urn = Urn.parse(parameters.text("urn"))
         aspect = parameters.optional_text("aspectName")
-        bounds = (parameters.integer("startTimeMillis"), parameters.integer("endTimeMillis"))
+        bounds = (_millis(parameters, "startTimeMillis"), _millis(parameters, "endTimeMillis"))
         rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor)
         return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
@@ -90,3 +92,9 @@ class DeletionRoutes:
         dry_run = parameters.flag("dryRun", default=False)
         unlinked = await self._catalog.delete_references(urn, call.actor, dry_run=dry_run)
         return Answer.of({"value": unlinked.to_wire()})
+
+
+def _millis(parameters: Parameters, name: str) -> int | None:
+    # No document lies beyond, and the engines count no further.
+    value = parameters.integer(name)
+    return None if value is None else max(-_MAX_MILLIS, min(value, _MAX_MILLIS))

@@ -7,47 +7,20 @@ from urllib.parse import quote
 import orjson
 
 from explorer.errors import InvalidInput, NotFound
-from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, dialect_of, record_name
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.intake import UNKNOWN_ACTOR
+from explorer.server.routes.snapshots import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.usage import DATASET, PATH_URN, URN
 from explorer.server.store import StoredAspect
 
 __all__ = ["EntityRoutes"]
 
-_SNAPSHOTS = "com.linkedin.metadata.snapshot."
 # Longer batches are read beside the event loop.
 _LONG_BATCH = 8
-
-_WITH_SNAPSHOT = frozenset(
-    {
-        "chart",
-        "corpGroup",
-        "corpuser",
-        "dashboard",
-        "dataFlow",
-        "dataHubPolicy",
-        "dataHubRetention",
-        "dataJob",
-        "dataPlatform",
-        "dataProcess",
-        "dataset",
-        "glossaryNode",
-        "glossaryTerm",
-        "mlFeature",
-        "mlFeatureTable",
-        "mlModel",
-        "mlModelDeployment",
-        "mlModelGroup",
-        "mlPrimaryKey",
-        "schemaField",
-        "tag",
-    }
-)
 
 _ASPECTS = parameter(
     "aspects",
@@ -184,7 +157,7 @@ class EntityRoutes:
         dialect = dialect_of(call, self._dialect)
         registry = self._catalog.registry
         registry.entity(urn.entity_type)
-        if urn.entity_type not in _WITH_SNAPSHOT:
+        if urn.entity_type not in WITH_SNAPSHOT:
             raise NotFound(
                 f"the entity type {urn.entity_type} has no snapshot record; "
                 f"read it with /entitiesV2/{quote(str(urn), safe='')}"
@@ -201,7 +174,7 @@ class EntityRoutes:
             for aspect in stored
             if aspect.name in registry.aspects
         ]
-        name = record_name(_snapshot_name(registry, urn.entity_type), dialect)
+        name = record_name(snapshot_name(registry, urn.entity_type), dialect)
         return Answer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
 
     async def _exists(self, call: Call) -> Answer:
@@ -223,9 +196,3 @@ def _wrapped(aspect: StoredAspect) -> dict[str, Any]:
         "created": {"time": aspect.time_millis, "actor": aspect.actor},
         "systemMetadata": orjson.Fragment(aspect.system),
     }
-
-
-def _snapshot_name(registry: Registry, entity_type: str) -> str:
-    """`…CorpUserSnapshot` for `corpuser`: snapshots are named as keys are."""
-    key = registry.aspect(registry.entity(entity_type).key).record.rpartition(".")[2]
-    return f"{_SNAPSHOTS}{key.removesuffix('Key')}Snapshot"

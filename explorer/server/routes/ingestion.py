@@ -11,6 +11,7 @@ from explorer.server.call import Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.failures import Refusal, status_of
+from explorer.server.routes.snapshots import WITH_SNAPSHOT
 from explorer.server.routes.usage import DATASET
 
 __all__ = ["IngestionRoutes"]
@@ -32,6 +33,9 @@ _BUCKET = {
 _NAMES = (
     "Snapshots and aspects are named by their records; only the last part of a name decides, so "
     "com.vendor… and com.linkedin… mean the same."
+)
+_WITHOUT = (
+    "Entity types that never had a snapshot record are refused; ingestProposal writes any type."
 )
 _ALL_OR_NONE = "All of a request is written, or nothing of it."
 _ENTITY = parameter(
@@ -66,7 +70,7 @@ class IngestionRoutes:
                 standing="deprecated",
                 parameters=(_ENTITY, _SYSTEM, _AUDIT),
                 gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _ALL_OR_NONE),
+                notes=(_NAMES, _WITHOUT, _ALL_OR_NONE),
             ),
             Endpoint(
                 "POST",
@@ -86,7 +90,7 @@ class IngestionRoutes:
                     _AUDIT,
                 ),
                 gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _ALL_OR_NONE),
+                notes=(_NAMES, _WITHOUT, _ALL_OR_NONE),
             ),
             Endpoint(
                 "POST",
@@ -156,6 +160,12 @@ class IngestionRoutes:
             raise
         if not found:
             raise InvalidInput("the snapshot holds no aspects")
+        entity_type = found[0].urn.entity_type
+        if entity_type not in WITH_SNAPSHOT:
+            raise InvalidInput(
+                f"the entity type {entity_type} has no snapshot record; "
+                "write its aspects with /aspects?action=ingestProposal"
+            )
         return [replace(proposal, actor=actor) for proposal in found]
 
     async def _write(self, proposals: Sequence[Proposal], call: Call) -> None:

@@ -14,7 +14,7 @@ from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.folders import folder_keys
-from explorer.server.search.forms import bare_names, forms
+from explorer.server.search.forms import bare_names, forms, readable
 from explorer.server.search.text import joined, word_line
 
 __all__ = [
@@ -132,13 +132,14 @@ def analyse(vocabulary: Vocabulary, document: Document) -> Analysed:
         if weight is None:
             continue
         rank = _rank(weight, strong)
+        trait = vocabulary.trait(name)
         for value in values:
             if isinstance(value, str):
                 if value.startswith("urn:li:"):
                     references[value] = None
                     by_rank[rank] += bare_names(value)[:1]
                 else:
-                    by_rank[rank].append(value)
+                    by_rank[rank].append(readable(trait, value))
     names = names_of(vocabulary, document)
     joined_names = join_names(names)
     return Analysed(

@@ -99,7 +99,7 @@ class Base:
         if self._directory is None:
             index = self.terms.open(None)
             return index, self._new_writer(index)
-        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = self._read_state()
         if state is not None:
             try:

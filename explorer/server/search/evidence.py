@@ -6,7 +6,7 @@ from itertools import islice
 from explorer.server.search.analysed import as_text, join_names, values_of
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabulary
-from explorer.server.search.forms import bare_names, forms
+from explorer.server.search.forms import forms, readable
 from explorer.server.search.query import And, Node, Or, Phrase, Reference, Value, Word
 from explorer.server.search.text import fold, word_line
 
@@ -74,7 +74,7 @@ class Evidence:
     def _has_any(self, name: str, value: Scalar, *, is_name: bool) -> bool:
         if not isinstance(value, str) or not (is_name or self._may_have((value,))):
             return False
-        text = (bare_names(value) or (value,))[0]
+        text = readable(self._vocabulary.trait(name), value)
         line = word_line((text, *join_names((text,)))) if is_name else word_line((text,))
         for leaf in self._searched:
             match leaf:

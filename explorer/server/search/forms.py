@@ -12,7 +12,7 @@ from explorer.server.search.document import Scalar
 from explorer.server.search.fields import ENTITY_TYPE, Trait
 from explorer.server.search.text import fold, in_words
 
-__all__ = ["bare_names", "forms", "needle", "number"]
+__all__ = ["bare_names", "forms", "needle", "number", "readable"]
 
 _LONGEST_TERM = 512
 _TRUE = frozenset({"true", "yes", "1"})
@@ -48,6 +48,19 @@ def bare_names(value: str) -> tuple[str, ...]:
         return ()
     last = urn.name.rpartition(".")[2]
     return (urn.name, last) if urn.entity_type == "glossaryTerm" and last else (urn.name,)
+
+
+def readable(trait: Trait, value: str) -> str:
+    """What free text looks into: the name of a URN, the path of a column without the types and
+    the version in it, which every column of its kind has; any other text as it is."""
+    if value.startswith("urn:li:"):
+        return (bare_names(value) or (value,))[0]
+    return _plain_path(value) if trait.column and value.startswith("[") else value
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain_path(value: str) -> str:
+    return FieldPath(value).simple
 
 
 def needle(trait: Trait, text: str) -> str:

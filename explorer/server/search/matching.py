@@ -7,7 +7,6 @@ documents.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import reduce
 from typing import TypeAlias
 
 from explorer.server.search.analysed import Analysed
@@ -39,9 +38,9 @@ def test_of(node: Node) -> Test:
         case Word():
             return _word(node)
         case And():
-            return reduce(_and, map(test_of, node.nodes))
+            return _joined(_and, map(test_of, node.nodes))
         case Or():
-            return reduce(_or, map(test_of, node.nodes))
+            return _joined(_or, map(test_of, node.nodes))
         case Not():
             inner = test_of(node.node)
             return lambda document: not inner(document)
@@ -94,6 +93,15 @@ def _needles(word: Word, *, exact: bool) -> tuple[str, tuple[str, ...]]:
     end = " " if exact else ""
     parts = tuple(f" {part}{end}" for part in word.parts) if len(word.parts) > 1 else ()
     return f" {word.whole}{end}", parts
+
+
+def _joined(join: Callable[[Test, Test], Test], tests: Iterable[Test]) -> Test:
+    """One test of many, in their order, by halves: however many there are, it is not deep."""
+    left = list(tests)
+    while len(left) > 1:
+        pairs = [join(one, other) for one, other in zip(left[::2], left[1::2], strict=False)]
+        left = pairs if len(left) % 2 == 0 else [*pairs, left[-1]]
+    return left[0]
 
 
 def _and(one: Test, other: Test) -> Test:

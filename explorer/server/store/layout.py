@@ -153,6 +153,8 @@ def open_file(
     when the file is no catalog, of a newer format, or cannot be written.
     """
     with _sentences(path):
+        # What SQLite would make anybody on the machine could read.
+        path.touch(mode=0o600, exist_ok=True)
         connection = connect(path)
         try:
             found = _find_format(connection, path)
@@ -176,7 +178,7 @@ def open_file(
 def _sentences(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise Unusable(
             f"{path} cannot be used as a catalog: {error}; name another data directory"
         ) from error

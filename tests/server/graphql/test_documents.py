@@ -1,6 +1,7 @@
 """Documents: what is read, in every way that a document can ask for it."""
 
 import json
+import threading
 
 import httpx
 import pytest
@@ -227,6 +228,12 @@ def test_introspection_gives_the_whole_schema(caller):
             "too large",
         ),
         ("{" * 5000, "Syntax Error"),
+        (
+            "{ ...F0 } "
+            + " ".join(f"fragment F{n} on Query {{ ...F{n + 1} ...F{n + 1} }}" for n in range(60))
+            + ' fragment F60 on Query { search(input: {type: TAG, query: "a"}) { total } }',
+            "too large",
+        ),
     ],
 )
 def test_a_document_out_of_bounds_is_refused(desk, caller, query, told):
@@ -320,3 +327,17 @@ def test_a_kind_of_a_deployments_own_is_an_entity_like_any(tmp_path, serve):
         },
         "searchAcrossEntities": {"searchResults": [{"entity": {"urn": urn}}]},
     }
+
+
+def test_others_are_answered_while_a_long_document_is_read(caller):
+    long = "{ " + 'dataset(urn: "x") { name } ' * 1_500 + "}"
+    caller.graphql("{ __typename }")
+    reading = threading.Thread(target=caller.graphql, args=(long,))
+    with httpx.Client(base_url=caller.http.base_url) as other:
+        other.get("/health")
+        reading.start()
+        answered = 0
+        while reading.is_alive():
+            answered += other.get("/health").status_code == 200
+        reading.join()
+    assert answered > 20

@@ -1,12 +1,16 @@
 """The file of a catalog: made, opened again, and never misread."""
 
+import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from explorer.errors import Unusable
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
 from explorer.server.store import SqliteStore
 from explorer.server.store.layout import open_file
 
@@ -26,6 +30,15 @@ def test_a_file_is_durable_by_its_settings(tmp_path: Path) -> None:
     ).result()
     store.close()
     assert told == ["wal", 2]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such rights")
+def test_a_catalog_is_its_owners_alone(tmp_path: Path) -> None:
+    catalog = open_catalog(tmp_path, load_registry())
+    catalog.seed(list)
+    kept = [*tmp_path.glob("catalog.db*"), tmp_path / "search"]
+    catalog.close()
+    assert {stat.S_IMODE(one.stat().st_mode) & 0o077 for one in kept if one.exists()} == {0}
 
 
 @pytest.mark.parametrize(
