@@ -72,6 +72,14 @@ def test_aspects_are_counted_for_all_or_for_urns_of_a_pattern(caller, notebooks)
     assert count("datasetUsageStatistics", urnLike="%counted.points%") == 2
 
 
+@pytest.mark.parametrize("pattern", ["x" * 60_000, "%a" * 200])
+def test_a_pattern_that_no_urn_needs_is_refused(caller, pattern):
+    asked = {"aspect": "status", "urnLike": pattern}
+    answer = caller.post("/aspects?action=getCount", asked)
+    assert answer.status_code == 400
+    assert "urnLike" in answer.json()["message"]
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [

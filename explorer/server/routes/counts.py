@@ -1,11 +1,16 @@
 """How many there are, and the plain list of what there is."""
 
+from explorer.errors import InvalidInput
+from explorer.metadata.urn import MAX_URN_BYTES
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.routes.usage import COUNT, ENTITY, START
 
 __all__ = ["CountRoutes"]
+
+# Each one multiplies the ways in which a URN may fit.
+_MOST_ANYTHING = 8
 
 
 class CountRoutes:
@@ -101,5 +106,10 @@ class CountRoutes:
         aspect = parameters.text("aspect")
         self._catalog.registry.aspect(aspect)
         like = parameters.optional_text("urnLike")
+        if like is not None and (len(like) > MAX_URN_BYTES or like.count("%") > _MOST_ANYTHING):
+            raise InvalidInput(
+                f"'urnLike' has at most {MAX_URN_BYTES} characters, as URNs have, and "
+                f"{_MOST_ANYTHING} of them %"
+            )
         found = await self._catalog.offload(self._catalog.store.aspect_count, aspect, like)
         return Answer.of({"value": found})
