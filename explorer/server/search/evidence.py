@@ -1,6 +1,7 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from explorer.server.search.analysed import as_text, join_names, values_of
@@ -75,7 +76,7 @@ class Evidence:
         if not isinstance(value, str) or not (is_name or self._may_have((value,))):
             return False
         text = readable(self._vocabulary.trait(name), value)
-        line = word_line((text, *join_names((text,)))) if is_name else word_line((text,))
+        line = _name_line(text) if is_name else _line(text)
         for leaf in self._searched:
             match leaf:
                 case Reference():
@@ -89,6 +90,17 @@ class Evidence:
                     if any(f" {part}" in line for part in (*leaf.parts, leaf.whole)):
                         return True
         return False
+
+
+# The same documents are found again while somebody types, and the same columns in many of them.
+@lru_cache(maxsize=1 << 13)
+def _line(text: str) -> str:
+    return word_line((text,))
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_line(text: str) -> str:
+    return word_line((text, *join_names((text,))))
 
 
 def _letters(leaf: Word | Phrase | Reference) -> tuple[str, ...]:
