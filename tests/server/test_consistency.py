@@ -273,7 +273,8 @@ def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its
     shutil.copytree(index, earlier)
     if gone:
         key = "dataPlatformKey"
-        catalog.store.write(lambda tx: tx.erase(str(platform), key, 8, "urn:li:corpuser:x"))
+        by = "urn:li:corpuser:x"
+        catalog.store.write(lambda tx: tx.erase(str(platform), key, 8, by)).result()
     else:
         write(catalog, platform, "dataPlatformInfo", PLATFORM)
     assert found(catalog) == []
