@@ -2,14 +2,13 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.condition import read_condition
-from explorer.metadata.patch import Patcher, read_patch
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Aspect, Registry
 from explorer.metadata.urn import Urn
@@ -21,6 +20,9 @@ from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
 from explorer.server.intake.standing import require
 from explorer.server.store import StoredAspect, StoredEdge, Transaction
+
+if TYPE_CHECKING:
+    from explorer.metadata.patch import Patcher
 
 __all__ = ["Intake"]
 
@@ -36,7 +38,6 @@ class Intake:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._validator = Validator(registry)
-        self._patcher = Patcher(registry)
 
     def check_urn(self, urn: Urn) -> dict[str, str]:
         """The value of the URN's key aspect.
@@ -64,6 +65,9 @@ class Intake:
         if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
             raise InvalidInput(f"{name} is a timeseries aspect, which takes UPSERT and DELETE only")
         if proposal.change == "PATCH":
+            # Most catalogs start, and serve for long, without one.
+            from explorer.metadata.patch import read_patch
+
             value = read_patch(value)
         elif proposal.change != "DELETE":
             self._check_value(urn, name, value, key)
@@ -164,6 +168,12 @@ class Intake:
             case _ if dropped and stored:
                 raise Refusal(412, f"Expected no {change.aspect} of {change.text}, there is one")
         return True
+
+    @cached_property
+    def _patcher(self) -> "Patcher":
+        from explorer.metadata.patch import Patcher
+
+        return Patcher(self._registry)
 
     def _patched(self, change: Change, stored: StoredAspect | None, now_millis: int) -> Any:
         """The value with the patch applied; None when the patch leaves an absent aspect absent."""
