@@ -50,7 +50,7 @@ class SurveyedStore(Store, Surveyed, Protocol):
 def check(store: SurveyedStore, index: SearchIndex, registry: Registry) -> list[Finding]:
     """What does not agree, 1,000 findings at most; nothing when all is well.
 
-    Nobody may write meanwhile. Reads everything once, about 0.5 ms an entity, and keeps the
+    Nobody may write meanwhile. Reads everything once, about 2 ms an entity, and keeps the
     browse tree's folders in memory and nothing else that grows; the log is played into a scratch
     file. Raises `ServerFault` when the index cannot be read.
     """
