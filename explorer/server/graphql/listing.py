@@ -34,16 +34,12 @@ def _entity(_root: Any, info: Info, urn: str) -> Node | None:
     return info.context.existing(urn)
 
 
-async def _entities(
-    _root: Any,
-    info: Info,
-    urns: list[str],
-    checkForExistence: bool | None = True,  # noqa: N803, the argument's name in every client's documents
-) -> list[Node | None]:
+async def _entities(_root: Any, info: Info, urns: list[str], **given: Any) -> list[Node | None]:
+    with_missing = given.get("checkForExistence") is False
     for urn in urns:
         info.context.catalog.intake.check_urn(Urn.parse(urn))
     nodes = await info.context.read(urns)
-    return [node if node.exists or checkForExistence is False else None for node in nodes]
+    return [node if node.exists or with_missing else None for node in nodes]
 
 
 def _exists(_root: Any, info: Info, urn: str) -> bool:

@@ -29,17 +29,11 @@ _TOP_USERS = 5
 _USAGE = "datasetUsageStatistics"
 
 
-async def _usage(
-    node: Node,
-    info: Info,
-    resource: str | None = None,
-    range: str | None = None,  # noqa: A002, the argument's name in every client's documents
-    **given: Any,
-) -> Value:
-    del resource  # the dataset itself is what is asked about
+async def _usage(node: Node, info: Info, **given: Any) -> Value:
+    # A `resource` may be named as well; the dataset itself is what is asked about.
     start = given.get("startTimeMillis")
     if start is None:
-        days = _RANGE_DAYS.get(range or "MONTH")
+        days = _RANGE_DAYS.get(given.get("range") or "MONTH")
         start = _now_millis() - days * _DAY_MILLIS if days else None
     points = await _points(node, info, _USAGE, start, None, _MOST)
     buckets = [_bucket(node, point) for point in reversed(points)]
