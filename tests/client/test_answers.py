@@ -20,7 +20,7 @@ USER = "urn:li:corpuser:jdoe"
 
 
 def test_search_hits_are_read_as_urns_and_as_objects():
-    plain = answers.search(
+    plain = answers.finding.search(
         {
             "value": {
                 "numEntities": 3,
@@ -38,7 +38,7 @@ def test_search_hits_are_read_as_urns_and_as_objects():
         },
         "pii",
     )
-    modern = answers.search(
+    modern = answers.finding.search(
         {
             "value": {
                 "numEntities": 3,
@@ -66,8 +66,8 @@ def test_search_hits_are_read_as_urns_and_as_objects():
 
 
 def test_relationships_are_read_with_and_without_types():
-    bare = answers.relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
-    typed = answers.relationships(
+    bare = answers.relating.relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
+    typed = answers.relating.relationships(
         {
             "start": 0,
             "count": 1,
@@ -92,14 +92,14 @@ def test_folders_are_read_from_either_place(above):
         "entities": [{"name": "t", "urn": TAG}],
         "metadata": {"path": "/prod", "totalNumEntities": 3, "groups": [] if above else groups},
     }
-    page = answers.browse({"value": value | ({"groups": groups} if above else {})})
+    page = answers.finding.browse({"value": value | ({"groups": groups} if above else {})})
     assert [(folder.name, folder.count) for folder in page.folders] == [("hive", 2)]
     assert (page.here, page.total, page.entries, page.path) == (1, 3, 2, "/prod")
 
 
 def test_a_further_page_of_a_folder_still_tells_how_much_there_is():
     value = {"numEntities": 9, "numElements": 12, "from": 10, "entities": [], "metadata": {}}
-    assert answers.browse({"value": value}).entries == 12
+    assert answers.finding.browse({"value": value}).entries == 12
 
 
 def test_timeseries_points_come_oldest_first():
@@ -108,7 +108,7 @@ def test_timeseries_points_come_oldest_first():
         {"aspect": point | {"value": '{"timestampMillis": 2}'}},
         {"aspect": point | {"value": '{"timestampMillis": 1}'}},
     ]
-    series = answers.timeseries({"value": {"limit": 2, "values": values}}, "datasetProfile")
+    series = answers.reading.timeseries({"value": {"limit": 2, "values": values}}, "datasetProfile")
     assert [value["timestampMillis"] for value in series.values] == [1, 2]
     assert series.truncated
 
@@ -117,29 +117,29 @@ def test_an_entity_that_was_never_written_does_not_exist():
     key = {"name": "tagKey", "version": 0, "value": {"name": "PII"}}
     stored = key | {"created": {"time": 1, "actor": USER}}
     derived = key | {"created": {"time": 0, "actor": USER}}
-    assert not answers.entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
-    assert not answers.entity({"urn": TAG, "aspects": {"tagKey": derived}}).exists
-    assert answers.entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
+    assert not answers.reading.entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
+    assert not answers.reading.entity({"urn": TAG, "aspects": {"tagKey": derived}}).exists
+    assert answers.reading.entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
 
 
 def test_a_server_tells_what_it_is():
-    ours = answers.config(
+    ours = answers.reading.config(
         {"noCode": "true", "catalogExplorer": {"version": "1", "sample": True, "entities": 3}},
         "unix:x",
     )
     assert (ours.product, ours.sample, ours.entities, ours.embedded) == ("catalog", True, 3, True)
-    theirs = answers.config(
+    theirs = answers.reading.config(
         {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.2.0"}}}, "http://x"
     )
     assert (theirs.product, theirs.version) == ("datahub", "v1.2.0")
     with pytest.raises(ServerFault, match="no metadata service"):
-        answers.config({}, "http://x")
+        answers.reading.config({}, "http://x")
 
 
 @pytest.mark.parametrize("body", [None, [], {"value": None}, {"value": []}, "text"])
 def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
     with pytest.raises(ServerFault):
-        answers.search(body, "")
+        answers.finding.search(body, "")
 
 
 @pytest.mark.parametrize(

@@ -13,32 +13,38 @@ ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%252C%20c
 
 
 def test_a_urn_is_encoded_exactly_once_wherever_it_goes():
-    assert requests.entity(ODD, None).path == f"/entitiesV2/{ENCODED}"
-    assert requests.aspect(ODD, "status", 0).path == f"/aspects/{ENCODED}?aspect=status&version=0"
-    assert f"&urn={ENCODED}&" in requests.relationships(ODD, "INCOMING", ["A"], 0, 10).path
-    assert requests.entities([ODD, ODD], ["a"]).path == (
+    assert requests.reading.entity(ODD, None).path == f"/entitiesV2/{ENCODED}"
+    assert (
+        requests.reading.aspect(ODD, "status", 0).path
+        == f"/aspects/{ENCODED}?aspect=status&version=0"
+    )
+    assert f"&urn={ENCODED}&" in requests.relating.relationships(ODD, "INCOMING", ["A"], 0, 10).path
+    assert requests.reading.entities([ODD, ODD], ["a"]).path == (
         f"/entitiesV2?ids=List({ENCODED},{ENCODED})&aspects=List(a)"
     )
 
 
 def test_a_read_may_be_limited_to_aspects():
-    assert requests.entity(Urn.parse("urn:li:tag:x"), ["a", "b"]).path.endswith(
+    assert requests.reading.entity(Urn.parse("urn:li:tag:x"), ["a", "b"]).path.endswith(
         "?aspects=List(a,b)"
     )
 
 
 def test_one_relationship_goes_by_name_and_several_as_a_list():
-    one = requests.relationships(ODD, "OUTGOING", ["OwnedBy"], 0, 5).path
+    one = requests.relating.relationships(ODD, "OUTGOING", ["OwnedBy"], 0, 5).path
     assert "types=OwnedBy&start=0&count=5" in one
     assert one.startswith("/relationships?direction=OUTGOING&")
-    assert "types=List(A,B)&" in requests.relationships(ODD, "OUTGOING", ["A", "B"], 0, 5).path
+    assert (
+        "types=List(A,B)&"
+        in requests.relating.relationships(ODD, "OUTGOING", ["A", "B"], 0, 5).path
+    )
 
 
 def test_a_search_sends_a_filter_only_when_there_is_one():
-    plain = requests.search("orders", "dataset", 0, 10, Filter())
+    plain = requests.finding.search("orders", "dataset", 0, 10, Filter())
     assert plain.path == "/entities?action=search"
     assert plain.body == {"input": "orders", "entity": "dataset", "start": 0, "count": 10}
-    narrowed = requests.search("", None, 5, 10, all_of(Criterion("tags", ("a", "b"))))
+    narrowed = requests.finding.search("", None, 5, 10, all_of(Criterion("tags", ("a", "b"))))
     assert narrowed.path == "/entities?action=searchAcrossEntities"
     assert narrowed.body["input"] == "*"
     (group,) = narrowed.body["filter"]["or"]
@@ -48,12 +54,12 @@ def test_a_search_sends_a_filter_only_when_there_is_one():
 
 
 def test_autocomplete_and_browse_send_what_the_service_asks_for():
-    assert requests.autocomplete("fct", "dataset", 5, Filter()).body == {
+    assert requests.finding.autocomplete("fct", "dataset", 5, Filter()).body == {
         "query": "fct",
         "entity": "dataset",
         "limit": 5,
     }
-    assert requests.browse("/prod", "dataset", 0, 10).body == {
+    assert requests.finding.browse("/prod", "dataset", 0, 10).body == {
         "path": "/prod",
         "entity": "dataset",
         "start": 0,
@@ -63,7 +69,7 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for():
 
 def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
     start = datetime(2026, 1, 2, tzinfo=UTC)
-    body = requests.timeseries(ODD, "datasetProfile", start, None, 3).body
+    body = requests.reading.timeseries(ODD, "datasetProfile", start, None, 3).body
     assert body == {
         "urn": str(ODD),
         "entity": "dataset",
@@ -72,11 +78,11 @@ def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
         "limit": 3,
     }
     with pytest.raises(InvalidInput, match="time zone"):
-        requests.timeseries(ODD, "datasetProfile", start.replace(tzinfo=None), None, None)
+        requests.reading.timeseries(ODD, "datasetProfile", start.replace(tzinfo=None), None, None)
 
 
 def test_an_aspect_travels_as_a_json_string_in_an_envelope():
-    request = requests.ingest(Proposal(ODD, "status", {"removed": True}))
+    request = requests.writing.ingest(Proposal(ODD, "status", {"removed": True}))
     assert request.body["proposal"] == {
         "entityType": "dataset",
         "entityUrn": str(ODD),
@@ -85,19 +91,19 @@ def test_an_aspect_travels_as_a_json_string_in_an_envelope():
         "aspect": {"value": '{"removed":true}', "contentType": "application/json"},
     }
     assert request.repeatable
-    removal = requests.ingest(Proposal(ODD, "status", change="DELETE"))
+    removal = requests.writing.ingest(Proposal(ODD, "status", change="DELETE"))
     assert "aspect" not in removal.body["proposal"]
     assert not removal.repeatable
 
 
 def test_what_people_write_travels_in_variables_only():
     text = '"""}) { evil } """ $x'
-    body = requests.graphql("mutation m($t: String!) { f(t: $t) }", {"t": text}).body
+    body = requests.editing.graphql("mutation m($t: String!) { f(t: $t) }", {"t": text}).body
     assert text not in body["query"]
     assert body["variables"] == {"t": text}
-    assert not requests.graphql("", {}).repeatable
+    assert not requests.editing.graphql("", {}).repeatable
 
 
 def test_a_batch_has_a_limit_that_is_said():
     with pytest.raises(InvalidInput, match="at most 200"):
-        requests.ingest_batch([Proposal(ODD, "status", {})] * 201)
+        requests.writing.ingest_batch([Proposal(ODD, "status", {})] * 201)

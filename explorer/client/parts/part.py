@@ -1,0 +1,31 @@
+"""What every group of the client's methods stands on."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from explorer.client.connection import Connection
+from explorer.metadata.registry import Registry, load_registry
+
+__all__ = ["Part", "in_chunks"]
+
+_T = TypeVar("_T")
+
+
+class Part:
+    """A group of methods over one connection; `AsyncCatalog` is all of them together."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def registry(self) -> Registry:
+        """The vocabulary this client knows."""
+        return load_registry()
+
+
+def in_chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """The items in order, `size` at a time; the last list may be shorter."""
+    source = iter(items)
+    while chunk := list(islice(source, size)):
+        yield chunk

@@ -1,0 +1,161 @@
+"""The client in all its forms against one real service: either face, over a socket or in process,
+with answers in the specification's shapes or in those of a current DataHub.
+
+`client` is one of them; what it does is awaited, so that a test reads the same for both faces.
+"""
+
+import asyncio
+import inspect
+import threading
+import time
+from typing import NamedTuple
+
+import orjson
+import pytest
+import uvicorn
+
+from explorer import client as package
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.process import listen_on_tcp
+from explorer.server.service import Service
+
+FORMS = [
+    f"{face} {carrier} {dialect}"
+    for face in ("async", "blocking")
+    for carrier in ("process", "socket")
+    for dialect in ("plain", "datahub")
+]
+
+
+class Site(NamedTuple):
+    """A service: as an application, and where it listens."""
+
+    service: Service
+    address: str
+
+
+class InProcess:
+    """Carries requests to an application without a socket."""
+
+    def __init__(self, application):
+        self._application = application
+
+    async def send(self, request):
+        path, _, query = request.path.partition("?")
+        body = b"" if request.body is None else orjson.dumps(request.body)
+        names = {"content-type": "application/json", "host": "127.0.0.1"} | dict(request.headers)
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode(), text.encode()) for name, text in names.items()],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+        }
+        told, parts = [], []
+
+        async def receive():
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                told.append(message["status"])
+            else:
+                parts.append(message.get("body", b""))
+
+        await self._application(scope, receive, send)
+        return told[0], b"".join(parts)
+
+    async def close(self):
+        self.closed = True
+
+
+class Asked:
+    """A client whose every answer is there when the call returns, whichever its face."""
+
+    def __init__(self, client, runner):
+        self.client = client
+        self._runner = runner
+
+    def __getattr__(self, name):
+        member = getattr(self.client, name)
+        if not callable(member):
+            return member
+
+        def call(*args, **kwargs):
+            given = member(*args, **kwargs)
+            if inspect.isawaitable(given):
+                return self._runner.run(given)
+            return Drawn(given, self._runner) if hasattr(given, "__anext__") else given
+
+        return call
+
+
+class Drawn:
+    """One thing after another out of an asynchronous iterator."""
+
+    def __init__(self, source, runner):
+        self.source = source
+        self._runner = runner
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return self._runner.run(anext(self.source))
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def __getattr__(self, name):
+        return getattr(self.source, name)
+
+
+@pytest.fixture(scope="session")
+def sites(tmp_path_factory):
+    """The one catalog, served in either dialect: `sites["plain"]`, `sites["datahub"]`."""
+    catalog = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+    running, found = [], {}
+    for dialect in ("plain", "datahub"):
+        service = Service(catalog, dialect=dialect)
+        listener = listen_on_tcp("127.0.0.1", 0)
+        server = uvicorn.Server(uvicorn.Config(service, lifespan="off", log_config=None, ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.005)
+        running.append((server, thread, listener))
+        found[dialect] = Site(service, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    yield found
+    for server, thread, listener in running:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+    catalog.close()
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def client(request, sites):
+    """A client in one of its forms; every test that asks for it runs over all of them."""
+    face, carrier, dialect = request.param.split()
+    site = sites[dialect]
+    where = (
+        {"transport": InProcess(site.service)} if carrier == "process" else {"url": site.address}
+    )
+    with asyncio.Runner() as runner:
+        kind = package.AsyncCatalog if face == "async" else package.Catalog
+        made = Asked(kind(**where), runner)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def site(sites):
+    """The service in the specification's dialect."""
+    return sites["plain"]
