@@ -6,12 +6,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Final
 
 import click
 
 from explorer import __version__, config
+from explorer.cli.commands import Commands
 from explorer.errors import CatalogError, Unreachable, Unusable
 
 __all__ = ["catalog", "run"]
@@ -26,21 +26,6 @@ _PIPE_CLOSED: Final = 141
 _COMPLETION: Final = "_CATALOG_COMPLETE"
 
 _logger = logging.getLogger("explorer.cli")
-
-# Each command's module holds a click command of the same name; it is imported when asked for.
-_COMMANDS: Final = (
-    "backup",
-    "check",
-    "describe",
-    "export",
-    "get",
-    "load",
-    "reindex",
-    "sample",
-    "search",
-    "serve",
-    "token",
-)
 
 _EPILOG = """
 \b
@@ -62,20 +47,8 @@ Results are written to standard output, everything else to standard error.
 """
 
 
-class _Commands(click.Group):
-    """A group that imports a command's module only when that command is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_COMMANDS})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            self.add_command(getattr(import_module(f"explorer.cli.{cmd_name}"), cmd_name))
-        return super().get_command(ctx, cmd_name)
-
-
 @click.command(
-    cls=_Commands,
+    cls=Commands,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import click
 import pytest
+
+from explorer.cli import command
+from explorer.cli.commands import SECTIONS
 
 HEAVY = ("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn")
 
@@ -42,3 +46,13 @@ def test_the_package_offers_the_catalog_that_shows_itself():
     assert "Catalog" in dir(explorer)
     with pytest.raises(AttributeError, match="Catalogue"):
         _ = explorer.Catalogue
+
+
+def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself():
+    root = command.catalog
+    context = click.Context(root)
+    for heading, commands in SECTIONS.items():
+        for name, sentence in commands.items():
+            found = root.get_command(context, name)
+            assert found.name == name, heading
+            assert found.get_short_help_str(100) == sentence
