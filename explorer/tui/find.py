@@ -95,8 +95,10 @@ class FindView(Vertical):
                 yield Results()
 
     def start(self, text: str = "") -> None:
-        """Ask for `text`; with none for everything."""
-        self.query_one(SearchBox).value = text
+        """Ask for `text`; with none for everything. What somebody was quick enough to type into
+        the box before stays, and is asked for."""
+        box = self.query_one(SearchBox)
+        box.value = box.value or text
         self._ask()
 
     def focus_box(self) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
+from explorer.tui.find import FindView
 
 pytestmark = pytest.mark.anyio
 
@@ -33,6 +34,16 @@ async def test_typing_finds_completes_and_opens(sample, at):
         await reader.sees("│ fct_orders")
         await reader.press("enter", "enter")
         await reader.sees("Columns·", "documented", "order_id", "Surrogate key of an order.")
+
+
+async def test_what_is_typed_before_the_first_answer_is_not_lost(sample, at):
+    async with at(sample) as reader:
+        await reader.press("slash")
+        await reader.type("fct_ord")
+        # As a slow start would, after somebody was quicker.
+        reader.app.query_one(FindView).start("")
+        await reader.settle()
+        await reader.sees("│ fct_ord", "best first")
 
 
 async def test_a_facet_is_taken_on_and_off_by_its_number(sample, at):
