@@ -39,7 +39,7 @@ class Refusal(CatalogError):
         self, status: int, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()
     ) -> None:
         super().__init__(message)
-        self.status = status
+        self.status: int = status
         self.headers = headers
 
 

@@ -96,7 +96,8 @@ class Feed:
     def read(self, after: int, limit: int) -> list[LogEntry]:
         """Rows of the log after an offset, as `Store.log`; the newest come from memory."""
         with self._lock:
-            if self._tail and after >= self._tail[0].offset - 1:
+            # One who begins past the tail's end would wait for others to read up to there.
+            if self._tail and self._tail[0].offset - 1 <= after <= self._tail[-1].offset:
                 if self._tail[-1].offset < self._told:
                     self._extend(self._tail[-1].offset, limit)
             else:

@@ -166,6 +166,17 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: Catalog, site:
         assert got.get(timeout=10)["id"] == "4"
 
 
+def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: Catalog) -> None:
+    write(own, "first", "1")
+    assert own.feed.read(own.store.log_head() - 1, 10)
+    for number in range(30):
+        write(own, f"tag{number}", "x")
+    head = own.store.log_head()
+    assert own.feed.read(head, 10) == []
+    write(own, "news", "!")
+    assert [entry.urn for entry in own.feed.read(head, 10) if "news" in entry.urn]
+
+
 def test_the_page_is_a_stream_for_who_accepts_events(own: Catalog, site: str) -> None:
     write(own, "a", "one")
     with (

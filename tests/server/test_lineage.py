@@ -338,3 +338,107 @@ def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
     reached = [Candidate(hive("slow.a"), "dataset", 1)]
     assert asked.choose(catalog.store, reached, 10.0) == ([True], True)
     assert asked.choose(catalog.store, reached, -1.0) == ([False], False)
+
+
+def lists(ask, urn, direction="UPSTREAM", **more):
+    return ask(urn, direction, form="lists", **more)
+
+
+def pairs(value):
+    entities, names = value["entities"], value["names"]
+    ends = zip(value["upstream"], value["downstream"], value["types"], strict=True)
+    return sorted((entities[up], entities[down], names[kind]) for up, down, kind in ends)
+
+
+def test_lists_tell_what_entries_and_edges_tell(caller, drawn, ask):
+    drawn({"list.a": ["list.b", "list.ghost"], "list.b": ["list.c", "list.a"], "list.c": []})
+    caller.ingest(hive("list.c"), "status", {"removed": True})
+    for urn, direction in ((hive("list.a"), "UPSTREAM"), (hive("list.c"), "DOWNSTREAM")):
+        told = ask(urn, direction, includeEdges=True)
+        value = lists(ask, urn, direction)
+        assert value["entities"] == [urn, *(one["entity"] for one in told["relationships"])]
+        assert value["degrees"] == [0, *(one["degree"] for one in told["relationships"])]
+        assert value["total"] == told["total"]
+        assert "wanted" not in value
+        assert "truncated" not in value
+        assert pairs(value) == sorted(
+            (one["upstream"], one["downstream"], one["type"]) for one in told["edges"]
+        )
+    value = lists(ask, hive("list.a"))
+    assert [value["entities"][at] for at in value["missing"]] == [hive("list.ghost")]
+    assert [value["entities"][at] for at in value["removed"]] == [hive("list.c")]
+    assert len(pairs(value)) == 4
+
+
+def test_lists_name_the_places_of_what_is_wanted(caller, ask):
+    source, target, middle = hive("wanted.in"), hive("wanted.out"), job("wanted")
+    flow = {"inputDatasets": [source], "outputDatasets": [target]}
+    caller.ingest(middle, "dataJobInputOutput", flow)
+    value = lists(ask, source, "DOWNSTREAM", entities=["dataset"])
+    assert (value["entities"], value["wanted"], value["total"]) == (
+        [source, middle, target],
+        [2],
+        1,
+    )
+    assert pairs(value) == [(middle, target, "Produces"), (source, middle, "Consumes")]
+
+
+def test_lists_of_columns_and_of_what_nobody_knows(caller, ask):
+    fine = [([column("listed.a", "x")], [column("listed.b", "y")])]
+    caller.ingest(hive("listed.b"), "upstreamLineage", made_of("listed.a", fine=fine))
+    value = lists(ask, column("listed.b", "y"))
+    edge = (column("listed.a", "x"), column("listed.b", "y"), "DownstreamOf")
+    assert (value["degrees"], pairs(value)) == ([0, 1], [edge])
+    nobody = lists(ask, hive("nobody.lists"))
+    assert nobody["entities"] == [hive("nobody.lists")]
+    assert (nobody["total"], nobody["degrees"], nobody["missing"], pairs(nobody)) == (
+        0,
+        [0],
+        [0],
+        [],
+    )
+
+
+def test_many_entities_are_marked_as_few_are(caller, drawn, ask):
+    names = [f"crowd.{at}" for at in range(600)]
+    drawn({"crowd": names})
+    gone = [hive(name) for name in names[::100]]
+    proposals = [caller.proposal(urn, "datasetProperties", {"name": "x"}) for urn in gone]
+    proposals += [caller.proposal(urn, "status", {"removed": True}) for urn in gone]
+    assert caller.batch(*proposals).status_code == 200
+    value = lists(ask, hive("crowd"))
+    assert sorted(value["entities"][at] for at in value["removed"]) == sorted(gone)
+    assert len(value["missing"]) == 594
+
+
+@pytest.mark.parametrize("form", ["entries", "lists"])
+def test_limits_that_are_asked_for_are_kept_and_said(drawn, ask, form):
+    drawn({"most": ["most.a", "most.b"], "most.a": ["most.c"], "most.b": ["most.c"]})
+
+    def cut(**limits):
+        value = ask(hive("most"), form=form, **limits)
+        return value["total"], value.get("truncated")
+
+    assert cut() == (3, None)
+    assert cut(maxEntities=2) == (2, "only the nearest 2 entities were walked to")
+    assert cut(maxEdges=2) == (2, "only the nearest 2 edges were looked at")
+    assert cut(maxMillis=0) == (0, "the walk was ended after 0 seconds")
+    assert cut(maxEntities=10**9, maxEdges=10**9, maxMillis=10**9) == (3, None)
+    cut_short = ask(hive("most"), form="lists", maxEntities=1)
+    places = range(len(cut_short["entities"]))
+    assert {*cut_short["upstream"], *cut_short["downstream"]} <= set(places)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"form": "columns"}, "entries or lists, not 'columns'"),
+        ({"maxEntities": -1}, "must not be negative"),
+        ({"maxMillis": 0.5}, "an integer"),
+    ],
+)
+def test_a_form_or_a_limit_that_is_none_is_refused(caller, wrong, said):
+    body = {"urn": hive("x"), "direction": "UPSTREAM"} | wrong
+    answer = caller.post("/relationships?action=getLineage", body)
+    assert answer.status_code == 400
+    assert said in answer.json()["message"]

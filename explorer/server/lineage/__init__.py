@@ -1,15 +1,18 @@
 """Lineage: what data is made of and what is made of it, walked next to the edges."""
 
 from explorer.server.lineage.engine import Lineage, LineageAnswer, Question, Reached
+from explorer.server.lineage.lists import LineageLists
 from explorer.server.lineage.narrowing import Candidate, Narrowing
-from explorer.server.lineage.walk import EVERY_HOP, Limits
+from explorer.server.lineage.walk import EVERY_HOP, MOST, Limits
 
 __all__ = [
     "EVERY_HOP",
+    "MOST",
     "Candidate",
     "Limits",
     "Lineage",
     "LineageAnswer",
+    "LineageLists",
     "Narrowing",
     "Question",
     "Reached",

@@ -1,6 +1,6 @@
 """Questions about lineage, and what they are answered with."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeVar
@@ -10,9 +10,10 @@ import orjson
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.lineage.columns import Columns, is_column
+from explorer.server.lineage.lists import LineageLists, list_lineage, list_tables
 from explorer.server.lineage.narrowing import Candidate, Narrowing
 from explorer.server.lineage.tables import Tables
-from explorer.server.lineage.walk import Graph, Limits, Walked, walk
+from explorer.server.lineage.walk import Graph, Limits, Truncation, Walked, walk
 from explorer.server.search.fields import Vocabulary
 from explorer.server.store import Store
 from explorer.server.store.lineage import KnownUrn
@@ -117,20 +118,71 @@ class Lineage:
             return LineageAnswer(0, ())
         return self._answer(question, handle, Tables(self._store, upstream=question.upstream))
 
+    def lists(
+        self,
+        question: Question,
+        find_removed: Callable[[Sequence[str]], Collection[str]] | None = None,
+    ) -> LineageLists:
+        """All that is reached and every edge, as lists, whatever page is asked for; no paths.
+
+        One query a hop and one for the names; about 5 µs an entity. `find_removed` tells which
+        URNs are soft-deleted, where one knows better than to read the status of each.
+        """
+        urn, find = str(question.urn), find_removed or self.removed
+        if is_column(urn):
+            columns = Columns(self._store, upstream=question.upstream)
+            return self._list(question, urn, columns, find)
+        handle = self._store.handles([urn]).get(urn)
+        if handle is None:
+            wanted: list[int] | None = None if question.narrowing is None else []
+            return LineageLists([urn], [0], [], [], [], [], [0], [], wanted)
+        if question.narrowing is None:
+            limits = question.limits
+            return list_tables(
+                self._store,
+                handle,
+                limits,
+                find,
+                lambda met: _why(met, limits, looked_at_all=True),
+                upstream=question.upstream,
+            )
+        return self._list(question, handle, Tables(self._store, upstream=question.upstream), find)
+
+    def _list(
+        self,
+        question: Question,
+        start: N,
+        graph: "_Named[N]",
+        find_removed: Callable[[Sequence[str]], Collection[str]],
+    ) -> LineageLists:
+        walked, limits = _walk(question, start, graph)
+        named = _named(graph, list(walked.degrees))
+        wanted, looked_at_all = None, True
+        if question.narrowing is not None:
+            candidates = _candidates(walked, named)
+            takes, looked_at_all = question.narrowing.choose(
+                self._store, candidates, limits.seconds
+            )
+            wanted = [
+                one for one, is_wanted in zip(walked.reached(), takes, strict=True) if is_wanted
+            ]
+        return list_lineage(
+            walked,
+            named,
+            find_removed,
+            upstream=question.upstream,
+            wanted=wanted,
+            truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
+        )
+
     def _answer(self, question: Question, start: N, graph: "_Named[N]") -> LineageAnswer:
-        narrowing, limits = question.narrowing, question.limits
-        if narrowing is not None and narrowing.furthest < limits.hops:
-            limits = Limits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
-        walked = walk(start, graph, limits)
+        narrowing = question.narrowing
+        walked, limits = _walk(question, start, graph)
         nodes = walked.reached()
         candidates: list[Candidate] = []
         looked_at_all = True
         if narrowing is not None or question.candidates:
-            named = _named(graph, nodes)
-            candidates = [
-                Candidate(named[node].urn, named[node].entity_type, walked.degrees[node])
-                for node in nodes
-            ]
+            candidates = _candidates(walked, _named(graph, nodes))
         if narrowing is not None:
             wanted, looked_at_all = narrowing.choose(self._store, candidates, limits.seconds)
             nodes = [node for node, is_wanted in zip(nodes, wanted, strict=True) if is_wanted]
@@ -142,7 +194,7 @@ class Lineage:
         return LineageAnswer(
             len(nodes),
             reached,
-            _why(walked, limits, looked_at_all=looked_at_all),
+            _why(walked.truncated, limits, looked_at_all=looked_at_all),
             self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
             tuple(candidates) if question.candidates else (),
         )
@@ -162,7 +214,7 @@ class Lineage:
             room -= length * len(paths[node])
         named = _named(graph, sorted({one for way in paths.values() for p in way for one in p}))
         named |= _named(graph, [node for node in page if node not in named])
-        removed = self._removed([named[node].urn for node in page])
+        removed = self.removed([named[node].urn for node in page])
         return tuple(
             Reached(
                 urn=named[node].urn,
@@ -180,7 +232,8 @@ class Lineage:
             for node in page
         )
 
-    def _removed(self, urns: Sequence[str]) -> set[str]:
+    def removed(self, urns: Sequence[str]) -> set[str]:
+        """Which of the URNs are soft-deleted; about 10 µs each."""
         stored = self._store.aspects(urns, ("status",))
         return {
             urn
@@ -204,6 +257,21 @@ class _Named(Graph[N], Protocol[N]):
     def named(self, nodes: Sequence[N]) -> dict[N, KnownUrn]: ...
 
 
+def _walk(question: Question, start: N, graph: Graph[N]) -> tuple[Walked[N], Limits]:
+    """The walk that answers a question, and the limits that it had."""
+    limits, narrowing = question.limits, question.narrowing
+    if narrowing is not None and narrowing.furthest < limits.hops:
+        limits = Limits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
+    return walk(start, graph, limits), limits
+
+
+def _candidates(walked: Walked[N], named: Mapping[N, KnownUrn]) -> list[Candidate]:
+    return [
+        Candidate(named[node].urn, named[node].entity_type, walked.degrees[node])
+        for node in walked.reached()
+    ]
+
+
 @lru_cache(maxsize=4)
 def _vocabulary(registry: Registry) -> Vocabulary:
     return Vocabulary(registry)
@@ -216,8 +284,8 @@ def _named(graph: _Named[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
     return found
 
 
-def _why(walked: Walked[N], limits: Limits, *, looked_at_all: bool) -> str | None:
-    match walked.truncated:
+def _why(met: Truncation | None, limits: Limits, *, looked_at_all: bool) -> str | None:
+    match met:
         case "nodes":
             return f"only the nearest {limits.nodes} entities were walked to"
         case "edges":

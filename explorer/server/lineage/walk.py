@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
-__all__ = ["EVERY_HOP", "Graph", "Limits", "Trace", "Truncation", "Walked", "walk"]
+__all__ = ["EVERY_HOP", "MOST", "Graph", "Limits", "Trace", "Truncation", "Walked", "walk"]
 
 N = TypeVar("N", int, str)
 Truncation = Literal["nodes", "edges", "time"]
@@ -21,6 +21,10 @@ class Limits:
     nodes: int = 40_000
     edges: int = 400_000
     seconds: float = 10.0
+
+
+# The most that may be asked for.
+MOST = Limits(nodes=250_000, edges=2_000_000, seconds=30.0)
 
 
 class Graph(Protocol[N]):
@@ -51,11 +55,11 @@ class Walked(Generic[N]):
 
     def edges(self) -> list[tuple[N, N, str]]:
         """Every edge between nodes that were reached, once, in the order found."""
-        return list(
-            dict.fromkeys(
-                edge for level in self.levels for edge in level if edge[1] in self.degrees
-            )
-        )
+        # An edge leads on from a node that was looked at once: it repeats within a level alone.
+        found = [edge for level in self.levels for edge in dict.fromkeys(level)]
+        if self.truncated == "nodes":
+            return [edge for edge in found if edge[1] in self.degrees]
+        return found
 
     def is_explored(self, node: N) -> bool:
         """Whether the edges that lead on from the node were looked at."""
@@ -120,7 +124,7 @@ def walk(start: N, graph: Graph[N], limits: Limits) -> Walked[N]:
     room = limits.edges
     truncated: Truncation | None = None
     while frontier and len(levels) < limits.hops and truncated is None:
-        if time.monotonic() > deadline:
+        if time.monotonic() >= deadline:
             truncated = "time"
             break
         found = graph.hop(frontier, room + 1)

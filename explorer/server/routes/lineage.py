@@ -1,6 +1,9 @@
 """Lineage over any number of hops, in one answer."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
+
+import orjson
 
 from explorer.errors import InvalidInput
 from explorer.metadata.filters import Criterion, all_of
@@ -8,11 +11,32 @@ from explorer.metadata.urn import Urn
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.lineage import EVERY_HOP, Limits, Lineage, Narrowing, Question, Reached
+from explorer.server.lineage import (
+    EVERY_HOP,
+    MOST,
+    Limits,
+    Lineage,
+    Narrowing,
+    Question,
+    Reached,
+)
+from explorer.server.search.fields import REMOVED
+from explorer.server.search.page import SearchQuery
 
 __all__ = ["LineageRoutes"]
 
 _DEFAULT_COUNT = 100
+_USUAL = Limits()
+_READ_ONE_BY_ONE = 500
+_EVERY_REMOVED = SearchQuery(
+    text="",
+    entity_types=None,
+    filter=all_of(Criterion(REMOVED, ("true",))),
+    start=0,
+    count=0,
+    facets=False,
+    include_removed=True,
+)
 # An edge is declared by what data flows into, mostly: what it points at is upstream.
 _UPSTREAM = {"UPSTREAM": True, "DOWNSTREAM": False, "OUTGOING": True, "INCOMING": False}
 _EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
@@ -69,6 +93,36 @@ class LineageRoutes:
                         True,
                         required=False,
                     ),
+                    parameter(
+                        "form",
+                        "string",
+                        "`entries`, or `lists` for all at once without paths, as large answers "
+                        "are read fastest; entries",
+                        "lists",
+                        required=False,
+                    ),
+                    parameter(
+                        "maxEntities",
+                        "integer",
+                        f"how many entities to walk to; {_USUAL.nodes}, {MOST.nodes} at most",
+                        1000,
+                        required=False,
+                    ),
+                    parameter(
+                        "maxEdges",
+                        "integer",
+                        f"how many edges to look at; {_USUAL.edges}, {MOST.edges} at most",
+                        10000,
+                        required=False,
+                    ),
+                    parameter(
+                        "maxMillis",
+                        "integer",
+                        f"how long to walk, in milliseconds; {_USUAL.seconds * 1000:.0f}, "
+                        f"{MOST.seconds * 1000:.0f} at most",
+                        5000,
+                        required=False,
+                    ),
                 ),
                 gives=(
                     "`value` with `start`, `count` (entries of this page), `total` (distinct "
@@ -77,7 +131,13 @@ class LineageRoutes:
                     "`degree`, the `degrees` at which it was met, its `paths` from the start to "
                     "it, whether it `exists` and is `removed`. With `includeEdges`, `edges`: "
                     "each with `upstream`, `downstream` and `type`. `truncated` is there with "
-                    "the reason when the walk ended early"
+                    "the reason when the walk ended early. As `lists`: the URNs in `entities`, the "
+                    "start first, then nearest first, and the `degrees` beside them; `upstream`, "
+                    "`downstream` and `types` with one number for each edge: the places of its "
+                    "ends in `entities`, and of its name in `names`; the places in `entities` of "
+                    "what does not exist in `missing`, of what is removed in `removed`, and, "
+                    "where `entities` or `platforms` were asked for, of what is wanted in "
+                    "`wanted`; `total` and `truncated` as before, no pages"
                 ),
                 notes=(
                     "OUTGOING and INCOMING mean what they mean for the edges of this resource: "
@@ -90,7 +150,7 @@ class LineageRoutes:
                     "`paths` are the shortest ones, 100 an entity at most; `pathsTruncated` is "
                     "there where they are not all, and they are left out once an answer's paths "
                     "name 100000 entities",
-                    "40000 entities, 400000 edges and 10 seconds are the limits of a walk",
+                    "a walk that meets a limit ends there, nearest entities first, and says so",
                     "a URN that nothing knows has no lineage",
                 ),
             ),
@@ -99,6 +159,8 @@ class LineageRoutes:
     async def _get_lineage(self, call: Call) -> Answer:
         parameters = await call.parameters()
         question = self._question(parameters)
+        if _reads_lists(parameters):
+            return Answer(await self._catalog.offload(self._lists, question))
         answer = await self._catalog.offload(self._lineage.answer, question)
         value: dict[str, Any] = {
             "start": question.start,
@@ -114,6 +176,31 @@ class LineageRoutes:
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
         return Answer.of({"value": value})
+
+    def _lists(self, question: Question) -> bytes:
+        found = self._lineage.lists(question, self._removed)
+        value: dict[str, Any] = {
+            "total": found.total,
+            "entities": found.entities,
+            "degrees": found.degrees,
+            "upstream": found.upstream,
+            "downstream": found.downstream,
+            "types": found.relationships,
+            "names": found.names,
+            "missing": found.missing,
+            "removed": found.removed,
+        }
+        if found.wanted is not None:
+            value["wanted"] = found.wanted
+        if found.truncated is not None:
+            value["truncated"] = found.truncated
+        return orjson.dumps({"value": value})
+
+    def _removed(self, urns: Sequence[str]) -> Collection[str]:
+        """Which of the URNs are soft-deleted; of many, search knows it sooner than the store."""
+        if len(urns) <= _READ_ONE_BY_ONE:
+            return self._lineage.removed(urns)
+        return self._catalog.index.found_urns(_EVERY_REMOVED)
 
     def _question(self, parameters: Parameters) -> Question:
         urn = Urn.parse(parameters.text("urn"))
@@ -139,10 +226,27 @@ class LineageRoutes:
             upstream=_UPSTREAM[direction],
             start=parameters.start(),
             count=parameters.count("count", _DEFAULT_COUNT, MAX_PAGE),
-            limits=Limits(hops=hops),
+            limits=_limits(parameters, hops),
             narrowing=narrowing if types or platforms else None,
             edges=parameters.flag("includeEdges", default=False),
         )
+
+
+def _reads_lists(parameters: Parameters) -> bool:
+    form = parameters.optional_text("form") or "entries"
+    if form not in ("entries", "lists"):
+        raise InvalidInput(f"'form' is entries or lists, not {form!r}")
+    return form == "lists"
+
+
+def _limits(parameters: Parameters, hops: int) -> Limits:
+    usual_millis, most_millis = round(_USUAL.seconds * 1000), round(MOST.seconds * 1000)
+    return Limits(
+        hops,
+        parameters.count("maxEntities", _USUAL.nodes, MOST.nodes),
+        parameters.count("maxEdges", _USUAL.edges, MOST.edges),
+        parameters.count("maxMillis", usual_millis, most_millis) / 1000,
+    )
 
 
 def _entry(reached: Reached) -> dict[str, Any]:

@@ -201,6 +201,15 @@ class Store(Protocol):
         """The lineage edges that lead on from a frontier of handles, at most `limit`, as (from,
         to, relationship): towards what data is made of, or what is made of it. One query."""
 
+    def lineage_columns(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int
+    ) -> tuple[list[int], list[int], list[str]]:
+        """What `lineage_edges` gives, as three columns; several times faster for many edges."""
+
+    def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+        """The URNs behind handles, in the order of the handles, and 1 for each that is stored,
+        0 for one that is only pointed at. One query."""
+
     def handles(self, urns: Sequence[str]) -> dict[str, int]:
         """The numbers by which the store knows URNs, good for as long as it is open; a URN that
         is neither stored nor pointed at has none."""

@@ -176,6 +176,16 @@ class SqliteStore:
         with self._reader() as connection:
             return lineage.hop(connection, frontier, upstream=upstream, limit=limit)
 
+    def lineage_columns(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int
+    ) -> tuple[list[int], list[int], list[str]]:
+        with self._reader() as connection:
+            return lineage.hop_columns(connection, frontier, upstream=upstream, limit=limit)
+
+    def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+        with self._reader() as connection:
+            return lineage.names(connection, handles)
+
     def handles(self, urns: Sequence[str]) -> dict[str, int]:
         with self._reader() as connection:
             return lineage.handles(connection, urns)
