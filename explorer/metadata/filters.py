@@ -1,7 +1,9 @@
-"""Filters of a search: an OR of ANDs of criteria, and their wire form."""
+"""Filters of a search: an OR of ANDs of criteria, and their wire forms."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+from explorer.errors import InvalidInput
 
 __all__ = ["CONDITIONS", "Condition", "Criterion", "Filter", "all_of"]
 
@@ -21,6 +23,9 @@ Condition = Literal[
     "BETWEEN",
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+
+_VALUELESS = ("IS_NULL", "EXISTS")
+_MOST_WHEN_JOINED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,30 @@ class Criterion:
             wire["negated"] = True
         return wire
 
+    def to_graphql(self) -> dict[str, Any]:
+        """The criterion as GraphQL's `FacetFilterInput`."""
+        return {
+            "field": self.field,
+            "values": list(self.values),
+            "condition": self.condition,
+            "negated": self.negated,
+        }
+
+    @classmethod
+    def from_wire(cls, wire: Any) -> "Criterion":
+        """Read a criterion of either wire form. Raises `InvalidInput` for what is none."""
+        if not isinstance(wire, dict):
+            raise InvalidInput("a criterion of a filter is an object with field, values, condition")
+        field = wire.get("field")
+        if not isinstance(field, str) or not field:
+            raise InvalidInput("a criterion of a filter needs its 'field' as a string")
+        condition = _condition(wire.get("condition"))
+        values = () if condition in _VALUELESS else _values(wire, field)
+        negated = wire.get("negated")
+        if not isinstance(negated, bool | None):
+            raise InvalidInput(f"'negated' of the criterion on {field!r} is true or false")
+        return cls(field, values, condition, bool(negated))
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -58,7 +87,109 @@ class Filter:
         """`{"or": [{"and": [criterion, …]}, …]}`"""
         return {"or": [{"and": [c.to_wire() for c in group]} for group in self.any_of]}
 
+    @classmethod
+    def from_wire(cls, wire: Any) -> "Filter":
+        """Read today's OR of ANDs, or the oldest flat list, `{"criteria": [criterion, …]}`.
+
+        As on a server, a criterion without values is left out where its condition wants some, and
+        a conjunction of nothing lets everything pass. Field names are kept as they are, also with
+        `.keyword` behind them. Raises `InvalidInput` for another form.
+        """
+        match wire:
+            case {"or": [*groups]}:
+                return _from_groups([_group(group) for group in groups])
+            case {"criteria": [*criteria]}:
+                return _from_groups([criteria])
+            case None | {"or": None} | {"criteria": None}:
+                return cls()
+            case dict() if not wire:
+                return cls()
+        raise InvalidInput('a filter is {"or": [{"and": [{"field", "values", "condition"}]}]}')
+
+    def to_graphql(self) -> list[dict[str, Any]]:
+        """The filter as GraphQL's `orFilters`: `[{"and": [criterion, …]}, …]`."""
+        return [{"and": [c.to_graphql() for c in group]} for group in self.any_of]
+
+    @classmethod
+    def from_graphql(cls, or_filters: Any) -> "Filter":
+        """Read GraphQL's `orFilters`, as `from_wire` does. Raises `InvalidInput`."""
+        match or_filters:
+            case None:
+                return cls()
+            case [*groups]:
+                return _from_groups([_group(group) for group in groups])
+        raise InvalidInput('orFilters are [{"and": [{"field", "values", "condition"}]}]')
+
+    def narrowed_by(self, other: "Filter") -> "Filter":
+        """The filter that asks for what both ask for.
+
+        Raises `InvalidInput` when that takes more than 1,000 criteria and more than the two have.
+        """
+        if not (self and all(self.any_of)):
+            return other
+        if not (other and all(other.any_of)):
+            return self
+        ours, theirs = (sum(map(len, one.any_of)) for one in (self, other))
+        size = ours * len(other.any_of) + theirs * len(self.any_of)
+        if size > max(_MOST_WHEN_JOINED, ours + theirs):
+            raise InvalidInput(
+                f"the two filters make {size:,} criteria together, more than "
+                f"{_MOST_WHEN_JOINED:,}; ask for fewer alternatives"
+            )
+        return Filter(tuple((*one, *two) for one in self.any_of for two in other.any_of))
+
 
 def all_of(*criteria: Criterion) -> Filter:
     """The filter that asks for every criterion at once."""
     return Filter((criteria,)) if criteria else Filter()
+
+
+def _group(given: Any) -> list[Any]:
+    match given:
+        case {"and": list(criteria)}:
+            return criteria
+        case {"and": None}:
+            return []
+    raise InvalidInput('each alternative of a filter is {"and": [criterion, …]}')
+
+
+def _from_groups(groups: list[list[Any]]) -> Filter:
+    read = tuple(
+        tuple(
+            one
+            for one in map(Criterion.from_wire, group)
+            if one.values or one.condition in _VALUELESS
+        )
+        for group in groups
+    )
+    return Filter(read) if all(read) else Filter()
+
+
+def _condition(given: Any) -> Condition:
+    if given is None:
+        return "EQUAL"
+    for condition in CONDITIONS:
+        if given == condition:
+            return condition
+    raise InvalidInput(f'"{given}" is not a condition; the conditions are {", ".join(CONDITIONS)}')
+
+
+def _values(wire: dict[str, Any], field: str) -> tuple[str, ...]:
+    values = wire.get("values")
+    if not values:
+        single = wire.get("value")
+        values = [] if single is None or single == "" else [single]
+    if not isinstance(values, list):
+        raise InvalidInput(f"the 'values' of the criterion on {field!r} are a list of strings")
+    return tuple(_value(value, field) for value in values)
+
+
+def _value(value: Any, field: str) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+    raise InvalidInput(f"the 'values' of the criterion on {field!r} are a list of strings")

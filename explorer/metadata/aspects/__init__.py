@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from explorer.errors import ServerFault
+from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata.aspects.columns import (
     EditableSchemaField,
     EditableSchemaMetadata,
@@ -30,8 +30,10 @@ from explorer.metadata.aspects.measures import (
     DatasetUsageStatistics,
     FieldProfile,
     FieldUsage,
+    Operation,
     ValueFrequency,
 )
+from explorer.metadata.aspects.moment import moment_of
 from explorer.metadata.aspects.people import (
     CorpGroupInfo,
     CorpGroupKey,
@@ -87,6 +89,7 @@ __all__ = [
     "GlossaryTerms",
     "InstitutionalMemory",
     "Link",
+    "Operation",
     "Owner",
     "Ownership",
     "SchemaField",
@@ -97,6 +100,8 @@ __all__ = [
     "Upstream",
     "UpstreamLineage",
     "ValueFrequency",
+    "aspect_of",
+    "moment_of",
     "read_aspect",
 ]
 
@@ -125,6 +130,7 @@ RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "glossaryTermInfo": GlossaryTermInfo,
     "glossaryTerms": GlossaryTerms,
     "institutionalMemory": InstitutionalMemory,
+    "operation": Operation,
     "ownership": Ownership,
     "schemaMetadata": SchemaMetadata,
     "status": Status,
@@ -134,7 +140,21 @@ RECORDS: Mapping[str, type[msgspec.Struct]] = {
 }
 """The typed record of each aspect that has one, by aspect name."""
 
+_NAMES = {record: name for name, record in RECORDS.items()}
+
 _T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def aspect_of(record: type[msgspec.Struct]) -> str:
+    """The name of the aspect that a typed record is of; raises `InvalidInput` for a record that
+    is only part of one."""
+    try:
+        return _NAMES[record]
+    except KeyError:
+        raise InvalidInput(
+            f"{record.__name__} is the record of no aspect; take one of explorer.metadata.aspects "
+            "that RECORDS lists"
+        ) from None
 
 
 def read_aspect(value: Any, record: type[_T]) -> _T:
@@ -143,9 +163,16 @@ def read_aspect(value: Any, record: type[_T]) -> _T:
     Raises `ServerFault` naming the place when the value does not have the record's shape.
     """
     try:
+        return msgspec.convert(value, record, strict=False)
+    except (msgspec.ValidationError, RecursionError):
+        # Nulls are rare, and taking them out costs more than reading what is left.
+        pass
+    try:
         return msgspec.convert(_without_nulls(value), record, strict=False)
     except msgspec.ValidationError as error:
         raise ServerFault(f"the server's {record.__name__} cannot be read: {error}") from error
+    except RecursionError:
+        raise ServerFault(f"the server's {record.__name__} is nested too deeply") from None
 
 
 def _without_nulls(value: Any) -> Any:

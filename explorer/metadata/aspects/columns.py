@@ -9,6 +9,14 @@ from explorer.metadata.aspects.shared import AuditStamp, GlobalTags, GlossaryTer
 
 __all__ = ["EditableSchemaField", "EditableSchemaMetadata", "SchemaField", "SchemaMetadata"]
 
+_WORDS = {
+    f"{kind}Type": kind.lower()
+    for kind in (
+        *("Array", "Boolean", "Bytes", "Date", "Enum", "Fixed", "Map", "Null", "Number"),
+        *("Record", "String", "Time", "Union"),
+    )
+}
+
 
 class SchemaField(Camel, frozen=True):
     """A column as ingested. `type` is `{"type": {"<record name>": {…}}}`."""
@@ -26,10 +34,12 @@ class SchemaField(Camel, frozen=True):
 
     @property
     def type_name(self) -> str:
-        """The kind of the column in lower case, `string`, `record`; empty when it is not said."""
+        """The kind of the column in a word, `string`, `record`; of a kind the model does not
+        have, its record's short name; empty when it is not said."""
         inner = self.type.get("type")
         for name in inner if isinstance(inner, dict) else ():
-            return str(name).rpartition(".")[2].removesuffix("Type").lower()
+            short = str(name).rpartition(".")[2]
+            return _WORDS.get(short, short)
         return ""
 
 
@@ -39,10 +49,22 @@ class SchemaMetadata(Camel, frozen=True):
     schema_name: str = ""
     platform: str = ""
     version: int = 0
+    created: AuditStamp | None = None
+    last_modified: AuditStamp | None = None
     hash: str = ""
     fields: tuple[SchemaField, ...] = ()
     platform_schema: dict[str, Any] = msgspec.field(default_factory=dict)
     primary_keys: tuple[str, ...] | None = None
+
+    @property
+    def document_schema(self) -> str | None:
+        """The serialized document that the columns were read from, where the platform's schema
+        carries one."""
+        for member in self.platform_schema.values():
+            text = member.get("documentSchema") if isinstance(member, dict) else None
+            if isinstance(text, str):
+                return text
+        return None
 
 
 class EditableSchemaField(Camel, frozen=True):

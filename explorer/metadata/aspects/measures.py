@@ -1,5 +1,10 @@
 """Documents over time: how a dataset is used, and what profiling measured."""
 
+from datetime import datetime
+from math import isfinite
+from typing import Literal
+
+from explorer.metadata.aspects.moment import moment_of
 from explorer.metadata.aspects.record import Camel
 
 __all__ = [
@@ -7,8 +12,11 @@ __all__ = [
     "DatasetUsageStatistics",
     "FieldProfile",
     "FieldUsage",
+    "Operation",
     "ValueFrequency",
 ]
+
+Summary = Literal["min", "max", "mean", "median"]
 
 
 class FieldUsage(Camel, frozen=True):
@@ -25,6 +33,11 @@ class DatasetUsageStatistics(Camel, frozen=True):
     unique_user_count: int | None = None
     total_sql_queries: int | None = None
     field_counts: tuple[FieldUsage, ...] = ()
+
+    @property
+    def at(self) -> datetime | None:
+        """When the window starts, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
 
 
 class ValueFrequency(Camel, frozen=True):
@@ -49,6 +62,10 @@ class FieldProfile(Camel, frozen=True):
     sample_values: tuple[str, ...] | None = None
     distinct_value_frequencies: tuple[ValueFrequency, ...] | None = None
 
+    def number(self, summary: Summary) -> float | None:
+        """A summary as a number; nothing for one that is no finite number, `N/A` or a date."""
+        return _number(getattr(self, summary))
+
 
 class DatasetProfile(Camel, frozen=True):
     """What profiling measured of a dataset at `timestamp_millis`."""
@@ -57,3 +74,37 @@ class DatasetProfile(Camel, frozen=True):
     row_count: int | None = None
     column_count: int | None = None
     field_profiles: tuple[FieldProfile, ...] | None = None
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was measured, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
+
+
+class Operation(Camel, frozen=True):
+    """Something that was done to a dataset's rows, told at `timestamp_millis`, done at
+    `last_updated_timestamp` (milliseconds too)."""
+
+    timestamp_millis: int = 0
+    operation_type: str = ""
+    custom_operation_type: str | None = None
+    actor: str | None = None
+    num_affected_rows: int | None = None
+    affected_datasets: tuple[str, ...] | None = None
+    last_updated_timestamp: int = 0
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was told, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
+
+
+def _number(text: str | None) -> float | None:
+    # Python reads 1_000 as a number; no database writes one so.
+    if text is None or "_" in text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

@@ -29,6 +29,11 @@ class ChartInfo(Camel, frozen=True):
     last_modified: ChangeStamps = ChangeStamps()
     chart_url: str | None = None
 
+    @property
+    def input_urns(self) -> tuple[str, ...]:
+        """The datasets it is made from, as written."""
+        return tuple(urn for member in self.inputs or () for urn in member.values())
+
 
 class DashboardInfo(Camel, frozen=True):
     """A dashboard and the charts on it."""

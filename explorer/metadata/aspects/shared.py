@@ -1,5 +1,8 @@
 """What many kinds of entity carry: stamps, owners, tags, terms, links, standing."""
 
+from datetime import datetime
+
+from explorer.metadata.aspects.moment import moment_of
 from explorer.metadata.aspects.record import Camel
 
 __all__ = [
@@ -26,6 +29,11 @@ class AuditStamp(Camel, frozen=True):
 
     time: int = 0
     actor: str = "urn:li:corpuser:unknown"
+
+    @property
+    def at(self) -> datetime | None:
+        """`time` as an aware UTC moment; nothing outside the years 1 to 9999."""
+        return moment_of(self.time)
 
 
 class ChangeStamps(Camel, frozen=True):

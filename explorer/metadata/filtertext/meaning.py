@@ -1,0 +1,181 @@
+"""What a value that was typed means to a server, and how a server's value is typed."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from explorer.metadata.filters import Condition
+from explorer.metadata.filtertext.fields import FieldGuide, FilterField
+from explorer.metadata.filtertext.moments import read_moment, spell_moment
+from explorer.metadata.filtertext.scanning import is_bare, quoted
+
+__all__ = ["COMPARISONS", "MERGED", "Meaning", "NoMeaning", "read_value", "spell_values"]
+
+COMPARISONS: Final[tuple[Condition, ...]] = (
+    "GREATER_THAN",
+    "GREATER_THAN_OR_EQUAL_TO",
+    "LESS_THAN",
+    "LESS_THAN_OR_EQUAL_TO",
+)
+# Of these several values make one criterion.
+MERGED: Final[tuple[Condition, ...]] = (
+    "EQUAL",
+    "IN",
+    "IEQUAL",
+    "CONTAIN",
+    "START_WITH",
+    "END_WITH",
+    *COMPARISONS,
+)
+_EQUALITIES: Final = ("EQUAL", "IN")
+# What compares with the last moment of a day, not with its first.
+_AT_THE_END: Final = ("GREATER_THAN", "LESS_THAN_OR_EQUAL_TO")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
+_URN: Final = "urn:li:"
+_BOOLEANS: Final = {
+    "true": "true",
+    "yes": "true",
+    "1": "true",
+    "false": "false",
+    "no": "false",
+    "0": "false",
+}
+
+
+class NoMeaning(ValueError):
+    """A value that the field cannot have; `str()` says what it can."""
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """The values that one typed value stands for. A day to be equal to is a range of time."""
+
+    values: tuple[str, ...]
+    is_range: bool = False
+
+
+def read_value(
+    guide: FieldGuide,
+    field: FilterField,
+    condition: Condition,
+    text: str,
+    *,
+    strict: bool,
+    is_high: bool = False,
+) -> Meaning:
+    """What a value, bare or in double quotes, means; `is_high` for the upper end of a range.
+
+    Raises `NoMeaning` for a value that the field cannot have, unless others are let through.
+    """
+    if condition in _EQUALITIES:
+        if field.nature == "urn":
+            return Meaning(_urns(field, text))
+        if field.nature == "boolean":
+            return Meaning((_boolean(field, text),))
+        if field.nature == "type":
+            if strict and not guide.is_type(text):
+                raise NoMeaning(_no_type(guide, text))
+            return Meaning((text,))
+    if field.nature == "number" and (condition in _EQUALITIES or _compares(condition)):
+        if _NUMBER.fullmatch(text) is None:
+            raise NoMeaning(f"{field.name} holds numbers, and {text!r} is none")
+        return Meaning((text,))
+    if field.nature == "date" and (condition in _EQUALITIES or _compares(condition)):
+        return _date(field, condition, text, is_high=is_high)
+    return Meaning((text,))
+
+
+def spell_values(
+    guide: FieldGuide, field: FilterField, condition: Condition, values: tuple[str, ...]
+) -> list[str]:
+    """Texts that together mean exactly the values of a criterion, in their order."""
+    if condition == "BETWEEN":
+        low, high = values
+        return [
+            _spelled(guide, field, condition, low),
+            _spelled(guide, field, condition, high, is_high=True),
+        ]
+    found = []
+    at = 0
+    while at < len(values):
+        many = len(field.targets)
+        name = _bare_name(values[at])
+        meant = _urns(field, name) if many and condition in _EQUALITIES and name else ()
+        if meant and meant != (name,) and values[at : at + many] == meant:
+            found.append(_typed(name))
+            at += many
+        else:
+            found.append(_spelled(guide, field, condition, values[at]))
+            at += 1
+    return found
+
+
+def _spelled(
+    guide: FieldGuide,
+    field: FilterField,
+    condition: Condition,
+    value: str,
+    *,
+    is_high: bool = False,
+) -> str:
+    texts = [value]
+    if field.nature == "date" and _WHOLE.fullmatch(value):
+        texts = [*spell_moment(int(value)), value]
+    for text in texts:
+        try:
+            meant = read_value(guide, field, condition, text, strict=True, is_high=is_high)
+        except NoMeaning:
+            continue
+        # Without a registry nobody knows what the reader's may make of it.
+        if meant == Meaning((value,)) and not guide.is_blind:
+            return _typed(text, in_range=condition == "BETWEEN")
+    return quoted(value, "'")
+
+
+def _typed(text: str, *, in_range: bool = False) -> str:
+    if in_range and (text.startswith(".") or text.endswith(".")):
+        return quoted(text)
+    return text if is_bare(text) else quoted(text)
+
+
+def _compares(condition: Condition) -> bool:
+    return condition == "BETWEEN" or condition in COMPARISONS
+
+
+def _urns(field: FilterField, text: str) -> tuple[str, ...]:
+    if not text or text.startswith(_URN) or not field.targets:
+        return (text,)
+    return tuple(f"{_URN}{target}:{text}" for target in field.targets)
+
+
+def _bare_name(value: str) -> str:
+    return value.removeprefix(_URN).partition(":")[2] if value.startswith(_URN) else ""
+
+
+def _boolean(field: FilterField, text: str) -> str:
+    found = _BOOLEANS.get(text.casefold())
+    if found is None:
+        raise NoMeaning(f"{field.name} is true or false, not {text!r}")
+    return found
+
+
+def _no_type(guide: FieldGuide, text: str) -> str:
+    near = guide.near_types(text)
+    hint = f"did you mean {' or '.join(near)}?" if near else "dataset and chart are some"
+    return f"{text!r} is no type of entity; {hint}"
+
+
+def _date(field: FilterField, condition: Condition, text: str, *, is_high: bool) -> Meaning:
+    span = read_moment(text)
+    if span is None:
+        if _NUMBER.fullmatch(text) is None:
+            raise NoMeaning(
+                f"{field.name} holds dates such as 2026-01-31 or 2026-01-31T10:00:00Z, "
+                f"and {text!r} is none"
+            )
+        return Meaning((text,))
+    if condition == "EQUAL" and not span.is_instant:
+        return Meaning((str(span.start_millis), str(span.end_millis)), is_range=True)
+    at_the_end = is_high or condition in _AT_THE_END
+    return Meaning((str(span.end_millis if at_the_end else span.start_millis),))
