@@ -8,16 +8,22 @@ CatalogError                    one sentence, and what to do
 ├── NotFound                    there is no such thing
 ├── NotSignedIn                 give a token, or another one
 ├── Forbidden                   ask for the right
+│   └── ReadOnly                the profile in use keeps from writing
 ├── Conflict                    somebody else wrote in between
 ├── Unreachable                 try again: the server did not answer
+│   ├── TimedOut                it took longer than one was ready to wait
+│   └── Busy                    it asks to be left alone for a while, and says how long
+├── Superseded                  nothing: a later question took this one's place
 ├── Unusable                    the place (directory, port, lock) cannot be used as it is
-└── ServerFault                 report: the server failed, or its answer cannot be read
+└── ServerFault                 report: the server failed
+    └── Unreadable              its answer cannot be read
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 __all__ = [
+    "Busy",
     "CatalogError",
     "Conflict",
     "Forbidden",
@@ -26,15 +32,28 @@ __all__ = [
     "InvalidUrn",
     "NotFound",
     "NotSignedIn",
+    "ReadOnly",
     "ServerFault",
+    "Superseded",
+    "TimedOut",
     "UnknownName",
     "Unreachable",
+    "Unreadable",
     "Unusable",
 ]
 
 
 class CatalogError(Exception):
-    """The root: `str(error)` is a sentence fit to be shown to a person."""
+    """The root: `str(error)` is a sentence fit to be shown to a person.
+
+    An error that came with an answer knows its `status`, the `url` that was asked, free of
+    credentials, and an `excerpt` of the server's own words, cleaned and cut. All three are None
+    for an error that came without one.
+    """
+
+    status: int | None = None
+    url: str | None = None
+    excerpt: str | None = None
 
 
 class InvalidInput(CatalogError):
@@ -58,6 +77,9 @@ class InvalidAspect(InvalidInput):
         place = f"{aspect}{'.' if path and not path.startswith('[') else ''}{path}"
         super().__init__(f"{place}: {problem}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.aspect, self.path, self.problem), self.__dict__
+
 
 class UnknownName(InvalidInput):
     """A name outside its vocabulary. `known` holds the names that would do, sorted."""
@@ -73,6 +95,9 @@ class UnknownName(InvalidInput):
             hint = f"known: {', '.join(self.known) or 'none'}"
         super().__init__(f"no {kind} named {name!r}; {hint}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.kind, self.name, self.known), self.__dict__
+
 
 class NotFound(CatalogError):
     """The entity, aspect or version that was asked for does not exist."""
@@ -86,6 +111,10 @@ class Forbidden(CatalogError):
     """The server knows who asks and does not allow it."""
 
 
+class ReadOnly(Forbidden):
+    """The profile in use only reads; nothing was sent."""
+
+
 class Conflict(CatalogError):
     """The thing changed since it was read; nothing was written."""
 
@@ -94,9 +123,28 @@ class Unreachable(CatalogError):
     """No answer came: the server is down, too slow, or hung up."""
 
 
+class TimedOut(Unreachable):
+    """The answer, or the end of it, did not come in time."""
+
+
+class Busy(Unreachable):
+    """The server has too much to do; `retry_after_seconds` is how long it asks to be left alone,
+    None where it does not say."""
+
+    retry_after_seconds: float | None = None
+
+
+class Superseded(CatalogError):
+    """A later question took this one's place; its answer is not wanted any more."""
+
+
 class Unusable(CatalogError):
     """A directory, port or lock cannot be used as it is."""
 
 
 class ServerFault(CatalogError):
     """The server failed, or answered with something that cannot be read."""
+
+
+class Unreadable(ServerFault):
+    """The server answered with something that is not what was asked for."""

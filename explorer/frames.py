@@ -6,13 +6,15 @@ does not say is `<NA>`, never an empty text or a zero. Texts are as the catalog 
 for byte. Frames over time have an index named `time`, `datetime64[ms, UTC]`, oldest first.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import cache, partial
+from typing import Any, Protocol
 
 import pandas as pd
 
 from explorer.client.entity import Entity
-from explorer.client.records import Edges, SearchPage, Timeseries
+from explorer.client.records import AspectDiff, Edges, SearchPage, Timeseries, Versions
 from explorer.client.schema import Schema
 from explorer.metadata.aspects import (
     DatasetProfile,
@@ -23,30 +25,25 @@ from explorer.metadata.aspects import (
 from explorer.metadata.urn import Urn
 
 __all__ = [
+    "changes_frame",
     "column_profile_frame",
     "column_usage_frame",
     "edges_frame",
+    "entities_frame",
+    "lineage_frame",
     "owners_frame",
     "profile_frame",
     "schema_frame",
     "search_frame",
     "usage_frame",
+    "versions_frame",
 ]
 
 _Names = Mapping[Urn, str]
 _Dtypes = Mapping[str, str]
 
-_SEARCH: _Dtypes = {
-    "urn": "string",
-    "name": "string",
-    "type": "string",
-    "platform": "string",
-    "description": "string",
-    "edited": "bool",
-    "owners": "string",
-    "tags": "string",
-    "matched": "string",
-}
+_SUMMED_UP = ("urn", "name", "type", "platform", "description", "edited", "owners", "tags")
+_SEARCH: _Dtypes = dict.fromkeys((*_SUMMED_UP, "matched"), "string") | {"edited": "bool"}
 _SCHEMA: _Dtypes = {
     "path": "string",
     "name": "string",
@@ -74,6 +71,15 @@ _EDGES: _Dtypes = {
 _USAGE: _Dtypes = {"queries": "Int64", "users": "Int64"}
 _COLUMN_USAGE: _Dtypes = {"path": "string", "count": "Int64"}
 _PROFILE: _Dtypes = {"rows": "Int64", "columns": "Int64"}
+_ENTITIES: _Dtypes = dict.fromkeys(
+    (*_SUMMED_UP, "terms", "domain", "removed", "deprecated"),
+    "string",
+) | dict.fromkeys(("edited", "removed", "deprecated"), "bool")
+_ENDS = ("upstream_name", "upstream_type", "downstream_name", "downstream_type")
+_LINEAGE: _Dtypes = dict.fromkeys(("upstream", "downstream", "relationship", *_ENDS), "string")
+_VERSIONS: _Dtypes = {"version": "int64", "actor": "string", "run": "string", "value": "string"}
+_CHANGES: _Dtypes = dict.fromkeys(("path", "kind", "before", "after"), "string")
+_NO_MOMENT = -(2**63)  # what NumPy takes for no moment at all
 _COLUMN_PROFILE: _Dtypes = {
     "path": "string",
     "unique_count": "Int64",
@@ -88,6 +94,19 @@ _COLUMN_PROFILE: _Dtypes = {
 }
 
 
+class _Edge(Protocol):
+    """An edge of lineage: anything that says where data comes from and where it goes."""
+
+    @property
+    def upstream(self) -> str | Urn: ...
+
+    @property
+    def downstream(self) -> str | Urn: ...
+
+    @property
+    def relationship(self) -> str: ...
+
+
 def search_frame(page: SearchPage, summaries: Mapping[Urn, Entity] | None = None) -> pd.DataFrame:
     """A row for each hit, best first; the index counts on from the page's start.
 
@@ -100,25 +119,39 @@ def search_frame(page: SearchPage, summaries: Mapping[Urn, Entity] | None = None
     What `summaries` does not hold is told from the URN alone.
     """
     known = summaries or {}
-    rows = []
-    for hit in page:
-        entity = known.get(hit.urn) or Entity(hit.urn, {})
-        owners = Urn.parse_all(owner.owner for owner in entity.owners)
-        rows.append(
-            (
-                str(hit.urn),
-                entity.name,
-                hit.urn.entity_type,
-                entity.platform,
-                entity.description or None,
-                bool(entity.edited_description),
-                _joined(urn.name for urn in owners),
-                _joined(urn.name for urn in entity.tags),
-                _joined(dict.fromkeys(match.field for match in hit.matched)),
-            )
+    rows = [
+        (
+            *_summed_up(known.get(hit.urn) or Entity(hit.urn, {})),
+            _joined(dict.fromkeys(match.field for match in hit.matched)),
         )
+        for hit in page
+    ]
     index = pd.RangeIndex(page.start, page.start + len(rows), name="rank")
     return _frame(rows, _SEARCH, index)
+
+
+def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
+    """A row for each entity, in the order given.
+
+    urn, name, type, platform     string
+    description                   string   what people wrote where they wrote any, else ingested
+    edited                        bool     whether people wrote it
+    owners, tags, terms, domain   string   names, joined by ", "
+    removed, deprecated           bool
+
+    What was not read of an entity is missing, or false.
+    """
+    rows = [
+        (
+            *_summed_up(entity),
+            _joined(urn.name for urn in entity.terms),
+            _joined(urn.name for urn in entity.domains),
+            entity.removed,
+            entity.deprecation is not None,
+        )
+        for entity in entities
+    ]
+    return _frame(rows, _ENTITIES)
 
 
 def schema_frame(schema: Schema) -> pd.DataFrame:
@@ -198,6 +231,53 @@ def edges_frame(edges: Iterable[Edges], names: _Names | None = None) -> pd.DataF
     )
 
 
+def lineage_frame(
+    edges: Iterable[_Edge], summaries: Mapping[Urn, Entity] | None = None
+) -> pd.DataFrame:
+    """A row for each edge of lineage, in the order given.
+
+    upstream, downstream              string   URNs: data flows from the first to the second
+    relationship                      string   DownstreamOf, Consumes, …
+    upstream_name, downstream_name    string   from `summaries`, else from the URN
+    upstream_type, downstream_type    string   what the platform calls it where `summaries` says
+    """
+    end = cache(partial(_end, known=summaries or {}))
+    rows = [
+        (up, down, edge.relationship or None, *end(up), *end(down))
+        for edge in edges
+        for up, down in [(str(edge.upstream), str(edge.downstream))]
+    ]
+    return _frame(rows, _LINEAGE)
+
+
+def versions_frame(versions: Versions) -> pd.DataFrame:
+    """A row for each version of an aspect, at the moment it was written, where it says so.
+
+    version   int64    as the server numbers it: 0 is the latest, 1 the oldest
+    actor     string   who wrote it, a URN
+    run       string   the run of ingestion that brought it
+    value     string   as JSON
+    """
+    oldest_first = versions.versions[::-1]
+    rows = [
+        (one.number, one.created.actor if one.created else None, one.run_id, _spelled(one.value))
+        for one in oldest_first
+    ]
+    index = _times([one.created.time if one.created else None for one in oldest_first])
+    return _frame(rows, _VERSIONS, index)
+
+
+def changes_frame(diff: AspectDiff) -> pd.DataFrame:
+    """A row for each place where two versions of an aspect differ.
+
+    path            string   as a JSON pointer, elements of arrays by what tells them apart
+    kind            string   added, removed or changed
+    before, after   string   texts as they are, anything else as JSON; missing where there is none
+    """
+    rows = [(one.place, one.kind, _spelled(one.before), _spelled(one.after)) for one in diff]
+    return _frame(rows, _CHANGES)
+
+
 def usage_frame(series: Timeseries) -> pd.DataFrame:
     """A row for each window of `datasetUsageStatistics`, at the moment it starts.
 
@@ -272,9 +352,39 @@ def _frame(
     return frame.astype(dict(dtypes))
 
 
-def _times(millis: Sequence[int]) -> pd.DatetimeIndex:
-    moments = pd.Series(millis, dtype="int64").astype("datetime64[ms]")
+def _times(millis: Sequence[int | None]) -> pd.DatetimeIndex:
+    known = [_NO_MOMENT if stands is None else stands for stands in millis]
+    moments = pd.Series(known, dtype="int64").astype("datetime64[ms]")
     return pd.DatetimeIndex(moments, name="time").tz_localize("UTC")
+
+
+def _summed_up(entity: Entity) -> tuple[Any, ...]:
+    """What every frame of entities begins with."""
+    owners = Urn.parse_all(owner.owner for owner in entity.owners)
+    return (
+        str(entity.urn),
+        entity.name,
+        entity.entity_type,
+        entity.platform,
+        entity.description or None,
+        bool(entity.edited_description),
+        _joined(urn.name for urn in owners),
+        _joined(urn.name for urn in entity.tags),
+    )
+
+
+def _end(text: str, known: Mapping[Urn, Entity]) -> tuple[str, str | None]:
+    """What an end of an edge is called, and what it is."""
+    for urn in Urn.parse_all([text]):
+        entity = known.get(urn) or Entity(urn, {})
+        return entity.name, entity.kind
+    return text, None
+
+
+def _spelled(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _joined(names: Iterable[str]) -> str | None:

@@ -15,6 +15,12 @@ def _no_one_elses_catalog(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CATALOG_DATA_DIR", str(scratch / "data"))
         patch.setenv("CATALOG_STATE_DIR", str(scratch / "state"))
-        patch.delenv("CATALOG_URL", raising=False)
-        patch.delenv("CATALOG_TOKEN", raising=False)
+        patch.setenv("CATALOG_CONFIG_DIR", str(scratch / "config"))
+        patch.setenv("CATALOG_CACHE_DIR", str(scratch / "cache"))
+        # The file in the reader's home is never read, whoever runs the tests.
+        patch.setenv("DATAHUB_SKIP_CONFIG", "true")
+        for name in ("URL", "HOST", "PORT", "PROTOCOL", "TOKEN"):
+            patch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+        for name in ("URL", "TOKEN", "PROFILE"):
+            patch.delenv(f"CATALOG_{name}", raising=False)
         yield

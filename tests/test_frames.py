@@ -2,16 +2,34 @@
 
 import re
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
 
 from explorer import frames
+from explorer.client.difference import difference
 from explorer.client.entity import AspectRead, Entity
-from explorer.client.records import Edge, Edges, Hit, Match, SearchPage, Timeseries
+from explorer.client.records import (
+    AspectDiff,
+    Edge,
+    Edges,
+    Hit,
+    Match,
+    SearchPage,
+    Timeseries,
+    Version,
+    Versions,
+)
 from explorer.client.schema import read_schema
 from explorer.errors import ServerFault
-from explorer.metadata.aspects import EditableSchemaMetadata, Owner, SchemaMetadata, read_aspect
+from explorer.metadata.aspects import (
+    AuditStamp,
+    EditableSchemaMetadata,
+    Owner,
+    SchemaMetadata,
+    read_aspect,
+)
 from explorer.metadata.urn import Urn
 
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -163,7 +181,81 @@ def test_a_point_of_another_shape_is_told_as_the_servers_fault():
         frames.usage_frame(usage({"timestampMillis": "yesterday"}))
 
 
+class Flow(NamedTuple):
+    upstream: str
+    downstream: Urn
+    relationship: str
+
+
+def versions(*found):
+    return Versions(ORDERS, "status", found)
+
+
+def diff(before, after):
+    found = difference(before, after)
+    return AspectDiff(ORDERS, "status", Version(1, before), Version(0, after), found)
+
+
+def test_entities_are_rows_with_all_that_a_list_tells():
+    said = entity(
+        ORDERS,
+        datasetProperties={"description": "ingested"},
+        status={"removed": True},
+        domains={"domains": ["urn:li:domain:sales"]},
+        glossaryTerms={"terms": [{"urn": "urn:li:glossaryTerm:Order"}]},
+        deprecation={"deprecated": True, "note": ""},
+    )
+    frame = frames.entities_frame([said, entity(MARA)])
+    first, second = frame.to_dict("records")
+    assert (first["description"], first["edited"]) == ("ingested", False)
+    assert (first["domain"], first["terms"]) == ("sales", "Order")
+    assert (first["removed"], first["deprecated"]) == (True, True)
+    assert (second["type"], second["removed"]) == ("corpuser", False)
+    assert frame["owners"].isna().all()
+
+
+def test_edges_of_lineage_say_both_ends():
+    chart = Urn.of("chart", "looker", "1")
+    summaries = {
+        ORDERS: entity(
+            ORDERS, datasetProperties={"name": "Orders"}, subTypes={"typeNames": ["View"]}
+        )
+    }
+    frame = frames.lineage_frame(
+        [Flow(str(ORDERS), chart, "Consumes"), Flow("no urn", chart, "")], summaries
+    )
+    assert frame["upstream_name"].tolist() == ["Orders", "no urn"]
+    assert frame["upstream_type"].tolist() == ["View", pd.NA]
+    assert frame["downstream"].tolist() == [str(chart)] * 2
+    assert frame["downstream_type"].tolist() == ["chart", "chart"]
+    assert frame["relationship"].tolist() == ["Consumes", pd.NA]
+
+
+def test_versions_stand_at_the_moment_they_were_written_oldest_first():
+    frame = frames.versions_frame(
+        versions(Version(0, {"b": "ü"}, AuditStamp(DAY_MILLIS, str(MARA)), "run-2"), Version(1, {}))
+    )
+    assert frame["version"].tolist() == [1, 0]
+    assert frame.index[0] is pd.NaT
+    assert frame.index[1] == datetime(1970, 1, 2, tzinfo=UTC)
+    assert frame["actor"].tolist() == [pd.NA, str(MARA)]
+    assert frame["run"].tolist() == [pd.NA, "run-2"]
+    assert frame["value"].tolist() == ["{}", '{"b":"ü"}']
+
+
+def test_changes_are_rows_with_texts_as_they_are():
+    frame = frames.changes_frame(diff({"a": "x\n", "b": 1}, {"a": "y", "c": [1]}))
+    assert frame["path"].tolist() == ["/a", "/b", "/c"]
+    assert frame["kind"].tolist() == ["changed", "removed", "added"]
+    assert frame["before"].tolist() == ["x\n", "1", pd.NA]
+    assert frame["after"].tolist() == ["y", pd.NA, "[1]"]
+
+
 FULL = {
+    "entities_frame": lambda: frames.entities_frame([entity(ORDERS)]),
+    "lineage_frame": lambda: frames.lineage_frame([Flow(str(ORDERS), ORDERS, "DownstreamOf")]),
+    "versions_frame": lambda: frames.versions_frame(versions(Version(0, {}, AuditStamp(1)))),
+    "changes_frame": lambda: frames.changes_frame(diff({}, {"removed": True})),
     "usage_frame": lambda: frames.usage_frame(usage({"timestampMillis": 1})),
     "column_usage_frame": lambda: frames.column_usage_frame(
         usage({"timestampMillis": 1, "fieldCounts": [_used("a", 1)]})
@@ -179,6 +271,10 @@ FULL = {
     "edges_frame": lambda: frames.edges_frame([Edges("INCOMING", 1, (Edge("OwnedBy", MARA),))]),
 }
 EMPTY = {
+    "entities_frame": lambda: frames.entities_frame([]),
+    "lineage_frame": lambda: frames.lineage_frame([]),
+    "versions_frame": lambda: frames.versions_frame(versions()),
+    "changes_frame": lambda: frames.changes_frame(diff({}, {})),
     "usage_frame": lambda: frames.usage_frame(usage()),
     "column_usage_frame": lambda: frames.column_usage_frame(usage()),
     "profile_frame": lambda: frames.profile_frame(usage()),

@@ -1,47 +1,72 @@
 """The client: a catalog's server as an object with a method for everything one asks of it."""
 
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from explorer.client.connection import Connection
-from explorer.client.parts import Editing, Finding, Reading, Relating, Writing
+from explorer.client.keeping import Offline
+from explorer.client.parts import Finding, Following, Reading, Relating, Undoing, Writing
+from explorer.client.retry import Retry
+from explorer.client.secret import Secret
 from explorer.client.transport import Transport
 
 __all__ = ["AsyncCatalog"]
 
 
-class AsyncCatalog(Finding, Reading, Relating, Writing, Editing):
+class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
     """A catalog, asked asynchronously.
 
-    `url` names a server (`http://host:8080`); without one the environment's `CATALOG_URL` does,
-    and without that the embedded catalog of this machine is found or started. Nothing is sent
-    before the first question. A URN may be given as text wherever one is asked for.
+    `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
+    embedded catalog; without any the environment and the current profile do, and without these
+    the embedded catalog of this machine is found or started. Nothing is sent before the first
+    question. A URN may be given as text wherever one is asked for.
 
-    Every method raises `Unreachable` when no answer came, `NotSignedIn` and `Forbidden` as they
-    say, `InvalidInput` when the server cannot use what it was given, `ServerFault` when it failed.
+    `token` is shown to the server as it asks for it. `timeout_seconds` bounds one answer from its
+    first byte to its last, 30 unless the profile says otherwise; `retry` says how often what may
+    be sent again is. With `read_only` nothing is ever written. `offline` says whether answers are
+    kept, and given when the server gives none. `transport` carries the requests in place of the
+    network.
+
+    Every method raises `Unreachable` when no answer came (`TimedOut` when it took too long, `Busy`
+    when the server asked for a pause), `NotSignedIn` and `Forbidden` as they say, `ReadOnly` for a
+    write where nothing is written, `InvalidInput` when the server cannot use what it was given,
+    `ServerFault` when it failed, and of those `Unreadable` when what it said makes no sense.
     """
 
     def __init__(
         self,
         url: str | None = None,
         *,
-        token: str | None = None,
+        profile: str | None = None,
+        token: str | Secret | None = None,
         data_dir: Path | None = None,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
         transport: Transport | None = None,
     ) -> None:
+        # In the variable's own place, so that no trace of this call shows it.
+        token = Secret.of(token)
         connection = Connection(
             url,
+            profile=profile,
             token=token,
             data_dir=data_dir,
             timeout_seconds=timeout_seconds,
+            read_only=read_only,
+            offline=offline,
+            retry=retry,
             transport=transport,
         )
         super().__init__(connection)
 
     def __repr__(self) -> str:
-        return f"AsyncCatalog({self.address!r})"
+        # Also of one that could not be made, in the trace that tells why.
+        connection = getattr(self, "_connection", None)
+        return f"AsyncCatalog({connection.address!r})" if connection else "AsyncCatalog()"
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,3 +92,9 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Editing):
     def address(self) -> str:
         """Where the server answers; empty before the embedded catalog was first asked."""
         return self._connection.address
+
+    @property
+    def as_of(self) -> datetime | None:
+        """How old what is shown may be: when the oldest of the kept answers was kept that were
+        given since the server last answered. None when the last answer was the server's."""
+        return self._connection.as_of

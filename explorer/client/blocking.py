@@ -1,13 +1,18 @@
 """The same client for code that waits."""
 
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from explorer.client.aio import AsyncCatalog
+from explorer.client.keeping import Offline
+from explorer.client.paging import paged
 from explorer.client.records import Direction
+from explorer.client.retry import Retry
+from explorer.client.secret import Secret
 from explorer.client.transport import Transport
-from explorer.client.waiting import Waiting, waited
+from explorer.client.waiting import Waiting, iterated, waited
 from explorer.metadata.registry import Registry
 
 __all__ = ["Catalog"]
@@ -21,19 +26,28 @@ class Catalog(Waiting):
         self,
         url: str | None = None,
         *,
-        token: str | None = None,
+        profile: str | None = None,
+        token: str | Secret | None = None,
         data_dir: Path | None = None,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
         transport: Transport | None = None,
     ) -> None:
-        super().__init__()
+        token = Secret.of(token)
         self._core = AsyncCatalog(
             url,
+            profile=profile,
             token=token,
             data_dir=data_dir,
             timeout_seconds=timeout_seconds,
+            read_only=read_only,
+            offline=offline,
+            retry=retry,
             transport=transport,
         )
+        super().__init__()
 
     @property
     def core(self) -> AsyncCatalog:
@@ -41,7 +55,8 @@ class Catalog(Waiting):
         return self._core
 
     def __repr__(self) -> str:
-        return f"Catalog({self.address!r})"
+        core = getattr(self, "_core", None)
+        return f"Catalog({core.address!r})" if core else "Catalog()"
 
     def __enter__(self) -> Self:
         return self
@@ -76,22 +91,75 @@ class Catalog(Waiting):
         """Whether this is the catalog of this machine rather than a named server."""
         return self._core.embedded
 
+    @property
+    def as_of(self) -> datetime | None:
+        """How old what is shown may be: when the oldest of the kept answers was kept that were
+        given since the server last answered. None when the last answer was the server's."""
+        return self._core.as_of
+
+    abilities = waited(AsyncCatalog.abilities)
     info = waited(AsyncCatalog.info)
     search = waited(AsyncCatalog.search)
+    facets = waited(AsyncCatalog.facets)
+    counts = waited(AsyncCatalog.counts)
     autocomplete = waited(AsyncCatalog.autocomplete)
+    suggest = waited(AsyncCatalog.suggest)
+    complete_filter = waited(AsyncCatalog.complete_filter)
     browse = waited(AsyncCatalog.browse)
+    browse_paths = waited(AsyncCatalog.browse_paths)
+    hits = paged(AsyncCatalog.hits)
+    urns = paged(AsyncCatalog.urns)
+    folder = paged(AsyncCatalog.folder)
     entity = waited(AsyncCatalog.entity)
     entities = waited(AsyncCatalog.entities)
     summaries = waited(AsyncCatalog.summaries)
     aspect = waited(AsyncCatalog.aspect)
+    exists = waited(AsyncCatalog.exists)
+    legacy_entity = waited(AsyncCatalog.legacy_entity)
+    record = waited(AsyncCatalog.record)
+    versions = waited(AsyncCatalog.versions)
+    every_version = iterated(AsyncCatalog.every_version)
+    diff = waited(AsyncCatalog.diff)
+    column_history = waited(AsyncCatalog.column_history)
+    blame = waited(AsyncCatalog.blame)
     timeseries = waited(AsyncCatalog.timeseries)
+    every_point = iterated(AsyncCatalog.every_point)
+    usage = waited(AsyncCatalog.usage)
+    profiles = waited(AsyncCatalog.profiles)
     relationships = waited(AsyncCatalog.relationships)
+    related = iterated(AsyncCatalog.related)
+    lineage = waited(AsyncCatalog.lineage)
     ingest = waited(AsyncCatalog.ingest)
     ingest_batch = waited(AsyncCatalog.ingest_batch)
+    put = waited(AsyncCatalog.put)
+    patch = waited(AsyncCatalog.patch)
+    remove = waited(AsyncCatalog.remove)
+    ingest_snapshot = waited(AsyncCatalog.ingest_snapshot)
+    soft_delete = waited(AsyncCatalog.soft_delete)
+    restore = waited(AsyncCatalog.restore)
+    delete = waited(AsyncCatalog.delete)
+    runs = waited(AsyncCatalog.runs)
     roll_back = waited(AsyncCatalog.roll_back)
     graphql = waited(AsyncCatalog.graphql)
     describe = waited(AsyncCatalog.describe)
+    links = waited(AsyncCatalog.links)
+    add_link = waited(AsyncCatalog.add_link)
+    remove_link = waited(AsyncCatalog.remove_link)
+    add_tags = waited(AsyncCatalog.add_tags)
+    remove_tags = waited(AsyncCatalog.remove_tags)
+    add_terms = waited(AsyncCatalog.add_terms)
+    remove_terms = waited(AsyncCatalog.remove_terms)
+    add_owners = waited(AsyncCatalog.add_owners)
+    remove_owners = waited(AsyncCatalog.remove_owners)
+    set_domain = waited(AsyncCatalog.set_domain)
+    deprecate = waited(AsyncCatalog.deprecate)
+    undeprecate = waited(AsyncCatalog.undeprecate)
+    keep_journal = waited(AsyncCatalog.keep_journal)
+    undo = waited(AsyncCatalog.undo)
+    changes = waited(AsyncCatalog.changes)
+    every_change = iterated(AsyncCatalog.every_change)
+    follow = iterated(AsyncCatalog.follow)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """See `AsyncCatalog.relationship_names`."""
+        """The relationships that an entity of a type may have in a direction, sorted."""
         return self._core.relationship_names(entity_type, direction)

@@ -1,6 +1,10 @@
-"""One server, connected to when first needed: named by its address, or the embedded catalog."""
+"""One server, asked: what is safe to send again is, and every failure is an error that says what
+to do."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,97 +12,325 @@ import orjson
 
 from explorer import config
 from explorer.client import failures
-from explorer.client.requests import Request
-from explorer.client.transport import NeverSent, Transport
-from explorer.errors import ServerFault, Unreachable
+from explorer.client.abilities import Abilities, read_abilities
+from explorer.client.keeping import Keeping, Offline, Reply
+from explorer.client.reach import Reach
+from explorer.client.requests import Request, editing, reading
+from explorer.client.retry import Retry, asked_pause_seconds
+from explorer.client.secret import Secret, part_login
+from explorer.client.signing import Signing
+from explorer.client.streaming import beginning_of, lines_of
+from explorer.client.transport import Answer, NeverSent, Streamed, Streaming, Transport
+from explorer.errors import (
+    CatalogError,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    ReadOnly,
+    ServerFault,
+    Unreachable,
+    Unusable,
+)
 
 __all__ = ["Connection"]
 
 _MAX_AT_ONCE = 8
+_TIMEOUT_SECONDS = 30.0
+# A stream says something at least every 15 seconds, if only that it is there.
+_SILENCE_SECONDS = 60.0
+_MAX_REFUSAL_BYTES = 64 * 1024
 
 
 class Connection:
     """Carries requests to one server and gives back what it answered, as JSON.
 
-    With no address the embedded catalog is found, or started; when it went away because nobody
-    used it for a while, it is started again and the request is sent to it.
+    Which server is meant is what `config.server` says; with no address the embedded catalog is
+    found, or started, and when it went away because nobody used it, it is started again.
     """
 
     def __init__(
         self,
-        address: str | None = None,
+        url: str | None = None,
         *,
-        token: str | None = None,
+        profile: str | None = None,
+        token: str | Secret | None = None,
         data_dir: Path | None = None,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
         transport: Transport | None = None,
     ) -> None:
-        named = address or (None if data_dir or transport else config.server_url())
-        self._data_dir = None if named or transport else (data_dir or config.data_dir())
-        self._token = token or config.token()
-        self._timeout_seconds = timeout_seconds
-        self._transport = transport
-        self._opening = asyncio.Lock()
+        token = Secret.of(token)
+        fetch, always, known_seconds = None, False, None
+        address, self._read_only = "in process", False
+        server = ""
+        if transport is None or url or profile:
+            found = config.server(url, profile=profile, data_dir=data_dir)
+            address, login = part_login(found.url or "")
+            token = token or login
+            fetch, always = found.token, found.signs == "always"
+            known_seconds, self._read_only = found.timeout_seconds, found.read_only
+            data_dir = (found.data_dir or config.data_dir()) if found.url is None else None
+            # The profile too: two of one server are two people, who may not see the same.
+            server = f"{part_login(found.name)[0]} {part_login(found.identity)[0]}"
+        elif transport is not None:
+            data_dir = None
+        if read_only is not None:
+            self._read_only = read_only
+        self._timeout_seconds = timeout_seconds or known_seconds or _TIMEOUT_SECONDS
+        self._retry = retry or Retry()
+        self._signing = Signing(token, fetch, always=always)
+        self._reach = Reach(address, data_dir, self._timeout_seconds, transport)
+        # The embedded catalog is always there: nothing of it is kept.
+        self._keeping = Keeping(offline if server and data_dir is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
-        self.address = named or ("in process" if transport else "")
+        self._learning = asyncio.Lock()
+        self._abilities: Abilities | None = None
+        self._fields: dict[str, frozenset[str] | None] = {}
 
     @property
     def embedded(self) -> bool:
         """Whether this is the catalog of this machine, started when needed."""
-        return self._data_dir is not None
+        return self._reach.embedded
+
+    @property
+    def address(self) -> str:
+        """Where the server answers, without credentials; empty before the embedded catalog was
+        first asked."""
+        return self._reach.address
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the oldest of the answers was kept that were given since the server last answered;
+        None when it answered last."""
+        return self._keeping.as_of
+
+    def url_of(self, path: str) -> str:
+        """The whole address of a path, as errors name it."""
+        return self.address.rstrip("/") + path
 
     async def send(self, request: Request) -> Any:
-        """The answer's JSON, nothing for an empty one.
+        """The answer's JSON, nothing for an empty one. See `ask`."""
+        return (await self.ask(request)).body
 
-        Tries once more where that is safe: when the request never left, or when sending it twice
-        does what sending it once does. Raises the error that says what to do.
+    async def ask(self, request: Request, *, fresh: bool = False) -> Reply:
+        """The answer's JSON, an object, or nothing for an empty one.
+
+        Tries again where that is safe: when the request never left, or when sending it twice does
+        what sending it once does. With `fresh` the answer is the server's and never a kept one.
+        Raises the error that says what to do.
         """
-        async with self._turns:
-            transport = await self._open()
-            try:
-                status, body = await transport.send(request)
-            except Unreachable as error:
-                if not (isinstance(error, NeverSent) or request.repeatable):
-                    raise
-                transport = await self._open(instead_of=transport)
-                status, body = await transport.send(request)
-        if not 200 <= status < 300:
-            raise failures.from_answer(status, body)
-        if not body:
-            return None
+        self._check_allowed(request)
+        if self._keeping.asks_nobody:
+            return await self._from_kept(request, None, fresh=fresh)
         try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise ServerFault(f"{self.address} answered with something that is not JSON") from error
+            answer = await self._answered(request)
+        except Unreachable as error:
+            if not self._keeping.falls_back:
+                raise
+            silence = error
+        else:
+            body = self._read(request, answer)
+            if answer.status == 200:
+                self._keeping.answered(request, answer.body)
+            return Reply(body)
+        return await self._from_kept(request, silence, fresh=fresh)
+
+    async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """The lines of an answer as they come, without their ends: events, or rows of JSON.
+
+        Not sent again once it began; ends with the answer, or when it is closed, which hangs up.
+        Raises what `ask` raises, `TimedOut` when nothing comes for a minute, and `Unusable` when
+        the transport in use gives whole answers only.
+        """
+        self._check_allowed(request)
+        if self._keeping.asks_nobody:
+            raise Unreachable("a stream of changes needs the server, and nobody is asked offline")
+        silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
+        async with AsyncExitStack() as held:
+            streamed = await self._streamed(held, request)
+            lines = lines_of(streamed.pieces, self.address, silence_seconds)
+            async with aclosing(lines):
+                async for one in lines:
+                    yield one
+
+    async def abilities(self) -> Abilities:
+        """What the server can do. One request, the first time; raises `Unreachable`."""
+        async with self._learning:
+            if self._abilities is None:
+                try:
+                    config_of_it = await self.send(reading.config())
+                except (InvalidInput, NotFound, Forbidden, ServerFault):
+                    # It answers, and tells nothing of itself.
+                    config_of_it = None
+                self._abilities = read_abilities(config_of_it)
+            return self._abilities
+
+    async def offers(self, type_name: str, field: str) -> bool:
+        """Whether a type of the server's GraphQL schema has a field; yes where the server does
+        not tell, which will then say so when it is asked. One request a type, the first time."""
+        async with self._learning:
+            if type_name not in self._fields:
+                self._fields[type_name] = await self._fields_of(type_name)
+        known = self._fields[type_name]
+        return known is None or field in known
 
     async def close(self) -> None:
         """Hang up; the embedded catalog goes on for others."""
-        if self._transport is not None:
-            await self._transport.close()
+        await self._keeping.close()
+        await self._reach.close()
 
-    async def _open(self, instead_of: Transport | None = None) -> Transport:
-        """The transport in use, made when there is none.
+    def _check_allowed(self, request: Request) -> None:
+        if request.writes and self._read_only:
+            raise ReadOnly("this profile is read-only, and nothing was sent; use one that writes")
 
-        `instead_of` names one that failed: the embedded catalog is then looked for anew, since it
-        may have gone away and come back elsewhere.
-        """
-        async with self._opening:
-            if instead_of is not None and self._transport is instead_of and self.embedded:
-                self._transport = None
-                await instead_of.close()
-            if self._transport is None:
-                if self._data_dir is not None:
-                    self.address = await _find(self._data_dir)
-                self._transport = await asyncio.to_thread(self._over_http)
-            return self._transport
+    async def _answered(self, request: Request) -> Answer:
+        """An answer within 2xx, after as many tries as are worth it."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
+        # While kept answers are given, nobody waits for several tries to fail.
+        tries = 1 if self._keeping.as_of is not None else self._retry.tries
+        tried = 0
+        failed: Transport | None = None
+        async with self._turns:
+            while True:
+                tried += 1
+                transport = await self._reach.open(instead_of=failed)
+                failed, asked = None, None
+                failure: CatalogError
+                try:
+                    answer = await self._sent(transport, request, end)
+                except Unreachable as error:
+                    failed, failure = transport, error
+                else:
+                    if 200 <= answer.status < 300:
+                        return answer
+                    failure = self._refusal(request, answer)
+                    asked = asked_pause_seconds(answer.headers)
+                if tried >= tries or not _is_worth_another(request, failure):
+                    raise failure
+                pause = self._retry.pause_seconds(tried, asked)
+                if failed is not None and self.embedded and tried == 1:
+                    # It went away for want of work, and is there again once it was looked for.
+                    pause = 0.0
+                if clock() + pause >= end:
+                    raise failure
+                await asyncio.sleep(pause)
 
-    def _over_http(self) -> Transport:
-        from explorer.client.http import HttpTransport
+    async def _sent(self, transport: Transport, request: Request, end: float) -> Answer:
+        signed = await self._signing.sign(request)
+        answer = await self._carried(transport, signed, end)
+        if answer.status == 401 and await self._signing.was_asked(signed):
+            answer = await self._carried(transport, await self._signing.sign(request), end)
+        return answer
 
-        return HttpTransport(self.address, self._token, self._timeout_seconds)
+    async def _carried(self, transport: Transport, request: Request, end: float) -> Answer:
+        latest = asyncio.get_running_loop().time() + self._timeout_seconds
+        given = None
+        try:
+            # Over the whole of it: a server that sends a byte now and then is never silent.
+            async with asyncio.timeout_at(min(latest, end)):
+                given = await transport.send(request)
+        except TimeoutError:
+            given = None
+        if given is None:
+            raise failures.too_slow(self.address)
+        answer = given if isinstance(given, Answer) else Answer(*given)
+        return answer if answer.status < 300 else self._without_token(answer)
+
+    async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
+        """A stream that has begun, which `held` ends."""
+        failed: Transport | None = None
+        while True:
+            transport = await self._reach.open(instead_of=failed)
+            if not isinstance(transport, Streaming):
+                raise Unusable("the transport in use cannot stream; name a server's address")
+            signed = await self._signing.sign(request)
+            answer: Answer | None = None
+            try:
+                async with asyncio.timeout(self._timeout_seconds):
+                    streamed = await held.enter_async_context(transport.stream(signed))
+                    if 200 <= streamed.status < 300:
+                        return streamed
+                    body = await beginning_of(streamed.pieces, _MAX_REFUSAL_BYTES)
+                    answer = self._without_token(Answer(streamed.status, body, streamed.headers))
+            except TimeoutError:
+                answer = None
+            except NeverSent:
+                if failed is not None or not self.embedded:
+                    raise
+                failed = transport
+                continue
+            if answer is None:
+                raise failures.too_slow(self.address)
+            await held.aclose()
+            if answer.status != 401 or not await self._signing.was_asked(signed):
+                raise self._refusal(request, answer)
+
+    def _read(self, request: Request, answer: Answer) -> Any:
+        if not answer.body:
+            return None
+        url = self.url_of(request.path)
+        try:
+            body = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            body, why = None, "something that is not JSON"
+        else:
+            why = "" if isinstance(body, dict) or body is None else "JSON that is no object"
+        if why:
+            said = self._signing.cut_from(answer.body)
+            raise failures.unreadable(why, answer.status, said, url=url)
+        if body and body.get("errors") and editing.is_graphql(request):
+            raise self._refused(body["errors"], url)
+        return body
+
+    def _refused(self, errors: Any, url: str) -> CatalogError:
+        """The error for an operation that GraphQL refused within an answer of status 200."""
+        try:
+            said = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))
+        except orjson.JSONDecodeError:
+            # Without the token nothing readable is left of it.
+            said = None
+        return failures.from_graphql(said, url=url)
+
+    def _without_token(self, refusal: Answer) -> Answer:
+        # At once, for a refusal is told, and stands in every trace that it leads to.
+        return refusal._replace(body=self._signing.cut_from(refusal.body))
+
+    def _refusal(self, request: Request, answer: Answer) -> CatalogError:
+        return failures.from_answer(
+            answer.status,
+            answer.body,
+            answer.headers,
+            url=self.url_of(request.path),
+        )
+
+    async def _from_kept(
+        self, request: Request, silence: Unreachable | None, *, fresh: bool
+    ) -> Reply:
+        """What is kept; else raises the silence that made it necessary."""
+        found = None if fresh else await self._keeping.find(request)
+        if found is not None:
+            return Reply(orjson.loads(found[0]) if found[0] else None, found[1])
+        if silence is not None:
+            raise silence
+        why = "nothing is written" if request.writes else "this was not kept"
+        raise Unreachable(f"nobody is asked offline, and {why}; go online and try again")
+
+    async def _fields_of(self, type_name: str) -> frozenset[str] | None:
+        try:
+            body = await self.send(editing.fields_of(type_name))
+        except (InvalidInput, NotFound, Forbidden, ServerFault):
+            return None
+        match body:
+            case {"data": {"__type": {"fields": [*fields]}}}:
+                return frozenset(str(one.get("name")) for one in fields if isinstance(one, dict))
+            case _:
+                return None
 
 
-async def _find(data_dir: Path) -> str:
-    from explorer import instance
-
-    return (await asyncio.to_thread(instance.ensure, data_dir)).address
+def _is_worth_another(request: Request, failure: CatalogError) -> bool:
+    return isinstance(failure, NeverSent) or (
+        isinstance(failure, Unreachable) and request.repeatable
+    )

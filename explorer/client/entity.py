@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
 
 from explorer.client.schema import Schema, read_schema
+from explorer.errors import ServerFault
 from explorer.metadata import aspects as typed
 from explorer.metadata.aspects import read_aspect
 from explorer.metadata.naming import NAME_ASPECTS, display_name
@@ -53,25 +55,53 @@ SUMMARY_ASPECTS = tuple(
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class AspectRead:
-    """One aspect: its version (0 is the latest), its value as JSON, who wrote it and when."""
+class AspectRead(msgspec.Struct, frozen=True):
+    """One aspect: its version (0 is the latest) and its value as JSON.
+
+    `stamp` is the audit stamp as it came, or a typed one; `system` the system metadata, where the
+    server gives any. `as_of` is set for what was kept from an earlier reading.
+    """
 
     name: str
     version: int
     value: dict[str, Any]
-    created: typed.AuditStamp | None = None
+    stamp: Any = None
+    system: Any = None
+    as_of: datetime | None = None
+
+    @property
+    def created(self) -> typed.AuditStamp | None:
+        """Who wrote it and when; nothing where that is not said or cannot be read. Some servers
+        say it of older versions in their system metadata alone."""
+        stamp = self.stamp
+        if stamp is None and isinstance(self.system, dict):
+            stamp = self.system.get("aspectModified") or self.system.get("aspectCreated")
+        if isinstance(stamp, typed.AuditStamp):
+            return stamp
+        try:
+            return read_aspect(stamp, typed.AuditStamp) if isinstance(stamp, dict) else None
+        except ServerFault:
+            return None
+
+    @property
+    def run_id(self) -> str | None:
+        """The run of ingestion that brought it; nothing where that is not said."""
+        run = self.system.get("runId") if isinstance(self.system, dict) else None
+        return run if isinstance(run, str) else None
 
 
 @dataclass(frozen=True)
 class Entity:
     """An entity read at once. What it holds is raw text: clean it before it is shown.
 
-    Aspects outside those read are absent, and what is made from them is empty.
+    Aspects outside those read are absent, and what is made from them is empty. What an aspect of
+    another shape would say raises `ServerFault`. `as_of` is set for what was kept from an earlier
+    reading.
     """
 
     urn: Urn
     aspects: Mapping[str, AspectRead]
+    as_of: datetime | None = None
 
     def raw(self, name: str) -> dict[str, Any] | None:
         """The value of an aspect as it came."""
@@ -168,7 +198,7 @@ class Entity:
     @property
     def domains(self) -> tuple[Urn, ...]:
         """The domains it belongs to."""
-        return Urn.parse_all((self.raw("domains") or {}).get("domains", ()))
+        return Urn.parse_all(self._listed("domains", "domains"))
 
     @property
     def links(self) -> tuple[typed.Link, ...]:
@@ -179,8 +209,14 @@ class Entity:
     @property
     def browse_paths(self) -> tuple[str, ...]:
         """The folders it is filed under, where it says so itself."""
-        paths = (self.raw("browsePaths") or {}).get("paths", ())
+        paths = self._listed("browsePaths", "paths")
         return tuple(path for path in paths if isinstance(path, str))
+
+    @property
+    def inputs(self) -> tuple[Urn, ...]:
+        """The datasets that a chart is made from."""
+        held = self.aspect("chartInfo", typed.ChartInfo)
+        return Urn.parse_all(held.input_urns) if held else ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -189,6 +225,10 @@ class Entity:
             self.aspect("schemaMetadata", typed.SchemaMetadata),
             self.aspect("editableSchemaMetadata", typed.EditableSchemaMetadata),
         )
+
+    def _listed(self, name: str, key: str) -> list[Any]:
+        found = (self.raw(name) or {}).get(key)
+        return found if isinstance(found, list) else []
 
     def _first_text(self, places: tuple[tuple[str, str], ...]) -> str:
         for name, key in places:

@@ -1,11 +1,18 @@
-"""A server's refusal as the error that says what to do about it."""
+"""A server's refusal, or its silence, as the error that says what to do about it."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urljoin
 
 import orjson
 
+from explorer.client.address import shown
 from explorer.client.display import line
+from explorer.client.retry import asked_pause_seconds
+from explorer.client.transport import NeverSent
 from explorer.errors import (
+    Busy,
     CatalogError,
     Conflict,
     Forbidden,
@@ -13,10 +20,19 @@ from explorer.errors import (
     NotFound,
     NotSignedIn,
     ServerFault,
+    TimedOut,
     Unreachable,
+    Unreadable,
 )
 
-__all__ = ["from_answer", "from_graphql"]
+__all__ = [
+    "from_answer",
+    "from_graphql",
+    "hung_up",
+    "nobody_there",
+    "too_slow",
+    "unreadable",
+]
 
 _BY_STATUS: dict[int, type[CatalogError]] = {
     400: InvalidInput,
@@ -29,48 +45,145 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     413: InvalidInput,
     415: InvalidInput,
     422: InvalidInput,
-    429: Unreachable,
+    429: Busy,
     502: Unreachable,
     503: Unreachable,
-    504: Unreachable,
+    504: TimedOut,
+}
+# Of GraphQL errors that name a kind and no status.
+_BY_TYPE = {
+    "BAD_REQUEST": 400,
+    "UNAUTHORIZED": 403,
+    "NOT_FOUND": 404,
+    "CONFLICT": 409,
+    "SERVER_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
 }
 _SIGN_IN = "the server wants an access token; set CATALOG_TOKEN to one that is still valid"
+_EXCERPT = 300
+_TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title")
+_UNSEEN = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>")
+_PAGE = re.compile(r"(?i)<(!doctype html|html|head|body|title)\b")
+_MAX_PAGE = 20_000
 
 
-def from_answer(status: int, body: bytes) -> CatalogError:
+def from_answer(
+    status: int,
+    body: bytes,
+    headers: Mapping[str, str] | None = None,
+    *,
+    url: str | None = None,
+) -> CatalogError:
     """The error for an answer outside 2xx, in the server's own words where it has any."""
     said = _words_of(body)
-    if status == 401:
-        return NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN)
-    kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
-    return kind(said or f"the server answered {status} and said no more")
+    names = headers or {}
+    clean = None if url is None else shown(url)
+    if 300 <= status < 400:
+        error: CatalogError = InvalidInput(_moved(status, names.get("location"), url))
+    elif status == 401:
+        error = NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN)
+    else:
+        kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
+        error = kind(_sentence(status, said, kind))
+    if isinstance(error, Busy):
+        error.retry_after_seconds = asked_pause_seconds(names)
+    error.status, error.url, error.excerpt = status, clean, said or None
+    return error
 
 
-def from_graphql(errors: Any) -> CatalogError:
-    """The error for the first of a GraphQL answer's errors."""
-    first = errors[0] if isinstance(errors, list) and errors else {}
-    extensions = first.get("extensions") or {}
-    message = line(first.get("message")) or "the server refused and said no more"
-    match extensions.get("code"):
-        case int(code) if code in _BY_STATUS:
-            # GraphQL servers say 403 where nobody is signed in.
-            return _BY_STATUS[code](message)
-        case int(code) if code >= 500:
-            return ServerFault(message)
-        case _:
-            return InvalidInput(message)
+def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
+    """The error for the first of a GraphQL answer's errors: its message, and the place in the
+    operation where that names one."""
+    listed = errors if isinstance(errors, list) else []
+    first = next((one for one in listed if isinstance(one, dict)), {})
+    extensions = first.get("extensions")
+    known = extensions if isinstance(extensions, dict) else {}
+    message = first.get("message")
+    said = line(message if isinstance(message, str) else None, _EXCERPT)
+    code = known.get("code")
+    kind_named = known.get("type")
+    if not isinstance(code, int) and isinstance(kind_named, str):
+        code = _BY_TYPE.get(kind_named)
+    kind: type[CatalogError] = InvalidInput
+    if isinstance(code, int):
+        kind = _BY_STATUS.get(code, ServerFault if code >= 500 else InvalidInput)
+    sentence = said or "the server refused the operation and said no more"
+    path = first.get("path")
+    if isinstance(path, list) and path:
+        sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
+    error = kind(sentence)
+    error.status, error.url = 200, None if url is None else shown(url)
+    error.excerpt = said or None
+    return error
+
+
+def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
+    """The error for a successful answer that is not what was asked for."""
+    error = Unreadable(
+        f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?"
+    )
+    error.status, error.url, error.excerpt = status, shown(url), _words_of(body) or None
+    return error
+
+
+def nobody_there(address: str) -> NeverSent:
+    """The error for a server that takes no connection."""
+    return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
+
+
+def too_slow(address: str) -> TimedOut:
+    """The error for an answer that did not come, or not to its end, in time."""
+    return TimedOut(f"{shown(address)} took too long to answer; try again")
+
+
+def hung_up(address: str, why: str) -> Unreachable:
+    """The error for an answer that broke off, or never began."""
+    return Unreachable(f"{shown(address)} hung up ({line(why, _EXCERPT)}); try again")
+
+
+def _sentence(status: int, said: str, kind: type[CatalogError]) -> str:
+    if kind is Busy:
+        return f"the server has too much to do{_in_brackets(said)}; try again in a while"
+    if issubclass(kind, Unreachable):
+        return f"the server cannot answer now{_in_brackets(said or str(status))}; try again"
+    return said or f"the server answered {status} and said no more"
+
+
+def _in_brackets(said: str) -> str:
+    return f" ({said})" if said else ""
+
+
+def _moved(status: int, location: str | None, url: str | None) -> str:
+    if not location:
+        return f"the server answered {status}, to ask elsewhere, and did not say where"
+    where = line(shown(urljoin(url or "", location)), _EXCERPT)
+    return (
+        f"the server sends its callers on to {where}, and nothing was sent there; if that is the "
+        "catalog, give its address instead"
+    )
 
 
 def _words_of(body: bytes) -> str:
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
-        text = body.decode(errors="replace")
-        return "" if "<html" in text.lower() else line(text, 300)
+        return _words_of_text(body[:_MAX_PAGE].decode(errors="replace"))
     match answer:
-        case {"message": str(message)}:
+        case {"message": str(message)} | {"error": str(message)} | str(message):
             return line(message)
-        case {"error": str(message)}:
+        case {"errors": [{"message": str(message)}, *_]}:
             return line(message)
         case _:
             return ""
+
+
+def _words_of_text(text: str) -> str:
+    """What a text says; of a web page its title, or else its first words."""
+    if not _PAGE.search(text):
+        return line(text, _EXCERPT)
+    from html import unescape
+
+    title = _TITLE.search(text)
+    words = line(unescape(title[1]), _EXCERPT) if title else ""
+    return words or line(unescape(_UNSEEN.sub(" ", text)), _EXCERPT)

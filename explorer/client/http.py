@@ -1,68 +1,127 @@
-"""The only door to the network: requests go out and answers come in through httpx, here alone.
+"""Requests through httpx, here alone: https, and any carrier that speaks httpx's language.
 
-Imported when a first request is sent, for httpx takes longer to import than a screen to appear.
+Imported when a first such request is sent, for httpx takes longer to import than a screen to
+appear.
 """
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 
 import httpx
 import orjson
 
-from explorer.client.requests import Request
-from explorer.client.transport import NeverSent
-from explorer.errors import InvalidInput, Unreachable
+from explorer.client import failures
+from explorer.client.address import UNIX, base_of
+from explorer.client.plain import CONNECT_SECONDS, HEADERS, MAX_CONNECTIONS
+from explorer.client.requests.request import Request
+from explorer.client.transport import Answer, Streamed
+from explorer.errors import Unreachable
 
 __all__ = ["HttpTransport"]
 
-_HEADERS = {"X-RestLi-Protocol-Version": "2.0.0", "Accept": "application/json"}
-_UNIX = "unix:"
-_MAX_CONNECTIONS = 20
+_SAID = {"Accept-Encoding": "gzip, deflate"} | HEADERS
 
 
 class HttpTransport:
-    """httpx over TCP or, for addresses like `unix:/run/catalog.sock`, a Unix socket."""
+    """httpx over TCP or, for addresses like `unix:/run/catalog.sock`, a Unix socket.
 
-    def __init__(self, address: str, token: str | None, timeout_seconds: float) -> None:
+    `carrier` takes the requests in place of the network: `httpx.ASGITransport(app)` for an
+    application in this process, `httpx.MockTransport(answer)` for made-up answers.
+
+    A carrier is asked directly rather than through `httpx.AsyncClient`: that follows no redirect,
+    keeps no cookie, and writes no address into a log.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        timeout_seconds: float = 30.0,
+        *,
+        carrier: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
         self._address = address
-        limits = httpx.Limits(max_connections=_MAX_CONNECTIONS)
-        timeout = httpx.Timeout(timeout_seconds, connect=min(5.0, timeout_seconds))
-        headers = dict(_HEADERS)
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        if address.startswith(_UNIX):
-            path = address.removeprefix(_UNIX)
-            carrier = httpx.AsyncHTTPTransport(uds=path, limits=limits, verify=False)
-            self._base = "http://catalog"
-        else:
-            self._base = _checked(address)
-            # Loading certificates takes longer than a first answer, so only where they are used.
-            secure = self._base.startswith("https:")
-            carrier = httpx.AsyncHTTPTransport(limits=limits, verify=secure)
-        self._http = httpx.AsyncClient(transport=carrier, timeout=timeout, headers=headers)
+        is_unix = address.startswith(UNIX)
+        self._base = "http://catalog" if is_unix else base_of(address)
+        # Loading certificates takes longer than a first answer, so only where they are used.
+        self._carrier = carrier or httpx.AsyncHTTPTransport(
+            uds=address.removeprefix(UNIX) if is_unix else None,
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
+            verify=self._base.startswith("https:"),
+        )
+        self._limits = httpx.Timeout(
+            timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)
+        ).as_dict()
 
-    async def send(self, request: Request) -> tuple[int, bytes]:
+    async def send(self, request: Request) -> Answer:
         """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left."""
-        content = None if request.body is None else orjson.dumps(request.body)
-        headers = dict(request.headers)
-        if content is not None:
-            headers["Content-Type"] = "application/json"
+        failure: BaseException
         try:
-            answer = await self._http.request(
-                request.method, self._base + request.path, content=content, headers=headers
-            )
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise NeverSent(f"no catalog answers at {self._address}; is it running?") from error
-        except httpx.TimeoutException as error:
-            raise Unreachable(f"{self._address} took too long to answer; try again") from error
+            answer = await self._carrier.handle_async_request(self._dressed(request))
+            try:
+                return Answer(answer.status_code, await answer.aread(), _names(answer))
+            finally:
+                await answer.aclose()
         except httpx.HTTPError as error:
-            said = str(error) or type(error).__name__
-            raise Unreachable(f"{self._address} hung up ({said}); try again") from error
-        return answer.status_code, answer.content
+            failure = self._told(error)
+        except asyncio.CancelledError as error:
+            error.__context__ = None
+            failure = error.with_traceback(None)
+        # Apart from what went before: the frames in its trace hold the request's signature.
+        raise failure
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[Streamed, None]:
+        """The answer as it comes. Its connection is its own until it is left."""
+        failure = None
+        try:
+            answer = await self._carrier.handle_async_request(self._dressed(request))
+        except httpx.HTTPError as error:
+            failure = self._told(error)
+        if failure is not None:
+            raise failure
+        try:
+            async with aclosing(self._pieces(answer)) as pieces:
+                yield Streamed(answer.status_code, _names(answer), pieces)
+        finally:
+            await answer.aclose()
 
     async def close(self) -> None:
         """Hang up."""
-        await self._http.aclose()
+        await self._carrier.aclose()
+
+    async def _pieces(self, answer: httpx.Response) -> AsyncGenerator[bytes, None]:
+        failure = None
+        try:
+            async for piece in answer.aiter_bytes():
+                yield piece
+        except httpx.HTTPError as error:
+            failure = self._told(error)
+        if failure is not None:
+            raise failure
+
+    def _dressed(self, request: Request) -> httpx.Request:
+        content = None if request.body is None else orjson.dumps(request.body)
+        headers = _SAID | dict(request.headers)
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        if request.signature is not None:
+            headers["Authorization"] = request.signature.header
+        return httpx.Request(
+            request.method,
+            self._base + request.path,
+            headers=headers,
+            content=content,
+            extensions={"timeout": self._limits},
+        )
+
+    def _told(self, error: httpx.HTTPError) -> Unreachable:
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+            return failures.nobody_there(self._address)
+        if isinstance(error, httpx.TimeoutException):
+            return failures.too_slow(self._address)
+        return failures.hung_up(self._address, str(error) or type(error).__name__)
 
 
-def _checked(address: str) -> str:
-    if not address.startswith(("http://", "https://")):
-        raise InvalidInput(f"a server's address starts with http:// or https://, not {address!r}")
-    return address.rstrip("/")
+def _names(answer: httpx.Response) -> dict[str, str]:
+    return {name.lower(): text for name, text in answer.headers.items()}

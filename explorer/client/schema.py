@@ -34,7 +34,8 @@ class Column:
     @property
     def description(self) -> str:
         """The text that counts: what people wrote where they wrote any, else what came in."""
-        return (self.edited or self.ingested or "").strip()
+        texts = ((text or "").strip() for text in (self.edited, self.ingested))
+        return next(filter(None, texts), "")
 
     @property
     def documented(self) -> bool:

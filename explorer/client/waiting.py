@@ -11,10 +11,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from explorer.errors import Unusable
+
 __all__ = ["Waiting", "iterated", "waited"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+_GRACE_SECONDS = 2.0
 
 
 class Waiting:
@@ -33,18 +37,50 @@ class Waiting:
         raise NotImplementedError
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run on the client's thread, and return or raise what comes of it. An interrupt of the
-        waiting cancels the work."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Run on the client's thread, and return or raise what comes of it.
+
+        An interrupt of the waiting cancels the work, and waits for it to have hung up. Raises
+        `Unusable` when the client is closed, before or meanwhile.
+        """
+        ended = threading.Event()
+        tasks: list[asyncio.Task[_T]] = []
+
+        def start() -> None:
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(lambda _: ended.set())
+
+        def stop() -> None:
+            tasks[0].cancel()
+
         try:
-            return future.result()
+            self._loop.call_soon_threadsafe(start)
+        except RuntimeError:
+            work.close()
+            raise Unusable("this client is closed; make another one") from None
+        try:
+            ended.wait()
         except BaseException:
-            future.cancel()
+            self._loop.call_soon_threadsafe(stop)
+            ended.wait(_GRACE_SECONDS)
             raise
+        if tasks[0].cancelled():
+            raise Unusable("the client was closed while it waited for an answer")
+        return tasks[0].result()
 
     def _end(self) -> None:
-        """End the thread; waiting any more is an error."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """End the thread; whoever still waits is told so, and waiting any more is an error."""
+
+        async def finish() -> None:
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+            await self._loop.shutdown_asyncgens()
+
+        def begin() -> None:
+            self._loop.create_task(finish()).add_done_callback(lambda _: self._loop.stop())
+
+        self._loop.call_soon_threadsafe(begin)
         self._thread.join()
         self._loop.close()
 

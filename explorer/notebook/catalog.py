@@ -1,6 +1,7 @@
 """`explorer.Catalog`: the blocking client, whose answers show themselves in a notebook."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from explorer import client
 from explorer.errors import InvalidInput
@@ -8,6 +9,9 @@ from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import Entity
 from explorer.notebook.results import Results
+
+if TYPE_CHECKING:
+    from explorer.metadata.filtertext import Order
 
 __all__ = ["Catalog"]
 
@@ -29,21 +33,39 @@ class Catalog(client.Catalog):
         self,
         text: str = "*",
         *,
-        entity: str | None = None,
-        narrowed_by: Filter | None = None,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        sorted_by: "str | Sequence[Order] | None" = None,
         start: int = 0,
         count: int = 20,
+        superseding: str | None = None,
     ) -> Results:
-        """A page of what matches `text`, best first, with what a line about each hit needs.
+        """A page of what matches `text`, best first or sorted, with what a line about each hit
+        needs.
 
         `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
-        `entity` names one. One request, and one more for each hundred hits.
+        `entity` names some; filters and orders may be given as text. One request, and one more for
+        each hundred hits.
         """
         page = super().search(
-            text, entity=entity, narrowed_by=narrowed_by, start=start, count=count
+            text,
+            entity=entity,
+            narrowed_by=narrowed_by,
+            sorted_by=sorted_by,
+            start=start,
+            count=count,
+            superseding=superseding,
         )
-        summaries = self.summaries(hit.urn for hit in page)
-        return Results(page.text, page.start, page.total, page.hits, page.facets, summaries)
+        return Results(
+            page.text,
+            page.start,
+            page.total,
+            page.hits,
+            page.facets,
+            page.unreadable,
+            page.as_of,
+            self.summaries(hit.urn for hit in page),
+        )
 
     def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its aspects, all of them unless some are named, and the names of its
@@ -55,7 +77,7 @@ class Catalog(client.Catalog):
         owners = Urn.parse_all(owner.owner for owner in read.owners)
         others = (*owners, *read.tags, *read.terms, *read.domains)
         names = {found.urn: found.name for found in self.summaries(others).values()}
-        return Entity(read.urn, read.aspects, self, names)
+        return Entity(read.urn, read.aspects, read.as_of, catalog=self, names=names)
 
     def dataset(self, urn: str | Urn) -> Entity:
         """As `entity`; raises `InvalidInput` for the URN of anything but a dataset."""

@@ -31,8 +31,8 @@ class Entity(Shown, read.Entity):
     what people call the owners, tags, terms and domains it names.
     """
 
-    catalog: "Catalog" = field(compare=False)
-    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
+    catalog: "Catalog" = field(compare=False, kw_only=True)
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
 
     @cached_property
     def schema(self) -> Schema:

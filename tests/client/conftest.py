@@ -114,7 +114,10 @@ class Drawn:
             raise StopIteration from None
 
     def __getattr__(self, name):
-        return getattr(self.source, name)
+        member = getattr(self.source, name)
+        if not inspect.iscoroutinefunction(member):
+            return member
+        return lambda *args, **kwargs: self._runner.run(member(*args, **kwargs))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """What goes over the wire, to the byte."""
 
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pytest
 
@@ -65,6 +66,112 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for():
         "start": 0,
         "limit": 10,
     }
+
+
+class Order(NamedTuple):
+    field: str
+    descending: bool = False
+
+
+def test_a_search_of_several_types_names_them_and_of_one_names_it():
+    several = requests.finding.search("a", ["dataset", "chart"], 0, 1, Filter())
+    assert several.path == "/entities?action=searchAcrossEntities"
+    assert several.body == {
+        "input": "a",
+        "entities": ["dataset", "chart"],
+        "start": 0,
+        "count": 1,
+    }
+    every = requests.finding.search("a", [], 0, 1, Filter())
+    assert every.path == several.path
+    assert every.body == {"input": "a", "start": 0, "count": 1}
+    assert "entities" not in requests.finding.search("a", "chart", 0, 1, Filter()).body
+
+
+def test_an_order_goes_as_one_sort_and_several_as_a_list_too():
+    one = requests.finding.search("a", "tag", 0, 1, Filter(), [Order("name", True)]).body
+    assert one["sort"] == {"field": "name", "order": "DESCENDING"}
+    assert "sortCriteria" not in one
+    two = requests.finding.search("a", "tag", 0, 1, Filter(), [Order("b"), Order("a", True)]).body
+    assert two["sort"] == {"field": "b", "order": "ASCENDING"}
+    assert two["sortCriteria"] == [
+        {"field": "b", "order": "ASCENDING"},
+        {"field": "a", "order": "DESCENDING"},
+    ]
+
+
+def test_a_scroll_names_the_place_only_when_it_has_one():
+    first = requests.finding.scroll("", ["tag"], 50, Filter(), [], None)
+    assert first.path == "/entities?action=scrollAcrossEntities"
+    assert first.body == {"input": "*", "count": 50, "keepAlive": "5m", "entities": ["tag"]}
+    second = requests.finding.scroll("", [], 50, Filter(), [Order("name")], "place")
+    assert second.body == {
+        "input": "*",
+        "count": 50,
+        "keepAlive": "5m",
+        "scrollId": "place",
+        "sort": {"field": "name", "order": "ASCENDING"},
+    }
+
+
+def test_a_scroll_in_graphql_says_the_same_in_its_words():
+    narrowed = all_of(
+        Criterion("_entityType", ("mlModel", "DATASET")), Criterion("tags", ("a",), negated=True)
+    )
+    request = requests.finding.scroll_graphql(
+        "x", ["corpuser", "dataHubPolicy"], 5, narrowed, [Order("name", True)], "place"
+    )
+    assert (request.method, request.path) == ("POST", "/api/graphql")
+    assert request.repeatable
+    assert not request.writes
+    assert request.body["variables"]["input"] == {
+        "query": "x",
+        "count": 5,
+        "keepAlive": "5m",
+        "searchFlags": {"skipAggregates": True},
+        "scrollId": "place",
+        "types": ["CORP_USER", "DATAHUB_POLICY"],
+        "orFilters": [
+            {
+                "and": [
+                    {
+                        "field": "_entityType",
+                        "values": ["MLMODEL", "DATASET"],
+                        "condition": "EQUAL",
+                    },
+                    {"field": "tags", "values": ["a"], "condition": "EQUAL", "negated": True},
+                ]
+            }
+        ],
+        "sortInput": {"sortCriteria": [{"field": "name", "sortOrder": "DESCENDING"}]},
+    }
+
+
+def test_what_is_asked_beside_search_goes_as_the_service_names_it():
+    sent = [
+        requests.finding.list_urns("tag", 5, 10),
+        requests.finding.counts(["tag", "chart"]),
+        requests.finding.browse_paths(ODD),
+    ]
+    assert [(request.path.partition("=")[2], request.body) for request in sent] == [
+        ("listUrns", {"entity": "tag", "start": 5, "count": 10}),
+        ("batchGetTotalEntityCount", {"entities": ["tag", "chart"]}),
+        ("getBrowsePaths", {"urn": str(ODD)}),
+    ]
+    suggested = requests.finding.suggest("ord", ["glossaryTerm"], 3).body["variables"]["input"]
+    assert suggested == {"query": "ord", "limit": 3, "types": ["GLOSSARY_TERM"]}
+    assert "types" not in requests.finding.suggest("ord", [], 3).body["variables"]["input"]
+
+
+def test_the_removed_are_found_by_a_filter_that_speaks_of_them():
+    both = requests.finding.with_removed(all_of(Criterion("tags", ("a",))))
+    assert [[(one.field, one.negated) for one in group] for group in both.any_of] == [
+        [("tags", False), ("removed", False)],
+        [("tags", False), ("removed", True)],
+    ]
+    assert len(requests.finding.with_removed(Filter()).any_of) == 2
+    spoken = all_of(Criterion("removed", ("true",)))
+    assert requests.finding.with_removed(spoken) is spoken
 
 
 def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():

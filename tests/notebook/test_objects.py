@@ -182,7 +182,7 @@ def test_only_a_dataset_is_a_dataset(cat):
 
 def test_tables_of_wide_characters_stay_aligned():
     fields = schema(注文="顧客の注文。", id="plain")
-    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, None).schema
+    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
     header, wide, narrow = repr(columns).splitlines()[1:4]
     assert cells_before(wide, "number") == cells_before(narrow, "number")
     assert cells_before(header, "type") == cells_before(narrow, "number")
@@ -194,7 +194,7 @@ def cells_before(text, word):
 
 def test_long_tables_are_cut_and_say_so():
     fields = schema(**{f"c{at}": None for at in range(300)})
-    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, None).schema
+    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
     assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)
     assert len(columns.to_frame()) == 300
 

@@ -62,6 +62,10 @@ class Wire:
         if path == "/config":
             ours = {"version": text, "sample": False, "entities": 1}
             return {"noCode": "true", "catalogExplorer": ours}
+        if path.startswith("/entitiesV2?"):
+            return {"results": {str(URN): entity}}
+        if path.startswith("/entitiesV2/"):
+            return entity
         if "search" in path:
             metadata = {
                 "matches": [{"matchedFields": [{"name": text, "value": text}]}],
@@ -77,10 +81,6 @@ class Wire:
             groups = [{"name": text, "count": 1}]
             here = [{"name": text, "urn": str(URN)}]
             return {"value": {"entities": here, "groups": groups, "metadata": {"path": "/"}}}
-        if path.startswith("/entitiesV2?"):
-            return {"results": {str(URN): entity}}
-        if path.startswith("/entitiesV2/"):
-            return entity
         if "relationships" in path:
             return {"total": 1, "relationships": [{"type": text, "entity": str(URN)}]}
         self.saved.append(request.body)

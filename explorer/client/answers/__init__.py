@@ -4,6 +4,6 @@ The specification's shapes and those of a current DataHub differ in places (sear
 or objects, relationships carry types or not); both are read here, nowhere else.
 """
 
-from explorer.client.answers import finding, reading, relating, writing
+from explorer.client.answers import finding, following, reading, relating, suggesting, writing
 
-__all__ = ["finding", "reading", "relating", "writing"]
+__all__ = ["finding", "following", "reading", "relating", "suggesting", "writing"]

@@ -1,8 +1,15 @@
-"""Search, completion and browsing, in either dialect."""
+"""Search, completion and browsing, in either dialect.
 
+An answer of another shape is a `ServerFault` that names what is wrong with it. A single URN that
+cannot be read loses no page: it is left out and said.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from explorer.client.answers.shape import Json, value_of
+from explorer.client import failures
+from explorer.client.answers.shape import Json, as_object, value_of
 from explorer.client.records import (
     BrowsePage,
     Facet,
@@ -13,71 +20,227 @@ from explorer.client.records import (
     Named,
     SearchPage,
 )
+from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.urn import Urn
 
-__all__ = ["browse", "search", "suggestions"]
+__all__ = [
+    "browse",
+    "browse_paths",
+    "counts",
+    "graphql",
+    "scroll",
+    "scroll_graphql",
+    "search",
+    "suggestions",
+    "urns",
+]
 
 
-def search(body: Any, text: str) -> SearchPage:
-    """Endpoint 6, in either shape."""
-    value = value_of(body, "search")
-    metadata = value.get("metadata") or {}
-    matches = [_matches(entry) for entry in metadata.get("matches") or ()]
-    hits = []
-    for at, entry in enumerate(value.get("entities") or ()):
-        if isinstance(entry, str):
-            matched = matches[at] if at < len(matches) else ()
-            hits.append(Hit(Urn.parse(entry), matched))
-        else:
-            hits.append(Hit(Urn.parse(entry["entity"]), _matches(entry), entry.get("score")))
-    facets = metadata.get("searchResultMetadatas") or metadata.get("aggregations") or ()
-    return SearchPage(
-        text,
-        int(value.get("from", 0)),
-        int(value.get("numEntities", 0)),
-        tuple(hits),
-        tuple(_facet(entry) for entry in facets),
-    )
+def search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
+    """Endpoint 6, in either shape; also its twins over several types."""
+    return _page(value_of(body, "search"), text, as_of)
 
 
-def suggestions(body: Any) -> tuple[str, ...]:
-    """Endpoint 7."""
-    found = value_of(body, "autocomplete").get("suggestions") or ()
-    return tuple(text for text in found if isinstance(text, str))
+def scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
+    """A page of a scroll, and what to go on with; nothing after the last. Its `start` says
+    nothing."""
+    value = value_of(body, "scroll")
+    return _page(value, text, None), _scroll_id(value.get("scrollId"))
 
 
-def browse(body: Any) -> BrowsePage:
+def scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
+    """The same from GraphQL."""
+    value = as_object(graphql(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
+    hits, unreadable = _hits(_entries(value, "searchResults", "scroll"), ())
+    total = _number(value, "total", "scroll")
+    page = SearchPage(text, 0, total, hits, unreadable=unreadable)
+    return page, _scroll_id(value.get("nextScrollId"))
+
+
+def urns(body: Any) -> SearchPage:
+    """The answer of listUrns, as a page of bare hits."""
+    what = "the list of URNs"
+    value = value_of(body, what)
+    hits, unreadable = _hits(_entries(value, "entities", what), ())
+    start, total = _number(value, "start", what), _number(value, "total", what)
+    return SearchPage("*", start, total, hits, unreadable=unreadable)
+
+
+def suggestions(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
+    """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
+    value = value_of(body, "autocomplete")
+    texts = _entries(value, "suggestions", "autocomplete")
+    named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
+    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(named)
+
+
+def browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     """Endpoint 5; folders stand at one of two places."""
     value = value_of(body, "browse")
-    metadata = value.get("metadata") or {}
-    folders = value.get("groups") or metadata.get("groups") or ()
-    here = int(value.get("numEntities", 0))
+    metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
+    place = value if value.get("groups") else metadata
+    folders = tuple(_folder(entry) for entry in _entries(place, "groups", "browse"))
+    here = _number(value, "numEntities", "browse")
+    entities, unreadable = [], []
+    for entry in _entries(value, "entities", "browse"):
+        held = as_object(entry, "browse (an entity)")
+        urn = _urn(held.get("urn"), "browse (the urn of an entity)")
+        if isinstance(urn, str):
+            unreadable.append(urn)
+        else:
+            entities.append(Named(urn, held.get("name") or urn.name))
+    # Servers that do not count them give every folder on each page.
+    repeating = "numElements" not in value
     return BrowsePage(
         metadata.get("path", ""),
-        int(value.get("from", 0)),
+        _number(value, "from", "browse"),
         here,
-        int(metadata.get("totalNumEntities", 0)),
-        # Servers that do not count them give every folder on each page.
-        int(value.get("numElements", here + len(folders))),
-        tuple(Folder(entry["name"], int(entry["count"])) for entry in folders),
-        tuple(
-            Named(Urn.parse(entry["urn"]), entry.get("name") or Urn.parse(entry["urn"]).name)
-            for entry in value.get("entities") or ()
-        ),
+        _number(metadata, "totalNumEntities", "browse"),
+        here + len(folders) if repeating else _number(value, "numElements", "browse"),
+        folders,
+        tuple(entities),
+        repeating,
+        tuple(unreadable),
+        as_of,
     )
+
+
+def browse_paths(body: Any) -> tuple[str, ...]:
+    """Where an entity is found when browsing."""
+    paths = as_object(body, "browse paths").get("value")
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise ServerFault("the server's answer to browse paths is not a list of paths")
+    return tuple(paths)
+
+
+def counts(body: Any) -> dict[str, int]:
+    """How many entities of each type there are."""
+    value = value_of(body, "counts")
+    return {entity: _number(value, entity, "counts") for entity in value}
+
+
+def graphql(body: Any) -> Json:
+    """The `data` of a GraphQL answer; raises the error that the first of its errors stands for."""
+    answer = as_object(body, "GraphQL")
+    if answer.get("errors"):
+        raise failures.from_graphql(answer["errors"])
+    return as_object(answer.get("data"), "GraphQL (its data)")
+
+
+def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
+    metadata = as_object(value.get("metadata") or {}, "search (its metadata)")
+    matches = [_matches(entry) for entry in _entries(metadata, "matches", "search")]
+    hits, unreadable = _hits(_entries(value, "entities", "search"), matches)
+    return SearchPage(
+        text,
+        _number(value, "from", "search"),
+        _number(value, "numEntities", "search"),
+        hits,
+        _facets(metadata),
+        unreadable,
+        as_of,
+    )
+
+
+def _hits(
+    entries: Sequence[Any], matches: Sequence[tuple[Match, ...]]
+) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    hits, unreadable = [], []
+    for at, entry in enumerate(entries):
+        beside = matches[at] if at < len(matches) else ()
+        hit = _hit(entry, beside)
+        if isinstance(hit, str):
+            unreadable.append(hit)
+        else:
+            hits.append(hit)
+    return tuple(hits), tuple(unreadable)
+
+
+def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
+    """A hit, or the text that is no URN."""
+    match entry:
+        case str():
+            urn = _urn(entry, "search (a hit)")
+            return urn if isinstance(urn, str) else Hit(urn, beside)
+        case {"entity": {"urn": str(named)}} | {"entity": str(named)}:
+            score = entry.get("score")
+            urn = _urn(named, "search (the entity of a hit)")
+            return urn if isinstance(urn, str) else Hit(urn, _matches(entry) or beside, score)
+    raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
+
+
+def _urn(text: Any, what: str) -> Urn | str:
+    """A URN, or the text that is none; raises `ServerFault` for what is no text."""
+    if not isinstance(text, str):
+        raise ServerFault(f"the server's answer to {what} is not a URN: {text!r:.80}")
+    try:
+        return Urn.parse(text)
+    except InvalidUrn:
+        return text
 
 
 def _matches(entry: Any) -> tuple[Match, ...]:
-    fields = entry.get("matchedFields") or ()
-    return tuple(Match(found["name"], str(found["value"])) for found in fields)
+    found = as_object(entry, "search (its matches)").get("matchedFields") or ()
+    return tuple(
+        Match(field["name"], str(field.get("value", "")))
+        for field in found
+        if isinstance(field, dict) and isinstance(field.get("name"), str)
+    )
+
+
+def _facets(metadata: Json) -> tuple[Facet, ...]:
+    """The facets at both places that servers have them at, each once; the older place first,
+    whose facets go by the same words on every server."""
+    found: dict[str, Facet] = {}
+    for place in ("searchResultMetadatas", "aggregations"):
+        for entry in _entries(metadata, place, "search"):
+            facet = _facet(as_object(entry, "search (a facet)"))
+            found.setdefault(facet.name, facet)
+    return tuple(found.values())
 
 
 def _facet(entry: Json) -> Facet:
-    counts = entry.get("aggregations") or {}
-    values = tuple(FacetValue(value, int(count)) for value, count in counts.items())
-    ordered = sorted(values, key=lambda one: (-one.count, one.value))
-    name = entry["name"]
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise ServerFault("a facet in the server's answer to search has no name")
+    counted: Mapping[str, Any] = as_object(entry.get("aggregations") or {}, f"the facet {name}")
+    if not counted:
+        values = _entries(entry, "filterValues", f"the facet {name}")
+        counted = {
+            one["value"]: one.get("facetCount", 0)
+            for one in values
+            if isinstance(one, dict) and isinstance(one.get("value"), str)
+        }
+    found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
+    ordered = sorted(found, key=lambda one: (-one.count, one.value))
     return Facet(name, entry.get("displayName") or _words(name), tuple(ordered))
+
+
+def _folder(entry: Any) -> Folder:
+    held = as_object(entry, "browse (a folder)")
+    if not isinstance(held.get("name"), str):
+        raise ServerFault("a folder in the server's answer to browse has no name")
+    return Folder(held["name"], _number(held, "count", "browse (a folder)"))
+
+
+def _entries(value: Mapping[str, Any], name: str, what: str) -> list[Any]:
+    entries = value.get(name)
+    if entries is None:
+        return []
+    if not isinstance(entries, list):
+        raise ServerFault(f"{name!r} in the server's answer to {what} is not a list")
+    return entries
+
+
+def _number(value: Mapping[str, Any], name: str, what: str) -> int:
+    number = value.get(name, 0)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ServerFault(f"{name!r} in the server's answer to {what} is not a number")
+    return number
+
+
+def _scroll_id(given: Any) -> str | None:
+    return given if isinstance(given, str) and given else None
 
 
 def _words(name: str) -> str:

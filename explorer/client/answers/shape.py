@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from explorer.errors import ServerFault
+from explorer.errors import Unreadable
 
 __all__ = ["Json", "as_object", "value_of"]
 
@@ -15,7 +15,7 @@ def value_of(body: Any, what: str) -> Json:
 
 
 def as_object(body: Any, what: str) -> Json:
-    """A JSON object; raises `ServerFault` naming `what` for anything else."""
+    """A JSON object; raises `Unreadable` naming `what` for anything else."""
     if not isinstance(body, dict):
-        raise ServerFault(f"the server's answer to {what} is not of the shape expected")
+        raise Unreadable(f"the server's answer to {what} is not of the shape expected")
     return body

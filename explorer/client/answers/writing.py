@@ -1,11 +1,49 @@
-"""What became of a change."""
+"""What became of a change, and what a change is made from."""
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from explorer.client.answers.shape import value_of
-from explorer.client.records import Rollback
+from explorer.client.answers import reading
+from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.records import Reference, Rollback, Run
+from explorer.errors import Unreadable
+from explorer.metadata.urn import Urn
 
-__all__ = ["rollback"]
+__all__ = ["Stored", "deleted", "references", "rollback", "runs", "stored"]
+
+_ABSENT = -1
+
+
+class Stored(NamedTuple):
+    """What is stored of an entity right now.
+
+    `versions` are those that a conditional write names; none where the server keeps none.
+    """
+
+    exists: bool
+    values: dict[str, Json]
+    versions: dict[str, int] | None
+
+    def value(self, aspect: str) -> Json:
+        """The aspect's value; empty where there is none."""
+        return self.values.get(aspect, {})
+
+    def version(self, aspect: str) -> int | None:
+        """The version that a write of the aspect may depend on."""
+        return None if self.versions is None else self.versions.get(aspect, _ABSENT)
+
+
+def stored(body: Any) -> Stored:
+    """Endpoint 3, as a basis for a write."""
+    entity = reading.entity(body)
+    values = {name: aspect.value for name, aspect in entity.aspects.items()}
+    wrappers = as_object(as_object(body, "an entity").get("aspects") or {}, "an entity")
+    versions = {
+        name: version
+        for name, wrapper in wrappers.items()
+        if (version := _version(wrapper)) is not None
+    }
+    return Stored(entity.exists, values, versions or None)
 
 
 def rollback(body: Any) -> Rollback:
@@ -16,3 +54,43 @@ def rollback(body: Any) -> Rollback:
         int(value.get("entitiesDeleted", 0)),
         int(value.get("unsafeEntitiesCount", 0)),
     )
+
+
+def runs(body: Any) -> tuple[Run, ...]:
+    """The runs, newest first."""
+    listed = as_object(body, "runs").get("value")
+    if not isinstance(listed, list):
+        raise Unreadable("the server's list of runs is no list")
+    return tuple(
+        Run(
+            str(entry["runId"]),
+            datetime.fromtimestamp(int(entry.get("timestamp", 0)) / 1000, UTC),
+            int(entry.get("rows", 0)),
+        )
+        for entry in listed
+    )
+
+
+def deleted(body: Any) -> tuple[int, int]:
+    """How many versions and how many points in time went."""
+    value = value_of(body, "delete")
+    return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
+
+
+def references(body: Any) -> tuple[int, tuple[Reference, ...]]:
+    """How many references there are, and some of them."""
+    value = value_of(body, "references")
+    listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
+    found = tuple(
+        Reference(
+            Urn.parse(entry["entity"]), entry.get("aspect", ""), entry.get("relationship", "")
+        )
+        for entry in listed
+    )
+    return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), found
+
+
+def _version(wrapper: Any) -> int | None:
+    system = wrapper.get("systemMetadata") if isinstance(wrapper, dict) else None
+    text = system.get("version") if isinstance(system, dict) else None
+    return int(text) if isinstance(text, str | int) and str(text).isdecimal() else None

@@ -2,10 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from explorer.metadata.urn import Urn
 
-__all__ = ["BrowsePage", "Facet", "FacetValue", "Folder", "Hit", "Match", "Named", "SearchPage"]
+__all__ = [
+    "BrowsePage",
+    "Facet",
+    "FacetValue",
+    "Folder",
+    "Hit",
+    "Match",
+    "Named",
+    "SearchPage",
+    "Suggestion",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +60,19 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """A page of a search, best first. `total` counts the whole result."""
+    """A page of a search, best first. `total` counts the whole result, `len()` what is shown.
+
+    `unreadable` holds what the server gave as a hit and is no URN; it counts where a page ends.
+    `as_of` says when the answer was given, where it is one that was kept; nothing for a fresh one.
+    """
 
     text: str
     start: int
     total: int
     hits: tuple[Hit, ...] = ()
     facets: tuple[Facet, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    as_of: datetime | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -64,9 +81,19 @@ class SearchPage:
         return iter(self.hits)
 
     @property
+    def shown(self) -> int:
+        """How many hits are on this page."""
+        return len(self.hits)
+
+    @property
+    def end(self) -> int:
+        """Where the page after this one starts."""
+        return self.start + len(self.hits) + len(self.unreadable)
+
+    @property
     def truncated(self) -> bool:
         """Whether there is more after this page."""
-        return self.start + len(self.hits) < self.total
+        return self.end < self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +117,9 @@ class BrowsePage:
     """A page of a folder: the folders below it first, then the entities in it.
 
     `here` counts the entities in the folder itself, `total` those in and below it, `entries` the
-    folders and entities that its pages hold together.
+    folders and entities that its pages hold together, `len()` those on this one. `repeating` says
+    that the server, an older one, gives all folders on each page and counts `start` in entities.
+    `unreadable` and `as_of` are as in `SearchPage`.
     """
 
     path: str
@@ -100,3 +129,39 @@ class BrowsePage:
     entries: int
     folders: tuple[Folder, ...] = ()
     entities: tuple[Named, ...] = ()
+    repeating: bool = False
+    unreadable: tuple[str, ...] = ()
+    as_of: datetime | None = None
+
+    def __len__(self) -> int:
+        return len(self.folders) + len(self.entities)
+
+    def __iter__(self) -> Iterator[Folder | Named]:
+        yield from self.folders
+        yield from self.entities
+
+    @property
+    def shown(self) -> int:
+        """How many folders and entities are on this page."""
+        return len(self)
+
+    @property
+    def end(self) -> int:
+        """Where the page after this one starts."""
+        entities = len(self.entities) + len(self.unreadable)
+        return self.start + entities + (0 if self.repeating else len(self.folders))
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there is more after this page."""
+        return self.end < (self.here if self.repeating else self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A name that completes what was typed, and what is called so, where the server says."""
+
+    text: str
+    urn: Urn | None
+    entity_type: str
+    platform: str | None = None

@@ -1,9 +1,21 @@
 """What reading a server and its entities gives."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from explorer.metadata.aspects import (
+    DatasetProfile,
+    DatasetUsageStatistics,
+    Operation,
+    read_aspect,
+)
 
 __all__ = ["ServerInfo", "Timeseries"]
+
+_T = TypeVar("_T", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +32,33 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Timeseries:
-    """Points of a timeseries aspect, oldest first. At `limit` points there may be more."""
+    """Points of a timeseries aspect, oldest first. At `limit` points there may be more.
+
+    `as_of` is set for what was kept from an earlier reading.
+    """
 
     aspect: str
     limit: int
     values: tuple[dict[str, Any], ...] = ()
+    as_of: datetime | None = None
 
     @property
     def truncated(self) -> bool:
         """Whether the server stopped at its limit."""
         return len(self.values) >= self.limit
+
+    def records(self, kind: type[_T]) -> tuple[_T, ...]:
+        """The points as typed records. Raises `ServerFault` for one of another shape."""
+        return tuple(read_aspect(value, kind) for value in self.values)
+
+    def usage(self) -> tuple[DatasetUsageStatistics, ...]:
+        """The points as windows of use."""
+        return self.records(DatasetUsageStatistics)
+
+    def profiles(self) -> tuple[DatasetProfile, ...]:
+        """The points as profiles."""
+        return self.records(DatasetProfile)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """The points as things done to a dataset's rows."""
+        return self.records(Operation)

@@ -1,13 +1,65 @@
 """GraphQL operations."""
 
+import re
 from typing import Any
 
 from explorer.client.requests.request import Request
 
-__all__ = ["graphql"]
+__all__ = ["fields_of", "graphql", "is_graphql", "is_writing"]
+
+_PATH = "/api/graphql"
+
+# What may hold braces and words that mean nothing: block strings, strings, comments.
+_TOKENS = re.compile(
+    r'"""(?:\\"""|[^"]|"(?!""))*+(?:"""|$)|"(?:\\.|[^"\\\n])*+(?:"|$|(?=\n))|#[^\n\r]*'
+    r"|[{}()\[\]]|[_A-Za-z][_0-9A-Za-z]*"
+)
+_FIELDS = "query fieldsOf($type: String!) { __type(name: $type) { fields { name } } }"
 
 
 def graphql(query: str, variables: dict[str, Any]) -> Request:
     """A GraphQL operation; what people wrote travels in `variables` only."""
     body = {"query": query, "variables": variables}
-    return Request("POST", "/api/graphql", body, repeatable=False)
+    writes = is_writing(query)
+    return Request("POST", _PATH, body, repeatable=_is_question(query), writes=writes)
+
+
+def fields_of(type_name: str) -> Request:
+    """Which fields a type of the server's schema has."""
+    return graphql(_FIELDS, {"type": type_name})
+
+
+def is_graphql(request: Request) -> bool:
+    """Whether a request is a GraphQL operation, whose refusal comes as an answer of status 200."""
+    return request.path == _PATH
+
+
+def is_writing(query: str) -> bool:
+    """Whether a document holds a mutation or a subscription, however it is written."""
+    return any(word in ("mutation", "subscription") for word in _operations(query))
+
+
+def _is_question(query: str) -> bool:
+    """Whether a document holds nothing but questions, and so may be sent twice."""
+    words = _operations(query)
+    return bool(words) and all(word in ("query", "fragment") for word in words)
+
+
+def _operations(query: str) -> list[str]:
+    """The word that each definition of a document begins with; `query` where it is left out."""
+    found: list[str] = []
+    depth = 0
+    is_new = True
+    for sign in _TOKENS.findall(query):
+        if sign in ("{", "(", "["):
+            if depth == 0 and is_new and sign == "{":
+                found.append("query")
+            depth += 1
+            is_new = False
+        elif sign in ("}", ")", "]"):
+            depth = max(0, depth - 1)
+            is_new = depth == 0 and sign == "}"
+        elif depth == 0 and is_new and sign[0] not in '"#':
+            found.append(sign)
+            is_new = False
+    return found

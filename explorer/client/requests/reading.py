@@ -6,9 +6,18 @@ from typing import Any
 from urllib.parse import quote
 
 from explorer.client.requests.request import Request, action, millis, of_aspects
+from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 
-__all__ = ["aspect", "config", "entities", "entity", "timeseries"]
+__all__ = [
+    "aspect",
+    "config",
+    "entities",
+    "entity",
+    "legacy_entity",
+    "timeseries",
+    "versions",
+]
 
 
 def config() -> Request:
@@ -19,6 +28,11 @@ def config() -> Request:
 def entity(urn: Urn, aspects: Sequence[str] | None) -> Request:
     """Endpoint 3; all aspects when none are named."""
     return Request("GET", f"/entitiesV2/{urn.encoded}{of_aspects('?', aspects)}")
+
+
+def legacy_entity(urn: Urn) -> Request:
+    """Endpoint 4."""
+    return Request("GET", f"/entities/{urn.encoded}")
 
 
 def entities(urns: Sequence[Urn], aspects: Sequence[str] | None) -> Request:
@@ -33,11 +47,27 @@ def entities(urns: Sequence[Urn], aspects: Sequence[str] | None) -> Request:
 
 def aspect(urn: Urn, name: str, version: int) -> Request:
     """Endpoint 8."""
-    return Request("GET", f"/aspects/{urn.encoded}?aspect={quote(name)}&version={version}")
+    return Request("GET", f"/aspects/{urn.encoded}?aspect={quote(name, safe='')}&version={version}")
+
+
+def versions(urn: Urn, name: str, newest: int, start: int, count: int) -> Request:
+    """The versions of an aspect up to one number, newest first: what our own service offers."""
+    return Request(
+        "GET",
+        f"/versions/{urn.encoded}?aspect={quote(name, safe='')}"
+        f"&from=1&to={newest}&start={start}&count={count}",
+    )
 
 
 def timeseries(
-    urn: Urn, name: str, start: datetime | None, end: datetime | None, limit: int | None
+    urn: Urn,
+    name: str,
+    start: datetime | None,
+    end: datetime | None,
+    limit: int | None,
+    *,
+    latest: bool = False,
+    narrowed_by: Filter | None = None,
 ) -> Request:
     """Endpoint 9; both ends inclusive."""
     body: dict[str, Any] = {"urn": str(urn), "entity": urn.entity_type, "aspect": name}
@@ -47,4 +77,8 @@ def timeseries(
         body["endTimeMillis"] = millis(end)
     if limit is not None:
         body["limit"] = limit
+    if latest:
+        body["latestValue"] = True
+    if narrowed_by:
+        body["filter"] = narrowed_by.to_wire()
     return action("/aspects", "getTimeseriesAspectValues", body)

@@ -1,11 +1,12 @@
 """A request as a value, and the forms that all of them share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from explorer.client.secret import Secret
 from explorer.errors import InvalidInput
 
 __all__ = ["Request", "action", "listed", "millis", "of_aspects"]
@@ -16,7 +17,8 @@ class Request:
     """One HTTP request. `path` is already encoded and relative to the server's base address.
 
     `repeatable` says that sending it twice does what sending it once does; `writes` that it
-    changes what the catalog holds.
+    changes what the catalog holds. `signature` is what the server is shown of who asks; whoever
+    sends the request puts it on.
     """
 
     method: str
@@ -25,6 +27,7 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     repeatable: bool = True
     writes: bool = False
+    signature: Secret | None = field(default=None, repr=False, compare=False)
 
 
 def action(

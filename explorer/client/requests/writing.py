@@ -1,35 +1,89 @@
 """What changes the catalog."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from explorer.client.requests.request import Request, action
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
 
-__all__ = ["ingest", "ingest_batch", "roll_back"]
+__all__ = [
+    "MAX_BATCH",
+    "MAX_BODY_BYTES",
+    "delete",
+    "delete_references",
+    "ingest",
+    "ingest_batch",
+    "roll_back",
+    "runs",
+    "size_bytes",
+    "snapshot",
+]
 
-_MAX_BATCH = 200
+MAX_BATCH = 200
+"""How many proposals a batch holds."""
+MAX_BODY_BYTES = 16 * 1024 * 1024
+"""How long a request may be."""
+# What a proposal takes beside its URN, its value and its system metadata.
+_ENVELOPE_BYTES = 400
 
 
 def ingest(proposal: Proposal) -> Request:
     """Endpoint 1."""
     body = {"proposal": proposal.to_wire(), "async": "false"}
-    # Writing the same value twice makes no version, so an unanswered write may be sent again.
-    return action(
-        "/aspects", "ingestProposal", body, repeatable=proposal.change == "UPSERT", writes=True
-    )
+    return action("/aspects", "ingestProposal", body, repeatable=_repeatable(proposal), writes=True)
 
 
 def ingest_batch(proposals: Sequence[Proposal]) -> Request:
     """Endpoint 1 for many: one transaction."""
-    if len(proposals) > _MAX_BATCH:
-        raise InvalidInput(f"a batch holds at most {_MAX_BATCH} proposals, not {len(proposals)}")
+    if len(proposals) > MAX_BATCH:
+        raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
     body = {"proposals": [proposal.to_wire() for proposal in proposals], "async": "false"}
-    upserts = all(proposal.change == "UPSERT" for proposal in proposals)
-    return action("/aspects", "ingestProposalBatch", body, repeatable=upserts, writes=True)
+    repeatable = all(_repeatable(proposal) for proposal in proposals)
+    return action("/aspects", "ingestProposalBatch", body, repeatable=repeatable, writes=True)
+
+
+def size_bytes(proposal: Proposal) -> int:
+    """What a proposal takes in a request's body, or a little more."""
+    wire = proposal.to_wire()
+    value: str = wire["aspect"]["value"] if "aspect" in wire else ""
+    # The value is JSON within JSON: its quotes and backslashes take two bytes each.
+    inner = len(value.encode()) + value.count('"') + value.count("\\")
+    beside = len(str(proposal.system or "")) + len(str(proposal.headers or ""))
+    return inner + 2 * (beside + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
+
+
+def snapshot(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
+    """Endpoint 2: `record` is the snapshot's full name, `aspects` by their records' full names."""
+    held = {"urn": str(urn), "aspects": [{name: value} for name, value in aspects.items()]}
+    return action("/entities", "ingest", {"entity": {"value": {record: held}}}, writes=True)
+
+
+def delete(urn: Urn) -> Request:
+    """Take an entity out for good."""
+    return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
+
+
+def delete_references(urn: Urn, *, dry_run: bool) -> Request:
+    """Take what points at an entity out of the others' aspects, or tell what that would be."""
+    body = {"urn": str(urn), "dryRun": dry_run}
+    return action("/entities", "deleteReferences", body, writes=not dry_run)
+
+
+def runs(start: int, count: int, *, with_removed: bool) -> Request:
+    """The runs of ingestion, newest first."""
+    body = {"pageOffset": start, "pageSize": count, "includeSoft": with_removed}
+    return action("/runs", "list", body)
 
 
 def roll_back(run_id: str, *, dry_run: bool) -> Request:
     """Undo everything that a run of ingestion brought."""
     body = {"runId": run_id, "dryRun": dry_run, "safe": False}
     return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
+
+
+def _repeatable(proposal: Proposal) -> bool:
+    # Writing the same value twice makes no version, so an unanswered write may be sent again. One
+    # with a condition may not: it would be refused for what it did itself.
+    return proposal.change == "UPSERT" and not proposal.headers

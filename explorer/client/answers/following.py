@@ -1,0 +1,87 @@
+"""The change log, in pages and as server-sent events."""
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.records import ChangeEvent, ChangePage
+from explorer.errors import Unreadable
+from explorer.metadata.urn import Urn
+
+__all__ = ["EventReader", "Piece", "changes"]
+
+
+def changes(body: Any) -> ChangePage:
+    """A page of the log."""
+    value = value_of(body, "changes")
+    listed = tuple(_change(entry) for entry in value.get("changes") or ())
+    return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
+
+
+class Piece(NamedTuple):
+    """What a stream said at once: how far it has come, and a change where there is one."""
+
+    offset: int | None
+    change: ChangeEvent | None
+
+
+class EventReader:
+    """Puts events together from the lines of a stream, one line after the other."""
+
+    def __init__(self) -> None:
+        self._id: int | None = None
+        self._name = ""
+        self._data: list[bytes] = []
+
+    def read(self, line: bytes) -> Piece | None:
+        """What this line completes, if it completes anything. Comments, which keep the connection
+        alive, and events of other names complete nothing."""
+        if line:
+            self._take(line)
+            return None
+        offset, name, data = self._id, self._name, b"\n".join(self._data)
+        self._id, self._name, self._data = None, "", []
+        if data and name == "change":
+            return Piece(offset, _change(_parsed(data)))
+        return None if offset is None else Piece(offset, None)
+
+    def _take(self, line: bytes) -> None:
+        field, _, text = line.partition(b":")
+        text = text.removeprefix(b" ")
+        match field:
+            case b"id" if text.isdigit():
+                self._id = int(text)
+            case b"event":
+                self._name = text.decode(errors="replace")
+            case b"data":
+                self._data.append(text)
+
+
+def _change(entry: Any) -> ChangeEvent:
+    change = as_object(entry, "a change")
+    created = as_object(change.get("created") or {}, "a change")
+    return ChangeEvent(
+        int(change["offset"]),
+        Urn.parse(change["entityUrn"]),
+        str(change["aspectName"]),
+        str(change["changeType"]),
+        _value(change.get("aspect")),
+        _value(change.get("previousAspectValue")),
+        datetime.fromtimestamp(int(created.get("time", 0)) / 1000, UTC),
+        str(created.get("actor", "")),
+    )
+
+
+def _value(envelope: Any) -> Json | None:
+    if not isinstance(envelope, dict):
+        return None
+    return as_object(_parsed(envelope.get("value", "")), "a change's value")
+
+
+def _parsed(data: str | bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise Unreadable(f"a change cannot be read: {error}") from error

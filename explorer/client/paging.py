@@ -1,0 +1,314 @@
+"""A long result, given one thing after another while its pages come in.
+
+The result may change while it is read, and servers cut pages, miscount, or stand still: nothing
+is given twice, nothing is asked for without end, and what was noticed is said.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import suppress
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from explorer.client.waiting import Waiting
+from explorer.client.walking import Portion, Walk
+from explorer.errors import InvalidInput, Unusable
+
+__all__ = ["Pager", "Pages", "paged"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+# With fewer, as many new entries as a page holds, written before the place reached, would end it.
+_MOST_WITHOUT_NEWS = 3
+
+
+class Pager(Generic[_T]):
+    """Everything a question finds, one by one (`async for`) or page by page (`page()`).
+
+    Nothing is asked before the first is wanted; from then on one page is fetched ahead of what is
+    being used, and called off when the iteration is left. After an error, or after it was left, it
+    goes on where it was. Of a page what is left over is given first.
+
+    `total`      what the server last said there is; nothing before the first page
+    `shown`      how many were given
+    `repeated`   how many came twice, and were left out
+    `shifted`    the result changed meanwhile: one came twice, the total changed, or the server
+                 gave fewer than it said
+    `truncated`  at the end: there is more than what was given
+    `why`        both in words; nothing where neither is so
+    """
+
+    def __init__(
+        self, walk: Walk[_T], *, key: Callable[[_T], Hashable], limit: int | None = None
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise InvalidInput(f"limit is at least 1, or None for everything, not {limit}")
+        self.total: int | None = None
+        self.shown = 0
+        self.repeated = 0
+        self.truncated = False
+        self._walk = walk
+        self._key = key
+        self._limit = limit
+        self._ready: deque[_T] = deque()
+        self._given: set[Hashable] = set()
+        self._taken = 0
+        self._without_news = 0
+        self._total_moved: tuple[int, int] | None = None
+        self._short: str | None = None
+        self._cut: str | None = None
+        self._ended = False
+        self._ahead: asyncio.Task[Portion[_T]] | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the result changed while it was read."""
+        return bool(self.repeated or self._total_moved or self._short)
+
+    @property
+    def why(self) -> str | None:
+        """What was cut or noticed, in words."""
+        said = []
+        if self._cut:
+            said.append(self._cut)
+        if self._short:
+            said.append(self._short)
+        if self._total_moved:
+            before, after = self._total_moved
+            said.append(f"there were {before:,}, then {after:,}")
+        if self.repeated:
+            said.append(f"{self.repeated:,} came twice, given once")
+        return "; ".join(said) or None
+
+    def __aiter__(self) -> AsyncIterator[_T]:
+        return self._each()
+
+    async def __anext__(self) -> _T:
+        if not await self._fill():
+            raise StopAsyncIteration
+        self.shown += 1
+        return self._ready.popleft()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def page(self) -> tuple[_T, ...]:
+        """The next page; empty after the last. Usually one request, fetched already."""
+        await self._fill()
+        page = tuple(self._ready)
+        self._ready.clear()
+        self.shown += len(page)
+        return page
+
+    async def pause(self) -> None:
+        """Call off what is fetched ahead; the next that is wanted is asked for again."""
+        ahead = self._ahead
+        if ahead is None:
+            return
+        ahead.cancel()
+        await asyncio.wait((ahead,))
+        # The walk has moved on past an answer that came all the same: that one is not lost.
+        if self._ahead is ahead and (ahead.cancelled() or ahead.exception() is not None):
+            self._ahead = None
+
+    async def aclose(self) -> None:
+        """Call off what is fetched ahead, and give no more."""
+        self._ended = True
+        self._ready.clear()
+        await self.pause()
+
+    async def _each(self) -> AsyncIterator[_T]:
+        # A generator, since leaving a loop early ends one, but says nothing to a plain iterator.
+        try:
+            while await self._fill():
+                self.shown += 1
+                yield self._ready.popleft()
+        finally:
+            await self.pause()
+
+    async def _fill(self) -> bool:
+        """Whether there is something to give."""
+        async with self._turn:
+            while not self._ready and not self._ended:
+                portion = await self._next()
+                if portion is not None:
+                    self._take(portion)
+                if not self._ended:
+                    self._begin()
+        return bool(self._ready)
+
+    async def _next(self) -> Portion[_T] | None:
+        """The next portion; none when this was closed meanwhile."""
+        while not self._ended:
+            task = self._ahead or self._begin()
+            try:
+                await asyncio.wait((task,))
+            except asyncio.CancelledError:
+                await self.pause()
+                raise
+            if self._ahead is task:
+                self._ahead = None
+            # Called off by a loop that was left, while this one was waiting already.
+            if not task.cancelled():
+                return task.result()
+        return None
+
+    def _begin(self) -> asyncio.Task[Portion[_T]]:
+        self._ahead = task = asyncio.ensure_future(self._walk.next())
+        # Looked at even when nobody comes back for it.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    def _take(self, portion: Portion[_T]) -> None:
+        fresh = self._new_in(portion)
+        self._count(portion, len(fresh))
+        room = len(fresh) if self._limit is None else self._limit - len(self._given)
+        self._given.update(map(self._key, fresh[:room]))
+        self._ready.extend(fresh[:room])
+        self._finish(portion, fresh)
+        if self._limit is not None and len(self._given) == self._limit:
+            if len(fresh) > room or not self._ended:
+                self.truncated = True
+                self._cut = f"only the first {self._limit:,} were asked for"
+            self._ended = True
+
+    def _new_in(self, portion: Portion[_T]) -> list[_T]:
+        fresh: dict[Hashable, _T] = {}
+        for item in portion.items:
+            key = self._key(item)
+            if key not in self._given and key not in fresh:
+                fresh[key] = item
+        if not portion.repeats:
+            self.repeated += len(portion.items) - len(fresh)
+        return list(fresh.values())
+
+    def _count(self, portion: Portion[_T], fresh: int) -> None:
+        self._taken += fresh if portion.repeats else portion.taken
+        self._without_news = 0 if fresh or portion.repeats else self._without_news + 1
+        if portion.total is None:
+            return
+        if self.total is not None and portion.total != self.total:
+            first = self._total_moved[0] if self._total_moved else self.total
+            self._total_moved = (first, portion.total)
+        self.total = portion.total
+
+    def _finish(self, portion: Portion[_T], fresh: list[_T]) -> None:
+        """Find out whether that was the last."""
+        if portion.cut is not None:
+            self.truncated = self.total is None or self._taken < self.total
+            self._cut = portion.cut if self.truncated else None
+            self._ended = True
+            return
+        stuck = (portion.standing and not fresh) or self._without_news >= _MOST_WITHOUT_NEWS
+        exhausted = portion.last or not portion.taken
+        complete = self.total is not None and self._taken >= self.total and not self._total_moved
+        self._ended = stuck or exhausted or complete
+        if not self._ended or self.total is None or self._taken == self.total:
+            return
+        if stuck:
+            self._short = "the server gave the same again and again"
+            self.truncated = len(self._given) < self.total
+        elif self._total_moved is None:
+            self._short = f"the server said {self.total:,} and gave {self._taken:,}"
+
+
+class Pages(Generic[_T]):
+    """A `Pager` for code that waits: `for`, `page()`, and the same that it says of itself. It is
+    for one thread at a time."""
+
+    def __init__(self, pager: Pager[_T], waiting: Waiting) -> None:
+        self._pager = pager
+        self._waiting = waiting
+        self._ready: deque[_T] = deque()
+
+    @property
+    def total(self) -> int | None:
+        """What the server last said there is; nothing before the first page."""
+        return self._pager.total
+
+    @property
+    def shown(self) -> int:
+        """How many were given."""
+        return self._pager.shown - len(self._ready)
+
+    @property
+    def repeated(self) -> int:
+        """How many came twice, and were left out."""
+        return self._pager.repeated
+
+    @property
+    def truncated(self) -> bool:
+        """At the end: whether there is more than what was given."""
+        return self._pager.truncated
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the result changed while it was read."""
+        return self._pager.shifted
+
+    @property
+    def why(self) -> str | None:
+        """What was cut or noticed, in words."""
+        return self._pager.why
+
+    def __iter__(self) -> Iterator[_T]:
+        try:
+            while self._ready or self._fill():
+                yield self._ready.popleft()
+        finally:
+            # With a client that was closed meanwhile everything has been called off already.
+            with suppress(Unusable):
+                self._waiting.wait(self._pager.pause())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def page(self) -> tuple[_T, ...]:
+        """The next page; empty after the last. Usually one request, fetched already."""
+        if not self._ready:
+            self._fill()
+        page = tuple(self._ready)
+        self._ready.clear()
+        return page
+
+    def close(self) -> None:
+        """Call off what is fetched ahead, and give no more."""
+        self._ready.clear()
+        with suppress(Unusable):
+            self._waiting.wait(self._pager.aclose())
+
+    def _fill(self) -> bool:
+        self._ready.extend(self._waiting.wait(self._pager.page()))
+        return bool(self._ready)
+
+
+def paged(
+    method: Callable[Concatenate[Any, _P], Pager[_T]],
+) -> Callable[Concatenate[Waiting, _P], Pages[_T]]:
+    """The blocking twin of a method that gives a pager."""
+
+    @wraps(method)
+    def call(self: Waiting, /, *args: _P.args, **kwargs: _P.kwargs) -> Pages[_T]:
+        return Pages(method(self.core, *args, **kwargs), self)
+
+    return call

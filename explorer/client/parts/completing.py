@@ -1,0 +1,154 @@
+"""What may be typed next: names of entities, and the text of filters."""
+
+import asyncio
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from explorer.client import answers, requests
+from explorer.client.connection import Connection
+from explorer.client.narrowing import read_narrowing, read_types
+from explorer.client.parts.part import Part
+from explorer.client.records import Facet, SearchPage, Suggestion
+from explorer.errors import InvalidInput, NotFound, ServerFault, Unreachable
+from explorer.metadata.filters import Filter
+
+if TYPE_CHECKING:
+    from explorer.metadata.filtertext import Completion
+
+__all__ = ["Completing"]
+
+# What is completed, one type at a time, where the server cannot be asked for all at once.
+_COMPLETED = (
+    "dataset",
+    "chart",
+    "dashboard",
+    "dataJob",
+    "dataFlow",
+    "container",
+    "glossaryTerm",
+    "tag",
+    "domain",
+    "corpuser",
+    "corpGroup",
+)
+_REFUSALS = (InvalidInput, NotFound, ServerFault)
+# Nobody types a filter for longer without a pause, and counts may be a little old.
+_FACETS_KEPT_SECONDS = 10.0
+
+
+class Completing(Part):
+    """How typing is helped."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._ways: dict[str, bool] = {}
+        self._counting = asyncio.Lock()
+        self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
+
+    async def autocomplete(
+        self,
+        text: str,
+        *,
+        entity: str = "dataset",
+        narrowed_by: Filter | str | None = None,
+        limit: int = 10,
+        superseding: str | None = None,
+    ) -> tuple[str, ...]:
+        """Names that complete `text`, best first, at most `limit`. One request. `superseding` is
+        that of `search`."""
+        narrowing = read_narrowing(narrowed_by, self.registry)
+        request = requests.finding.autocomplete(text, entity, limit, narrowing)
+        body = await self._latest.run(superseding, self._connection.send(request))
+        return answers.finding.suggestions(body)[0]
+
+    async def suggest(
+        self,
+        text: str,
+        *,
+        entities: Sequence[str] | None = None,
+        limit: int = 10,
+        superseding: str | None = None,
+    ) -> tuple[Suggestion, ...]:
+        """Names that complete `text`, of all types of entities or of those named, at most `limit`:
+        the best of every type, then the second best, and so on.
+
+        One request; from a server without GraphQL one for each type, and a search where it
+        completes none of them. `superseding` is that of `search`.
+        """
+        work = self._suggested(text, read_types(entities), limit)
+        return await self._latest.run(superseding, work)
+
+    async def complete_filter(
+        self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
+    ) -> "tuple[Completion, ...]":
+        """What may be typed at the cursor of a filter's text, best first: fields, operators, and
+        the values that entities of some types or of all have, most frequent first.
+
+        One request, whose answer does for ten seconds; where none comes, no values are offered.
+        """
+        from explorer.metadata.filtertext import complete
+
+        facets = await self._facets_of(read_types(entity))
+        return complete(text, cursor, self.registry, facets)
+
+    async def _suggested(
+        self, text: str, types: Sequence[str], limit: int
+    ) -> tuple[Suggestion, ...]:
+        if self._ways.get("suggest", True):
+            try:
+                body = await self._connection.send(requests.finding.suggest(text, types, limit))
+                known = self.registry.entities
+                symbols = {requests.finding.entity_symbol(entity): entity for entity in known}
+                found = answers.suggesting.from_graphql(body, symbols)
+            except _REFUSALS:
+                if self._ways.get("suggest"):
+                    raise
+            else:
+                self._ways["suggest"] = True
+                return answers.suggesting.best_of(found, limit)
+        groups = await self._completed_each(text, types or _COMPLETED, limit)
+        if not groups:
+            page = await self._found(f"{text}*", types, limit)
+            groups = answers.suggesting.from_hits(page.hits)
+        if not types:
+            # Only now, and without types that it may not know, is it known that the server lacks
+            # this way, and did not refuse the question.
+            self._ways.setdefault("suggest", False)
+        return answers.suggesting.best_of(groups, limit)
+
+    async def _completed_each(
+        self, text: str, types: Sequence[str], limit: int
+    ) -> list[list[Suggestion]]:
+        """The completions of each type that the server completes."""
+        each = await asyncio.gather(
+            *(self._completed(text, entity, limit) for entity in types), return_exceptions=True
+        )
+        groups = []
+        for group in each:
+            if not isinstance(group, BaseException):
+                groups.append(group)
+            elif not isinstance(group, _REFUSALS):
+                raise group
+        return groups
+
+    async def _completed(self, text: str, entity: str, limit: int) -> list[Suggestion]:
+        request = requests.finding.autocomplete(text, entity, limit, Filter())
+        names, urns = answers.finding.suggestions(await self._connection.send(request))
+        return answers.suggesting.named(names, urns, entity)
+
+    async def _facets_of(self, types: tuple[str, ...]) -> tuple[Facet, ...]:
+        async with self._counting:
+            since, facets = self._counted_facets.get(types, (float("-inf"), ()))
+            if monotonic() - since > _FACETS_KEPT_SECONDS:
+                try:
+                    facets = (await self._found("*", types, 0)).facets
+                except Unreachable:
+                    # Kept as well: not every key is to wait for a server that is not there.
+                    facets = ()
+                self._counted_facets[types] = (monotonic(), facets)
+            return facets
+
+    async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
+        request = requests.finding.search(text, types, 0, count, Filter())
+        return answers.finding.search(await self._connection.send(request), text)

@@ -1,0 +1,122 @@
+"""Points in time: how things are used, what profiling measured, what was done."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from explorer.client import answers, requests
+from explorer.client.parts.part import Part
+from explorer.client.records import Timeseries
+from explorer.errors import InvalidInput
+from explorer.metadata.aspects import moment_of
+from explorer.metadata.filters import Filter
+from explorer.metadata.urn import Urn
+
+__all__ = ["Measuring"]
+
+_MAX_POINTS = 10_000
+
+
+class Measuring(Part):
+    """How points in time are read."""
+
+    async def timeseries(
+        self,
+        urn: str | Urn,
+        aspect: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int | None = None,
+        latest: bool = False,
+        narrowed_by: Filter | None = None,
+    ) -> Timeseries:
+        """Points of a timeseries aspect, oldest first, between two aware moments, both inclusive.
+
+        The server gives at most 10,000, the newest, or `limit`; with `latest` the newest alone.
+        `narrowed_by` tests the points' own fields, `partitionSpec.partition` among them, for
+        equality. One request. Raises `InvalidInput` for a moment without a time zone.
+        """
+        request = requests.reading.timeseries(
+            Urn.parse(urn), aspect, start, end, limit, latest=latest, narrowed_by=narrowed_by
+        )
+        reply = await self._connection.ask(request)
+        return answers.reading.timeseries(reply.body, aspect, reply.as_of)
+
+    async def every_point(
+        self,
+        urn: str | Urn,
+        aspect: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        page: int = _MAX_POINTS,
+        narrowed_by: Filter | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Every point between two moments, as JSON, newest first, however many there are.
+
+        One request for each `page` of points. Raises `InvalidInput` when more points than a
+        page has stand at one moment: narrow them down by their partition.
+        """
+        while True:
+            series = await self.timeseries(
+                urn, aspect, start=start, end=end, limit=page, narrowed_by=narrowed_by
+            )
+            newest_first = series.values[::-1]
+            if not series.truncated or not newest_first:
+                for point in newest_first:
+                    yield point
+                return
+            # Those of the oldest moment may be cut in two: all of them are left to the next page.
+            oldest_millis = answers.reading.millis_of(newest_first[-1])
+            further = moment_of(oldest_millis)
+            if further is None or oldest_millis == answers.reading.millis_of(newest_first[0]):
+                raise InvalidInput(
+                    f"{aspect} has more points at one moment than the server gives at once "
+                    f"({series.limit}); narrow them down by partitionSpec.partition"
+                )
+            for point in newest_first:
+                if answers.reading.millis_of(point) != oldest_millis:
+                    yield point
+            end = further
+
+    async def usage(
+        self,
+        urn: str | Urn,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        days: int | None = None,
+    ) -> Timeseries:
+        """How a dataset, chart or dashboard was used, oldest first: between two aware moments, or
+        in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One request."""
+        target = Urn.parse(urn)
+        aspect = f"{target.entity_type}UsageStatistics"
+        if aspect not in self.registry.aspects:
+            raise InvalidInput(f"the use of a {target.entity_type} is not measured")
+        begin = _begin(start, end, days)
+        return await self.timeseries(target, aspect, start=begin, end=end)
+
+    async def profiles(
+        self,
+        urn: str | Urn,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        days: int | None = None,
+    ) -> Timeseries:
+        """What profiling measured of a dataset, oldest first; moments as for `usage`.
+        `Timeseries.profiles` gives typed ones. One request."""
+        begin = _begin(start, end, days)
+        return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
+
+
+def _begin(start: datetime | None, end: datetime | None, days: int | None) -> datetime | None:
+    if days is None:
+        return start
+    if start is not None or days < 1:
+        raise InvalidInput("give the start, or a number of days from 1 up, not both")
+    try:
+        return (end or datetime.now(UTC)) - timedelta(days=days)
+    except OverflowError:
+        raise InvalidInput(f"there is no moment {days} days ago") from None

@@ -1,0 +1,79 @@
+"""Changing what is stored without losing what others write at the same moment."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from explorer.client import answers, requests
+from explorer.client.answers.writing import Stored
+from explorer.client.parts.part import Part
+from explorer.errors import Conflict, InvalidInput, NotFound
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+
+__all__ = ["Rewriting"]
+
+_ATTEMPTS = 5
+# Aspects that nearly every entity has, which tell that it is there. A server gives the key of any
+# URN, stored or not, and not every server says when a key was stored.
+_SIGNS = ("status", "dataPlatformInstance", "browsePaths")
+_CONDITION = "If-Version-Match"
+# Servers that answer a condition that does not hold with 422 say so in these words only.
+_NOT_HELD = "expected version"
+
+
+class Rewriting(Part):
+    """What writing and editing have in common."""
+
+    async def _stored(self, urn: Urn, *aspects: str) -> Stored:
+        """The entity as the server has it now, with these aspects. One request.
+
+        Raises `NotFound` for an entity that was never written.
+        """
+        entity = self.registry.entities.get(urn.entity_type)
+        known = self.registry.aspects_of(urn.entity_type) if entity else ()
+        signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
+        names = list(dict.fromkeys((*aspects, *signs)))
+        request = requests.reading.entity(urn, names)
+        # What is written from must be what is there now, never an answer kept from earlier.
+        reply = await self._connection.ask(request, fresh=True)
+        found = answers.writing.stored(reply.body)
+        if not found.exists:
+            raise NotFound(f"there is no {urn} in this catalog; nothing was written")
+        return found
+
+    async def _rewrite(
+        self, urn: Urn, aspect: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Write what `change` makes of an aspect's value; nothing when that is what it was.
+
+        Where the server knows conditions, somebody who wrote in between makes it start anew from
+        what they wrote. Two requests. Raises `NotFound`, and `Conflict` when it came too late
+        again and again.
+        """
+        for attempt in range(_ATTEMPTS):
+            found = await self._stored(urn, aspect)
+            value = found.value(aspect)
+            changed = change(dict(value))
+            if changed == value:
+                return
+            version = found.version(aspect)
+            try:
+                await self._put(Proposal(urn, aspect, changed), version)
+            except Conflict:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+            else:
+                return
+
+    async def _put(self, proposal: Proposal, version: int | None) -> None:
+        """Write, and with a version only over that one; raises `Conflict` where it is another."""
+        if version is not None:
+            headers = {**(proposal.headers or {}), _CONDITION: str(version)}
+            proposal = replace(proposal, headers=headers)
+        try:
+            await self._connection.send(requests.writing.ingest(proposal))
+        except InvalidInput as error:
+            if version is not None and _NOT_HELD in str(error).lower():
+                raise Conflict(str(error)) from error
+            raise

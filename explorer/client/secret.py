@@ -1,0 +1,55 @@
+"""A text that is sent and never shown."""
+
+from base64 import b64encode
+from typing import NoReturn
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+__all__ = ["Secret", "part_login"]
+
+
+class Secret:
+    """What is shown to a server in its `Authorization` header, and to nobody else.
+
+    It has no text of its own in a message, a log, a traceback with its locals or a pickle.
+    """
+
+    __slots__ = ("__header",)
+
+    def __init__(self, header: str) -> None:
+        self.__header = header
+
+    @classmethod
+    def of(cls, token: "str | Secret | None") -> "Secret | None":
+        """An access token; nothing for none."""
+        if isinstance(token, Secret):
+            return token
+        return cls(f"Bearer {token}") if token else None
+
+    @property
+    def header(self) -> str:
+        """The header's text; not to be kept in a variable."""
+        return self.__header
+
+    def cut_from(self, body: bytes) -> bytes:
+        """What a server said, without the secret where it is repeated."""
+        _, _, shown = self.__header.partition(" ")
+        return body.replace(shown.encode(), b"(the token)") if shown else body
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled")
+
+
+def part_login(address: str) -> tuple[str, Secret | None]:
+    """An address without the name and password in it, and these as what a server is shown."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address, None
+    login, found, host = parts.netloc.rpartition("@")
+    if not found:
+        return address, None
+    shown = b64encode(unquote(login).encode()).decode()
+    return urlunsplit(parts._replace(netloc=host)), Secret(f"Basic {shown}")

@@ -1,0 +1,52 @@
+"""Where things are kept, and which server is meant.
+
+CATALOG_URL         the server of every command, the terminal and the notebook
+CATALOG_PROFILE     or a server by the name of its profile
+CATALOG_TOKEN       the access token shown to that server, or to the one asked where none is named
+CATALOG_DATA_DIR    where the embedded catalog lives; set, it is meant before the current profile
+CATALOG_STATE_DIR   where logs, drafts and the state of front ends live
+CATALOG_CONFIG_DIR  where the profiles are kept
+CATALOG_CACHE_DIR   where answers are kept for working offline
+
+Where none of these names a server and no profile is current, those of DataHub's tools do:
+DATAHUB_GMS_URL (or DATAHUB_GMS_HOST, DATAHUB_GMS_PORT and DATAHUB_GMS_PROTOCOL) with
+DATAHUB_GMS_TOKEN, and the file ~/.datahubenv unless DATAHUB_SKIP_CONFIG is true.
+"""
+
+from explorer.config.places import cache_dir, config_dir, data_dir, state_dir
+from explorer.config.profiles import (
+    EMBEDDED,
+    ENVIRONMENT,
+    Profile,
+    Profiles,
+    Signs,
+    change_profiles,
+    checked_name,
+    profiles_file,
+    read_profiles,
+)
+from explorer.config.servers import Server, server
+from explorer.config.tokens import Token, checked_token, forget_token, keep_token, token_of
+
+__all__ = [
+    "EMBEDDED",
+    "ENVIRONMENT",
+    "Profile",
+    "Profiles",
+    "Server",
+    "Signs",
+    "Token",
+    "cache_dir",
+    "change_profiles",
+    "checked_name",
+    "checked_token",
+    "config_dir",
+    "data_dir",
+    "forget_token",
+    "keep_token",
+    "profiles_file",
+    "read_profiles",
+    "server",
+    "state_dir",
+    "token_of",
+]

@@ -1,0 +1,208 @@
+"""Profiles: servers kept by name, in one file that people may also edit by hand.
+
+current = "prod"
+
+[profiles.prod]
+url = "https://catalog.example.com"
+token_from = "keyring"
+read_only = true
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from explorer.config.addresses import checked_url, identity, identity_of_directory
+from explorer.config.places import config_dir, data_dir
+from explorer.config.private import changing, read_private, write_private
+from explorer.errors import InvalidInput, UnknownName, Unusable
+
+__all__ = [
+    "EMBEDDED",
+    "ENVIRONMENT",
+    "Profile",
+    "Profiles",
+    "Signs",
+    "change_profiles",
+    "checked_name",
+    "profiles_file",
+    "read_profiles",
+]
+
+EMBEDDED: Final = "embedded"
+"""The profile that is always there: this machine's own catalog."""
+
+ENVIRONMENT: Final = "environment:"
+"""What stands before a variable's name where a token comes from one."""
+
+Signs = Literal["when asked", "always"]
+"""Whether the token is shown once the server wants one, or with every request."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SOURCES: Final = ("keyring", "prompt", "file", "none")
+_HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it writes.\n"
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A server as its owner wants it asked: by `url`, or embedded in `data_dir`.
+
+    `source` is where its token comes from, `token_from` in the file: `keyring`, `prompt`, `file`,
+    `none`, or `environment:` and a variable's name.
+    """
+
+    url: str | None = None
+    data_dir: str | None = None
+    source: str = msgspec.field(default="none", name="token_from")
+    read_only: bool = False
+    timeout_seconds: float | None = None
+    signs: Signs = "when asked"
+
+    @property
+    def identity(self) -> str:
+        """Equal for two profiles only if they name the same catalog."""
+        if self.url is not None:
+            return identity(self.url)
+        return identity_of_directory(self.directory or data_dir())
+
+    @property
+    def directory(self) -> Path | None:
+        """Where its catalog is kept, of one that is embedded."""
+        return None if self.data_dir is None else Path(self.data_dir).expanduser()
+
+    def checked(self) -> "Profile":
+        """The profile, fit to be kept; raises `InvalidInput` saying what is wrong with it."""
+        if (self.url is None) == (self.data_dir is None):
+            raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
+        if self.data_dir is not None and not self.data_dir.isprintable():
+            raise InvalidInput(f"{self.data_dir!r} is no directory's name that can be written down")
+        variable = self.source.removeprefix(ENVIRONMENT)
+        if variable != self.source:
+            if not _VARIABLE.fullmatch(variable):
+                raise InvalidInput(f"{variable!r} is no name of an environment variable")
+        elif self.source not in _SOURCES:
+            raise InvalidInput(
+                f"a token comes from {', '.join(_SOURCES)} or {ENVIRONMENT}NAME, "
+                f"not from {self.source!r}"
+            )
+        if self.timeout_seconds is not None and not 0 < self.timeout_seconds < math.inf:
+            raise InvalidInput("timeout_seconds is a number of seconds above 0")
+        url = None if self.url is None else checked_url(self.url)
+        return msgspec.structs.replace(self, url=url)
+
+
+class Profiles(msgspec.Struct, frozen=True):
+    """Every profile by its name, sorted, and the name of the one that is current."""
+
+    current: str | None
+    by_name: Mapping[str, Profile]
+
+    def named(self, name: str) -> Profile:
+        """One of them, or `embedded`; raises `UnknownName` with the names there are."""
+        if name == EMBEDDED:
+            return Profile(data_dir=str(data_dir()))
+        found = self.by_name.get(name)
+        if found is None:
+            raise UnknownName("profile", name, (*self.by_name, EMBEDDED))
+        return found
+
+
+def checked_name(name: str) -> str:
+    """A name that a profile may have; raises `InvalidInput` for any other."""
+    if name == EMBEDDED:
+        raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} is no name for a profile: use letters, digits and . _ - "
+            "(64 at most, a letter or digit first)"
+        )
+    return name
+
+
+def profiles_file() -> Path:
+    """Where the profiles are kept."""
+    return config_dir() / "profiles.toml"
+
+
+def read_profiles() -> Profiles:
+    """What is kept; nothing at all when there is no file yet.
+
+    Raises `Unusable`, naming the file and the line, when it cannot be understood.
+    """
+    path = profiles_file()
+    text = read_private(path, secret=False)
+    if text is None:
+        return Profiles(None, {})
+    import tomllib
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Unusable(f"{path} is damaged: {error}; correct it, or move it away") from error
+    known = {"current", "profiles"}
+    for key in table:
+        if key not in known:
+            raise _wrong(path, text, key, f"nothing is called {key!r} here")
+    current, kept = table.get("current"), table.get("profiles", {})
+    if current is not None and not isinstance(current, str):
+        raise _wrong(path, text, "current", "current is a profile's name")
+    if not isinstance(kept, dict):
+        raise _wrong(path, text, "profiles", "profiles are tables, [profiles.NAME]")
+    by_name = {name: _profile(path, text, name, kept[name]) for name in sorted(kept)}
+    return Profiles(current or None, by_name)
+
+
+def change_profiles(change: Callable[[Profiles], Profiles]) -> Profiles:
+    """Read the profiles, keep what `change` makes of them, and give that.
+
+    What others change meanwhile waits. A file that cannot be understood is left as it is:
+    raises `Unusable` as reading does, and where the file cannot be written, and `InvalidInput`
+    for a profile that could not be read again.
+    """
+    path = profiles_file()
+    with changing(path):
+        made = change(read_profiles())
+        by_name = {checked_name(name): one.checked() for name, one in made.by_name.items()}
+        changed = Profiles(made.current, by_name)
+        write_private(path, _written(changed))
+    return changed
+
+
+def _profile(path: Path, text: str, name: str, value: Any) -> Profile:
+    try:
+        checked_name(name)
+        return msgspec.convert(value, Profile).checked()
+    except (msgspec.ValidationError, InvalidInput) as error:
+        raise _wrong(path, text, name, f"profile {name}: {error}") from error
+
+
+def _wrong(path: Path, text: str, key: str, problem: str) -> Unusable:
+    """What is wrong with the file, at the first line that speaks of a key or of a profile."""
+    speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
+    lines = text.splitlines()
+    line = next((number for number, one in enumerate(lines, 1) if speaks.match(one)), 1)
+    return Unusable(f"{path}, line {line}: {problem}; correct it, or move the file away")
+
+
+def _written(profiles: Profiles) -> str:
+    """The file's text."""
+    parts = [_HEADER]
+    if profiles.current is not None:
+        parts.append(f"current = {_value(profiles.current)}\n")
+    for name in sorted(profiles.by_name):
+        key = name if _BARE.fullmatch(name) else _value(name)
+        fields = msgspec.to_builtins(profiles.by_name[name])
+        lines = (f"{field} = {_value(value)}\n" for field, value in fields.items())
+        parts.append(f"\n[profiles.{key}]\n{''.join(lines)}")
+    return "".join(parts)
+
+
+def _value(value: str | float | bool) -> str:
+    # What JSON writes for these is what TOML reads; no profile holds a control character.
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,150 @@
+"""Which server is meant, and which token is meant for it.
+
+A token goes to the server it was given for and to no other: a profile's to the address of that
+profile, that of DataHub's variables or file to the server they name, and `CATALOG_TOKEN` to the
+catalog that `CATALOG_URL` or `CATALOG_PROFILE` names, or where neither is set, to the one asked.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from explorer.config.addresses import identity, identity_of_directory
+from explorer.config.datahub import find_datahub
+from explorer.config.places import data_dir as own_data_dir
+from explorer.config.profiles import EMBEDDED, Profile, Profiles, Signs, read_profiles
+from explorer.config.tokens import NO_TOKEN, Token, token_of
+from explorer.errors import InvalidInput, UnknownName
+
+__all__ = ["Server", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server as it is to be asked; without a `url`, the embedded catalog in `data_dir`.
+
+    `name` is the profile's, or the address, or `embedded`. `token()` is called late, may take
+    long, and raises what `Token` says; no text made of this shows it.
+    """
+
+    name: str
+    url: str | None
+    data_dir: Path | None
+    read_only: bool
+    timeout_seconds: float | None
+    signs: Signs
+    token: Token
+
+    @property
+    def identity(self) -> str:
+        """Equal for two only if they are the same catalog."""
+        if self.url is not None:
+            return identity(self.url)
+        return identity_of_directory(self.data_dir or own_data_dir())
+
+
+def server(
+    url: str | None = None,
+    *,
+    profile: str | None = None,
+    token: str | None = None,
+    data_dir: Path | None = None,
+) -> Server:
+    """The server that is meant, by the first that says so:
+
+    `url`; `data_dir`; `profile`; `CATALOG_URL`; `CATALOG_PROFILE`; `CATALOG_DATA_DIR`; the current
+    profile; DataHub's variables; DataHub's file; else this machine's own catalog.
+
+    An address or directory that one profile holds brings what that profile says: its token, and
+    that it is only read. Where several hold it the current one does, or else none. Asks nobody
+    anything, and reads no token yet. Raises `InvalidInput` for a profile beside another catalog,
+    `UnknownName` for a profile that is not there, and `Unusable` for a damaged file.
+    """
+    if profile and (url or data_dir):
+        raise InvalidInput("a profile and another catalog are named; give one of them")
+    found, is_datahub = _meant(url, data_dir, profile)
+    if token:
+        return replace(found, token=Token("given", lambda: token))
+    ours = os.environ.get("CATALOG_TOKEN")
+    if ours and not is_datahub and _takes_ours(found):
+        return replace(found, token=Token("CATALOG_TOKEN", lambda: ours))
+    return found
+
+
+def _meant(url: str | None, data_dir: Path | None, profile: str | None) -> tuple[Server, bool]:
+    """The server with the token of its own, and whether DataHub's settings name it."""
+    if url:
+        return _at(url, read_profiles()), False
+    if data_dir:
+        return _in(data_dir, read_profiles()), False
+    if profile:
+        return _of(profile, read_profiles().named(profile)), False
+    named = os.environ.get("CATALOG_URL")
+    if named:
+        return _at(named, read_profiles()), False
+    kept = read_profiles()
+    current = _current(kept)
+    if current and (os.environ.get("CATALOG_PROFILE") or not os.environ.get("CATALOG_DATA_DIR")):
+        return _of(current, kept.named(current)), False
+    if os.environ.get("CATALOG_DATA_DIR"):
+        return _in(own_data_dir(), kept), False
+    theirs = find_datahub()
+    if theirs is None:
+        return _in(own_data_dir(), kept), False
+    found = _at(theirs.url, kept)
+    if theirs.token is not None:
+        found = replace(found, token=Token(theirs.source, lambda: theirs.token))
+    return found, True
+
+
+def _at(url: str, kept: Profiles) -> Server:
+    found = _lent(identity(url), kept)
+    if found is not None:
+        return replace(found, url=url)
+    return Server(url, url, None, False, None, "when asked", NO_TOKEN)
+
+
+def _in(data_dir: Path, kept: Profiles) -> Server:
+    found = _lent(identity_of_directory(data_dir), kept)
+    if found is not None:
+        return replace(found, data_dir=data_dir)
+    return Server(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN)
+
+
+def _of(name: str, profile: Profile) -> Server:
+    return Server(
+        name,
+        profile.url,
+        profile.directory if profile.url is None else None,
+        profile.read_only,
+        profile.timeout_seconds,
+        profile.signs,
+        token_of(name, profile),
+    )
+
+
+def _lent(wanted: str, kept: Profiles) -> Server | None:
+    """What the profile of a catalog says of it, where it is clear which profile that is."""
+    holders = [name for name, profile in kept.by_name.items() if profile.identity == wanted]
+    current = _current(kept)
+    if current in holders:
+        return _of(current, kept.by_name[current])
+    return _of(holders[0], kept.by_name[holders[0]]) if len(holders) == 1 else None
+
+
+def _takes_ours(server: Server) -> bool:
+    """Whether `CATALOG_TOKEN` is meant for a server."""
+    url = os.environ.get("CATALOG_URL")
+    if url:
+        return identity(url) == server.identity
+    name = os.environ.get("CATALOG_PROFILE")
+    if not name:
+        return True
+    try:
+        return read_profiles().named(name).identity == server.identity
+    except UnknownName:
+        return False
+
+
+def _current(kept: Profiles) -> str | None:
+    return os.environ.get("CATALOG_PROFILE") or kept.current

@@ -1,0 +1,153 @@
+"""Where tokens come from: given, an environment variable, the keyring, a file, or the terminal."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from explorer.config.places import config_dir
+from explorer.config.private import read_private, remove_private, write_private
+from explorer.config.profiles import ENVIRONMENT, Profile
+from explorer.errors import InvalidInput, NotSignedIn
+
+__all__ = ["NO_TOKEN", "Token", "checked_token", "forget_token", "keep_token", "token_of"]
+
+
+class Token:
+    """An access token that is fetched when called for; what shows it shows its source alone.
+
+    Calling it may take long, and raises `NotSignedIn` where there is none although one was
+    promised, `InvalidInput` for a text that can be no token, and `Unusable` where the keyring or
+    the file that holds it cannot be used. `asks` says that it asks the person at the terminal.
+    """
+
+    __slots__ = ("_asked", "_fetch", "asks", "source")
+
+    def __init__(self, source: str, fetch: Callable[[], str | None], *, asks: bool = False) -> None:
+        self.source = source
+        self.asks = asks
+        self._fetch = fetch
+        self._asked: str | None = None
+
+    def __call__(self) -> str | None:
+        if self._asked is not None:
+            return self._asked
+        found = self._fetch()
+        token = checked_token(found, self.source) if found else None
+        if self.asks:
+            self._asked = token
+        return token
+
+    def __repr__(self) -> str:
+        return f"<token: {self.source}>"
+
+
+NO_TOKEN: Final = Token("none", lambda: None)
+
+
+def checked_token(text: str, source: str) -> str:
+    """A token as it is sent, without the spaces and line ends around it.
+
+    Raises `InvalidInput`, which does not say what it was, for a text that no header can carry.
+    """
+    token = text.strip()
+    if not token:
+        raise InvalidInput(f"the token ({source}) is empty")
+    if not all("!" <= char <= "~" for char in token):
+        raise InvalidInput(
+            f"the token ({source}) is no token: it holds spaces, line ends or letters outside ASCII"
+        )
+    return token
+
+
+def token_of(name: str, profile: Profile) -> Token:
+    """The token of a profile, fetched from where the profile says."""
+    source = profile.source
+    if source == "none":
+        return NO_TOKEN
+    if source == "keyring":
+        return Token("the keyring", lambda: _from_keyring(name, profile))
+    if source == "file":
+        return Token("a file", lambda: _from_file(name))
+    if source == "prompt":
+        return Token("asked for", lambda: _from_terminal(name), asks=True)
+    variable = source.removeprefix(ENVIRONMENT)
+    return Token(variable, lambda: _from_environment(name, variable))
+
+
+def keep_token(name: str, profile: Profile, token: str) -> None:
+    """Keep the token of a profile in the keyring or in a file, as the profile says.
+
+    Raises `Unusable` where that cannot be done.
+    """
+    if profile.source == "keyring":
+        from explorer.config.keychain import keep_in_keyring
+
+        keep_in_keyring(_account(name, profile), token)
+    elif profile.source == "file":
+        write_private(_file(name), f"{token}\n")
+
+
+def forget_token(name: str, profile: Profile) -> bool:
+    """Remove the token kept for a profile; gives whether one was kept."""
+    if profile.source == "keyring":
+        from explorer.config.keychain import forget_in_keyring
+
+        return forget_in_keyring(_account(name, profile))
+    return profile.source == "file" and remove_private(_file(name))
+
+
+def _account(name: str, profile: Profile) -> str:
+    # With the address: the token of one server is not found for another of the same name.
+    return f"{name} {profile.identity}"
+
+
+def _file(name: str) -> Path:
+    return config_dir() / "tokens" / name
+
+
+def _from_keyring(name: str, profile: Profile) -> str:
+    from explorer.config.keychain import read_from_keyring
+
+    found = read_from_keyring(_account(name, profile))
+    if not found:
+        raise NotSignedIn(f"the keyring holds no token for profile {name}; {_again(name)}")
+    return found
+
+
+def _from_file(name: str) -> str:
+    found = read_private(_file(name), secret=True)
+    if found is None:
+        raise NotSignedIn(
+            f"{_file(name)}, which holds the token of {name}, is gone; {_again(name)}"
+        )
+    return found
+
+
+def _from_environment(name: str, variable: str) -> str:
+    found = os.environ.get(variable)
+    if not found:
+        raise NotSignedIn(
+            f"profile {name} takes its token from {variable}, which is not set; set it"
+        )
+    return found
+
+
+def _from_terminal(name: str) -> str:
+    from getpass import getpass
+
+    nobody = NotSignedIn(
+        f"profile {name} asks for its token on the terminal, and nobody is there to be asked; "
+        "set CATALOG_TOKEN, or keep the token with --token-from keyring"
+    )
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise nobody
+    try:
+        return getpass(f"Access token of {name}: ", stream=sys.stderr)
+    except EOFError:
+        raise nobody from None
+
+
+def _again(name: str) -> str:
+    return f"add it again: catalog profile add {name} --replace …"

@@ -1,0 +1,317 @@
+"""What people write arrives as they wrote it, and overwrites nobody's unawares."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from explorer.client.conflict import TextConflict
+from explorer.errors import InvalidInput, NotFound, Unusable
+from explorer.metadata import Urn
+
+TABLE = Urn.dataset("hive", "editing.orders")
+NOWHERE = Urn.dataset("hive", "editing.nowhere")
+PLAIN, NESTED = "plain.with.dots", "[version=2.0].[type=struct].[type=string].a,(b)/c~d%2F"
+HOSTILE = '"""}) { evil } $x `code` \\n\r\n\t<b> ${y} 🦊 \u202e\x00\x1b[31m {"a": \'1\'}'
+TAGS = ("urn:li:tag:PII", "urn:li:tag:Legacy")
+TERMS = ("urn:li:glossaryTerm:Order", "urn:li:glossaryTerm:Sales.Order")
+
+
+def column(path):
+    return {
+        "fieldPath": path,
+        "nativeDataType": "string",
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    }
+
+
+@pytest.fixture
+def table(client):
+    client.put(
+        TABLE,
+        "schemaMetadata",
+        {
+            "schemaName": "s",
+            "platform": "urn:li:dataPlatform:hive",
+            "version": 0,
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": [column(PLAIN), column(NESTED)],
+        },
+    )
+    for tag in TAGS:
+        client.put(tag, "tagProperties", {"name": Urn.parse(tag).name})
+    for term in TERMS:
+        client.put(term, "glossaryTermInfo", {"definition": "d", "termSource": "INTERNAL"})
+    client.put("urn:li:corpuser:jdoe", "corpUserInfo", {"active": True})
+    client.put(
+        "urn:li:corpGroup:sales", "corpGroupInfo", {"admins": [], "members": [], "groups": []}
+    )
+    client.put("urn:li:domain:shop", "domainProperties", {"name": "Shop"})
+    yield TABLE
+    client.delete(TABLE)
+
+
+def edited(client, aspect, urn=TABLE):
+    return client.entity(urn, [aspect]).raw(aspect) or {}
+
+
+def info(client, path):
+    infos = edited(client, "editableSchemaMetadata").get("editableSchemaFieldInfo", ())
+    return next((one for one in infos if one["fieldPath"] == path), {})
+
+
+# Descriptions.
+
+
+@pytest.mark.parametrize("path", [None, PLAIN, NESTED])
+def test_a_description_arrives_byte_for_byte(client, table, path):
+    edit = client.describe(table, HOSTILE, column=path)
+    held = edited(client, "editableDatasetProperties") if path is None else info(client, path)
+    assert held["description"] == HOSTILE
+    assert (edit.urn, edit.column, edit.before, edit.after) == (table, path, None, HOSTILE)
+    again = client.describe(table, HOSTILE, column=path)
+    assert not again.changed
+
+
+MADE = {
+    "chart": ("urn:li:chart:(looker,editing)", "chartInfo"),
+    "dashboard": ("urn:li:dashboard:(looker,editing)", "dashboardInfo"),
+    "dataFlow": ("urn:li:dataFlow:(airflow,editing,PROD)", "dataFlowInfo"),
+    "dataJob": (
+        "urn:li:dataJob:(urn:li:dataFlow:(airflow,editing,PROD),t)",
+        "dataJobInfo",
+    ),
+    "container": ("urn:li:container:editing", "containerProperties"),
+    "tag": ("urn:li:tag:editing", "tagProperties"),
+    "domain": ("urn:li:domain:editing", "domainProperties"),
+    "dataProduct": ("urn:li:dataProduct:editing", "dataProductProperties"),
+    "glossaryTerm": ("urn:li:glossaryTerm:editing", None),
+    "corpGroup": ("urn:li:corpGroup:editing", None),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_every_kind_that_has_a_description_takes_one(client, kind):
+    urn, aspect = MADE[kind]
+    if aspect in ("tagProperties", "domainProperties", "containerProperties"):
+        client.put(urn, aspect, {"name": "Kept"})
+    else:
+        client.put(urn, "status", {"removed": False})
+    client.describe(urn, HOSTILE)
+    entity = client.entity(urn)
+    texts = [
+        aspect.value.get(field)
+        for aspect in entity.aspects.values()
+        for field in ("description", "definition")
+    ]
+    assert texts.count(HOSTILE) == 1
+    if aspect in ("tagProperties", "domainProperties", "containerProperties"):
+        assert entity.raw(aspect)["name"] == "Kept"
+    client.describe(urn, "second")
+    assert client.describe(urn, "third").before == "second"
+    client.delete(urn)
+
+
+def test_what_has_no_description_is_said_with_what_has(client):
+    with pytest.raises(InvalidInput, match=r"of a corpuser cannot be edited.*glossaryTerm"):
+        client.describe("urn:li:corpuser:jdoe", "x")
+    with pytest.raises(InvalidInput, match="only a dataset has columns"):
+        client.describe("urn:li:tag:x", "x", column="c")
+
+
+def test_the_second_of_two_writers_sees_both_texts(client, table):
+    client.describe(table, "first", instead_of="")
+    client.describe(table, "theirs", instead_of="first")
+    with pytest.raises(TextConflict) as caught:
+        client.describe(table, "mine", instead_of="first")
+    conflict = caught.value
+    assert (conflict.base, conflict.theirs, conflict.mine) == ("first", "theirs", "mine")
+    assert edited(client, "editableDatasetProperties")["description"] == "theirs"
+    client.describe(table, "mine", instead_of="first", force=True)
+    assert edited(client, "editableDatasetProperties")["description"] == "mine"
+
+
+def test_two_who_wrote_the_same_are_no_conflict(client, table):
+    client.describe(table, "same", column=NESTED)
+    assert not client.describe(table, "same", column=NESTED, instead_of="").changed
+
+
+def test_nothing_is_written_of_what_does_not_exist(client, table, tmp_path):
+    journal = client.keep_journal(tmp_path / "journal")
+    attempts = [
+        lambda: client.describe(NOWHERE, "x"),
+        lambda: client.describe(NOWHERE, "x", column=PLAIN),
+        lambda: client.describe(table, "x", column="plain"),
+        lambda: client.add_tags(NOWHERE, "PII"),
+        lambda: client.add_tags(table, "PII", column="nowhere"),
+        lambda: client.add_tags(table, "Nowhere"),
+        lambda: client.add_link(NOWHERE, "https://x", "x"),
+        lambda: client.remove_link(table, "https://x"),
+        lambda: client.set_domain(NOWHERE, "shop"),
+        lambda: client.deprecate(NOWHERE, "x"),
+    ]
+    for attempt in attempts:
+        with pytest.raises((NotFound, InvalidInput)):
+            attempt()
+    assert not client.entity(NOWHERE).exists
+    assert not edited(client, "editableSchemaMetadata")
+    assert list(journal) == []
+
+
+# Labels.
+
+
+def test_a_tag_on_one_column_leaves_the_other_and_its_text(client, table):
+    client.describe(table, "kept", column=PLAIN)
+    client.add_tags(table, "PII", column=PLAIN)
+    edit = client.add_tags(table, ["PII", "urn:li:tag:Legacy"], column=NESTED)
+    assert (edit.what, edit.before, edit.after) == ("tags", (), TAGS)
+    assert info(client, PLAIN)["description"] == "kept"
+    assert info(client, PLAIN)["globalTags"] == {"tags": [{"tag": TAGS[0]}]}
+    assert [one["tag"] for one in info(client, NESTED)["globalTags"]["tags"]] == list(TAGS)
+    client.remove_tags(table, "PII", column=NESTED)
+    assert [one["tag"] for one in info(client, NESTED)["globalTags"]["tags"]] == [TAGS[1]]
+    assert info(client, PLAIN)["globalTags"]["tags"]
+
+
+def test_labels_are_added_to_those_there_are(client, table):
+    client.add_tags(table, "Legacy")
+    assert client.add_tags(table, "PII").after == (TAGS[1], TAGS[0])
+    assert not client.add_tags(table, "PII").changed
+    assert client.remove_tags(table, ["Legacy", "absent"]).after == (TAGS[0],)
+    client.add_terms(table, TERMS)
+    client.add_terms(table, "Order", column=PLAIN)
+    assert client.remove_terms(table, "Sales.Order").after == (TERMS[0],)
+    entity = client.entity(table)
+    assert [str(one) for one in (*entity.tags, *entity.terms)] == [TAGS[0], TERMS[0]]
+    assert [one["urn"] for one in info(client, PLAIN)["glossaryTerms"]["terms"]] == [TERMS[0]]
+
+
+def test_owners_come_and_go_by_their_kind(client, table):
+    user, group = "urn:li:corpuser:jdoe", "urn:li:corpGroup:sales"
+    client.add_owners(table, ["jdoe", group])
+    edit = client.add_owners(table, "jdoe", kind="DATA_STEWARD")
+    assert edit.after == (
+        f"{user} TECHNICAL_OWNER",
+        f"{group} TECHNICAL_OWNER",
+        f"{user} DATA_STEWARD",
+    )
+    assert client.remove_owners(table, "jdoe", kind="TECHNICAL_OWNER").after == edit.after[1:]
+    assert client.remove_owners(table, ["jdoe", group]).after == ()
+    assert client.entity(table).owners == ()
+
+
+def test_a_name_stands_for_one_kind_only(client, table):
+    with pytest.raises(InvalidInput, match="is no tag"):
+        client.add_tags(table, "urn:li:glossaryTerm:Order")
+    with pytest.raises(InvalidInput, match="give its id or its URN"):
+        client.add_owners(table, " ")
+
+
+def test_a_domain_takes_the_place_of_another(client, table):
+    assert client.set_domain(table, "shop").after == ("urn:li:domain:shop",)
+    assert [str(one) for one in client.entity(table).domains] == ["urn:li:domain:shop"]
+    assert client.set_domain(table, None).before == ("urn:li:domain:shop",)
+    assert client.entity(table).domains == ()
+
+
+def test_a_deprecation_says_why_until_when_and_what_instead(client, table):
+    client.deprecate(
+        table, "old", decommission=datetime(2027, 1, 1, tzinfo=UTC), replacement=NOWHERE
+    )
+    held = edited(client, "deprecation")
+    assert (held["deprecated"], held["note"]) == (True, "old")
+    assert held["decommissionTime"] == 1798761600000
+    assert held["replacement"] == str(NOWHERE)
+    assert client.undeprecate(table).before["note"] == "old"
+    assert client.entity(table).deprecation is None
+    naive = datetime(2027, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    with pytest.raises(InvalidInput, match="time zone"):
+        client.deprecate(table, "x", decommission=naive)
+
+
+# Links.
+
+
+def test_links_are_added_one_by_one_and_removed_by_address_and_label(client, table):
+    client.add_link(table, "https://a", "A and more")
+    edit = client.add_link(table, "https://b", "B")
+    assert edit.after == ("https://a A and more", "https://b B")
+    assert [(link.url, link.description) for link in client.links(table)] == [
+        ("https://a", "A and more"),
+        ("https://b", "B"),
+    ]
+    with pytest.raises(NotFound):
+        client.remove_link(table, "https://a", "another label")
+    assert client.remove_link(table, "https://a").after == ("https://b B",)
+    with pytest.raises(InvalidInput, match="%20"):
+        client.add_link(table, "https://a b", "x")
+
+
+# Taking back.
+
+
+def edits_of(client, table):
+    """One edit of every kind."""
+    return [
+        client.describe(table, "text"),
+        client.describe(table, "text", column=NESTED),
+        client.add_tags(table, TAGS, column=PLAIN),
+        client.add_terms(table, "Order"),
+        client.add_owners(table, "jdoe", kind="DATA_STEWARD"),
+        client.set_domain(table, "shop"),
+        client.deprecate(table, "old"),
+        client.add_link(table, "https://a", "A"),
+    ]
+
+
+def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(client, table, tmp_path):
+    journal = client.keep_journal(tmp_path / "journal")
+    made = edits_of(client, table)
+    client.describe(table, "text")
+    client.add_tags(table, TAGS[0], column=PLAIN)
+    entries = list(journal)
+    assert [entry.edit for entry in entries] == made
+    undone = [client.undo(entry) for entry in reversed(entries)]
+    entity = client.entity(table)
+    assert entity.edited_description == ""
+    assert (entity.terms, entity.owners, entity.domains, entity.links) == ((), (), (), ())
+    assert entity.deprecation is None
+    assert not info(client, NESTED)["description"]
+    assert not info(client, PLAIN)["globalTags"]["tags"]
+    assert [entry.edit for entry in journal] == [*made, *undone]
+    for edit in undone:
+        client.undo(edit)
+    assert client.entity(table).edited_description == "text"
+    assert len(client.links(table)) == 1
+
+
+def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(client, table, tmp_path):
+    journal = client.keep_journal(tmp_path / "journal")
+    journal.path.unlink()
+    journal.path.mkdir()
+    with pytest.raises(Unusable, match="the edit is stored, but not written down"):
+        client.describe(table, "text")
+    assert client.entity(table).edited_description == "text"
+    client.keep_journal(tmp_path / "another")
+
+
+def test_what_another_wrote_since_is_not_taken_back(client, table):
+    first = client.describe(table, "first")
+    client.describe(table, "theirs")
+    with pytest.raises(TextConflict) as caught:
+        client.undo(first)
+    assert (caught.value.base, caught.value.theirs, caught.value.mine) == ("first", "theirs", "")
+    assert client.entity(table).edited_description == "theirs"
+    tagged, deprecated = client.add_tags(table, "PII"), client.deprecate(table, "old")
+    client.remove_tags(table, "PII")
+    client.deprecate(table, "older")
+    for edit in (tagged, deprecated):
+        with pytest.raises(TextConflict):
+            client.undo(edit)
+
+
+def test_taking_back_a_label_leaves_those_of_others(client, table):
+    mine = client.add_tags(table, "PII")
+    client.add_tags(table, "Legacy")
+    assert client.undo(mine).after == (TAGS[1],)

@@ -1,0 +1,295 @@
+"""Edits on servers that offer less than ours, or in another way: nothing of others is lost."""
+
+import asyncio
+import re
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.client.parts.editing import Editing
+from explorer.errors import Conflict, NotFound
+from explorer.metadata import Proposal, Urn
+
+TABLE = Urn.dataset("hive", "elsewhere.orders")
+COLUMN = "a/b~c.d"
+LABELS = {
+    "tags": ("urn:li:tag:E1", "urn:li:tag:E2"),
+    "terms": ("urn:li:glossaryTerm:E1", "urn:li:glossaryTerm:E2"),
+}
+
+
+@pytest.fixture
+def run(site):
+    """Runs what is given a client of the service, on which the table is."""
+
+    def go(work):
+        async def whole():
+            async with AsyncCatalog(site.address) as catalog:
+                await catalog.put(TABLE, "schemaMetadata", schema(COLUMN, "other"))
+                try:
+                    return await work(catalog)
+                finally:
+                    await catalog.delete(TABLE)
+
+        return asyncio.run(whole())
+
+    return go
+
+
+def schema(*paths):
+    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in paths],
+    }
+
+
+@pytest.fixture(params=["patches", "rewrites"])
+def _offers_no_mutations(request, monkeypatch):
+    """A server that has no mutations at all; what is then left is a patch, or the whole aspect."""
+
+    async def nothing(self, type_name, field):
+        return False
+
+    monkeypatch.setattr(Editing, "_offers", nothing)
+    if request.param == "rewrites":
+        abilities = Editing.abilities
+
+        async def without(self):
+            return replace(await abilities(self), patch=False)
+
+        monkeypatch.setattr(Editing, "abilities", without)
+
+
+async def raw(catalog, aspect):
+    return (await catalog.entity(TABLE, [aspect])).raw(aspect) or {}
+
+
+@pytest.mark.usefixtures("_offers_no_mutations")
+@pytest.mark.parametrize("what", LABELS)
+@pytest.mark.parametrize("column", [None, COLUMN])
+def test_labels_are_kept_apart_from_others(run, what, column):
+    first, second = LABELS[what]
+
+    async def work(catalog):
+        add, remove = getattr(catalog, f"add_{what}"), getattr(catalog, f"remove_{what}")
+        await catalog.describe(TABLE, "kept", column="other")
+        await add(TABLE, first, column=column)
+        assert (await add(TABLE, second, column=column)).after == (first, second)
+        assert (await remove(TABLE, first, column=column)).after == (second,)
+        assert not (await add(TABLE, second, column=column)).changed
+        columns = (await raw(catalog, "editableSchemaMetadata"))["editableSchemaFieldInfo"]
+        assert {"fieldPath": "other", "description": "kept"} in columns
+        if column is not None:
+            with pytest.raises(NotFound):
+                await add(TABLE, first, column="nowhere")
+
+    run(work)
+
+
+@pytest.mark.usefixtures("_offers_no_mutations")
+def test_everything_else_can_be_edited_too(run):
+    async def work(catalog):
+        await catalog.describe(TABLE, "text")
+        await catalog.describe(TABLE, "column", column=COLUMN)
+        await catalog.add_owners(TABLE, ["jdoe", "urn:li:corpGroup:g"])
+        await catalog.add_owners(TABLE, "jdoe", kind="urn:li:ownershipType:mine")
+        await catalog.set_domain(TABLE, "d")
+        await catalog.deprecate(TABLE, "old")
+        await catalog.add_link(TABLE, "https://a", "A")
+        await catalog.add_link(TABLE, "https://b", "B")
+        await catalog.remove_link(TABLE, "https://a")
+        entity = await catalog.entity(TABLE)
+        assert entity.edited_description == "text"
+        assert entity.schema.column(COLUMN).edited == "column"
+        assert [owner.owner for owner in entity.owners] == [
+            "urn:li:corpuser:jdoe",
+            "urn:li:corpGroup:g",
+            "urn:li:corpuser:jdoe",
+        ]
+        assert [str(domain) for domain in entity.domains] == ["urn:li:domain:d"]
+        assert entity.deprecation == "old"
+        assert [link.url for link in entity.links] == ["https://b"]
+        await catalog.remove_owners(TABLE, "jdoe")
+        await catalog.undeprecate(TABLE)
+        entity = await catalog.entity(TABLE)
+        assert [owner.owner for owner in entity.owners] == ["urn:li:corpGroup:g"]
+        assert entity.deprecation is None
+
+    run(work)
+
+
+def test_a_rewrite_starts_anew_from_what_another_wrote_meanwhile(run):
+    async def work(catalog):
+        await catalog.put(TABLE, "status", {"removed": False})
+        seen = []
+
+        def change(value):
+            seen.append(value)
+            return {**value, "mine": "here"}
+
+        put = catalog._put
+
+        async def late(proposal, version):
+            if len(seen) == 1:
+                theirs = {"removed": False, "theirs": "there"}
+                await catalog.ingest(Proposal(TABLE, "status", theirs))
+            await put(proposal, version)
+
+        catalog._put = late
+        await catalog._rewrite(TABLE, "status", change)
+        assert seen == [{"removed": False}, {"removed": False, "theirs": "there"}]
+        assert await raw(catalog, "status") == {**seen[1], "mine": "here"}
+
+    run(work)
+
+
+def test_many_who_edit_at_once_lose_nothing_of_one_another(run):
+    async def work(catalog):
+        def with_one(name):
+            return lambda value: {**value, name: "here"}
+
+        names = [f"n{at}" for at in range(4)]
+        await asyncio.gather(*(catalog._rewrite(TABLE, "status", with_one(name)) for name in names))
+        assert (await raw(catalog, "status")).keys() >= set(names)
+
+    run(work)
+
+
+def test_a_condition_refused_in_words_alone_is_a_conflict():
+    class Wordy:
+        async def send(self, request):
+            told = "Expected version 1, actual version 2"
+            return 422, orjson.dumps({"message": told, "status": 422})
+
+        async def close(self):
+            pass
+
+    async def work():
+        async with AsyncCatalog(transport=Wordy()) as catalog:
+            with pytest.raises(Conflict, match="actual version 2"):
+                await catalog.put(TABLE, "status", {}, only_if_version=1)
+
+    asyncio.run(work())
+
+
+# Lists of links.
+
+
+class Links:
+    """A service that takes links in lists only, and replaces those it has by them, or appends."""
+
+    def __init__(self, *, appends, dated):
+        self.links = []
+        self.appends, self.dated = appends, dated
+        self.lost = False
+        self.sent = []
+
+    async def send(self, request):
+        if request.path == "/config":
+            return 200, b'{"noCode": "true"}'
+        if request.method == "GET":
+            status = {"value": {"removed": False}}
+            held = {"status": status, "institutionalMemory": {"value": {"elements": self.links}}}
+            return 200, orjson.dumps({"urn": str(TABLE), "aspects": held})
+        if "ingestProposal" in request.path:
+            value = request.body["proposal"]["aspect"]["value"]
+            self.links = orjson.loads(value)["elements"]
+            return 200, b"{}"
+        return 200, orjson.dumps(self.answer(request.body))
+
+    def answer(self, asked):
+        if "__type" in asked["query"] or "__schema" in asked["query"]:
+            fields = [{"name": "updateDataset"}, {"name": "updateDescription"}]
+            return {"data": {"__type": {"fields": fields}}}
+        if "updateDataset" not in asked["query"]:
+            return {"errors": [{"message": "no such field", "extensions": {}}]}
+        given = asked["variables"]["input"]["institutionalMemory"]["elements"]
+        if not self.dated and any("createdAt" in one for one in given):
+            return {"errors": [{"message": "createdAt is not defined", "extensions": {}}]}
+        self.sent.append(len(given))
+        new = [
+            {
+                "url": one["url"],
+                "description": one["description"],
+                "createStamp": {"time": one.get("createdAt", 1), "actor": one["author"]},
+            }
+            for one in given
+        ]
+        before = {one["url"] for one in self.links}
+        self.links = [*self.links, *new] if self.appends else new
+        self.lost |= not before <= {one["url"] for one in self.links}
+        return {"data": {"updateDataset": {"urn": str(TABLE)}}}
+
+    async def close(self):
+        pass
+
+
+@pytest.mark.parametrize("appends", [True, False], ids=["appends", "replaces"])
+@pytest.mark.parametrize("dated", [True, False], ids=["dated", "undated"])
+def test_a_link_is_added_to_the_others_whatever_the_server_does_with_a_list(appends, dated):
+    service = Links(appends=appends, dated=dated)
+
+    async def work():
+        async with AsyncCatalog(transport=service) as catalog:
+            for at in range(4):
+                edit = await catalog.add_link(TABLE, f"https://{at}", f"label {at}")
+                assert edit.after == tuple(f"https://{n} label {n}" for n in range(at + 1))
+            await catalog.remove_link(TABLE, "https://1")
+
+    asyncio.run(work())
+    assert [one["url"] for one in service.links] == ["https://0", "https://2", "https://3"]
+    assert not service.lost
+    # Once it is known that a server appends, it is sent the new link alone.
+    assert service.sent == ([1, 2, 1, 1] if appends else [1, 2, 3, 4])
+
+
+def test_the_author_and_time_of_another_link_stay():
+    service = Links(appends=False, dated=True)
+    stamp = {"time": 77, "actor": "urn:li:corpuser:them"}
+    service.links = [{"url": "https://theirs", "description": "", "createStamp": stamp}]
+
+    async def work():
+        async with AsyncCatalog(transport=service) as catalog:
+            await catalog.add_link(TABLE, "https://mine", "mine")
+
+    asyncio.run(work())
+    assert service.links[0]["createStamp"] == stamp
+
+
+# What leaves over the wire.
+
+
+def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json():
+    heard = []
+
+    async def answer(reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(re.search(r"(?i)content-length: (\d+)", head)[1])
+        heard.append((head, orjson.loads(await reader.readexactly(length))))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    async def work():
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, AsyncCatalog(f"http://127.0.0.1:{port}") as catalog:
+            await catalog.ingest(Proposal(TABLE, "status", {"removed": True}))
+
+    asyncio.run(work())
+    ((head, body),) = heard
+    assert head.startswith("POST /aspects?action=ingestProposal HTTP/1.1\r\n")
+    assert re.search(r"(?im)^x-restli-protocol-version: 2\.0\.0\r$", head)
+    assert re.search(r"(?im)^content-type: application/json\r$", head)
+    assert body["async"] == "false"
+    assert body["proposal"]["aspect"] == {
+        "value": '{"removed":true}',
+        "contentType": "application/json",
+    }

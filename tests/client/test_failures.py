@@ -1,0 +1,225 @@
+"""A refusal keeps the server's own words, its status and its address, and nothing secret."""
+
+import pickle
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+
+from explorer.client import AsyncCatalog, failures
+from explorer.client.abilities import read_abilities
+from explorer.client.framing import Framing, Head, read_chunk_size, read_head, write_head
+from explorer.client.http import HttpTransport
+from explorer.client.retry import Retry, asked_pause_seconds
+from explorer.errors import (
+    Busy,
+    CatalogError,
+    Conflict,
+    Forbidden,
+    InvalidAspect,
+    InvalidInput,
+    NotFound,
+    NotSignedIn,
+    ServerFault,
+    TimedOut,
+    UnknownName,
+    Unreachable,
+)
+
+pytestmark = pytest.mark.anyio
+
+URL = "http://u:hidden@h.example/aspects?action=x&accessToken=hidden&count=1"
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 412, 418, 422, 429, 500, 503])
+def test_every_refusal_knows_where_it_came_from(status):
+    error = failures.from_answer(status, b'{"message": "the reason"}', url=URL)
+    assert (error.status, error.excerpt) == (status, "the reason")
+    assert error.url == "http://h.example/aspects?action=x&accessToken=…&count=1"
+    assert "hidden" not in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.status, str(again)) == (type(error), status, str(error))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"message": "a\\u001b[31m\\nb", "stackTrace": "at java"}', "a[31m b"),
+        (b'{"error": "nope"}', "nope"),
+        (b'{"errors": [{"message": "first"}, {"message": "second"}]}', "first"),
+        (b"plain words", "plain words"),
+        (b"<html><head><title>504 Time-out</title></head><p>x</p></html>", "504 Time-out"),
+        (b"<html><style>p{}</style><body><h1>No</h1>&nbsp;such <b>host</b></body>", "No"),
+        (b"", None),
+        (b"{}", None),
+        (b'{"message": {"not": "text"}}', None),
+        (b"\xff\xfe\x00", "��"),
+    ],
+)
+def test_the_servers_own_words_are_found_in_whatever_it_sent(body, words):
+    excerpt = failures.from_answer(500, body).excerpt
+    assert excerpt == words or excerpt.startswith(words)
+    assert excerpt is None or "<" not in excerpt
+
+
+def test_words_without_end_are_cut():
+    assert len(str(failures.from_answer(500, b"x" * 1_000_000))) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("extensions", "kind"),
+    [
+        ({"code": 400, "type": "BAD_REQUEST"}, InvalidInput),
+        ({"code": 401}, NotSignedIn),
+        ({"code": 403, "type": "UNAUTHORIZED"}, Forbidden),
+        ({"code": 404}, NotFound),
+        ({"code": 409, "type": "CONFLICT"}, Conflict),
+        ({"code": 500}, ServerFault),
+        ({"code": 503}, Unreachable),
+        ({"code": 504}, TimedOut),
+        ({"type": "NOT_FOUND"}, NotFound),
+        ({"type": "DEADLINE_EXCEEDED"}, TimedOut),
+        ({"classification": "ValidationError"}, InvalidInput),
+        (None, InvalidInput),
+        ("odd", InvalidInput),
+    ],
+)
+def test_a_graphql_error_is_of_the_kind_it_names(extensions, kind):
+    listed = [{"message": "no", "path": ["a", 0, "b"], "extensions": extensions}]
+    error = failures.from_graphql(listed, url=URL)
+    assert type(error) is kind
+    assert str(error) == "no (at a.0.b)"
+    assert (error.status, error.excerpt) == (200, "no")
+
+
+@pytest.mark.parametrize("errors", [[], {}, "x", [None], [{"message": 3}]])
+def test_graphql_errors_of_no_shape_are_an_error_still(errors):
+    assert "said no more" in str(failures.from_graphql(errors))
+
+
+def test_an_error_without_an_answer_has_nothing_to_tell_of_one():
+    error = CatalogError("x")
+    assert (error.status, error.url, error.excerpt) == (None, None, None)
+    for made in (InvalidAspect("status", "a", "wrong"), UnknownName("entity", "x", ["y"])):
+        assert str(pickle.loads(pickle.dumps(made))) == str(made)
+
+
+def test_a_pause_is_read_in_seconds_and_as_a_date():
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    assert 50 < asked_pause_seconds({"retry-after": later}) <= 60
+    for text, seconds in (
+        ("7", 7),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        ("99999999999999", 86_400),
+        ("-1", None),
+        ("soon", None),
+        ("", None),
+    ):
+        assert asked_pause_seconds({"retry-after": text}) == seconds
+    error = failures.from_answer(429, b"", {"retry-after": "7"})
+    assert (type(error), error.retry_after_seconds) == (Busy, 7)
+    assert failures.from_answer(429, b"").retry_after_seconds is None
+
+
+def test_pauses_grow_and_are_never_shorter_than_asked():
+    retry = Retry(first_pause_seconds=1)
+    for tried, most in ((1, 1), (2, 2), (3, 4)):
+        assert most / 2 <= retry.pause_seconds(tried) <= most
+    assert retry.pause_seconds(1, 9) == 9
+    for wrong in ({"tries": 0}, {"total_seconds": 0}, {"first_pause_seconds": -1}):
+        with pytest.raises(InvalidInput):
+            Retry(**wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"SSH-2.0\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
+    ],
+)
+def test_a_head_that_is_none_is_refused(text):
+    with pytest.raises(ValueError, match="no HTTP"):
+        read_head(text)
+
+
+def test_how_long_a_body_is_may_be_said_in_one_way_only():
+    def framing(*headers, version=b"HTTP/1.1", status=200):
+        return Framing.of(Head(version, status, list(headers)))
+
+    assert framing((b"content-length", b"5")) == Framing(5, False, True)
+    assert framing((b"content-length", b"5"), status=204) == Framing(0, False, True)
+    assert framing((b"transfer-encoding", b"chunked"), (b"content-length", b"5")).chunked
+    assert framing() == Framing(None, False, False)
+    assert not framing((b"content-length", b"5"), version=b"HTTP/1.0").stays
+    assert not framing((b"content-length", b"5"), (b"connection", b"close")).stays
+    for wrong in (b"-1", b"+5", b"5x", b"9" * 30, b"5,6"):
+        with pytest.raises(ValueError, match="length"):
+            framing((b"content-length", wrong))
+    for wrong in (b"\r\n", b"0x5\r\n", b"-5\r\n", b"123456789\r\n"):
+        with pytest.raises(ValueError, match="no HTTP"):
+            read_chunk_size(wrong)
+    with pytest.raises(ValueError, match="line break"):
+        write_head(b"GET", b"/", [(b"A", b"b\r\nC: d")])
+
+
+def test_abilities_are_read_from_what_a_server_tells_of_itself():
+    ours = read_abilities({"noCode": "true", "catalogExplorer": {"version": "1.10.2"}})
+    assert (ours.product, ours.release) == ("catalog", (1, 10, 2))
+    assert ours.versions
+    assert ours.changes
+    theirs = read_abilities(
+        {
+            "patchCapable": True,
+            "supportsImpactAnalysis": True,
+            "versions": {"acryldata/datahub": {"version": "v0.14.1rc2"}},
+        }
+    )
+    assert (theirs.product, theirs.release) == ("datahub", (0, 14, 1))
+    assert theirs.patch
+    assert theirs.graphql_lineage
+    assert not theirs.versions
+    assert theirs.release < (0, 14, 10)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [None, [], {}, {"versions": {"acryldata/datahub": {"version": "null"}}}, {"versions": 3}],
+)
+def test_a_server_that_tells_little_offers_little_and_fails_nobody(told):
+    found = read_abilities(told)
+    assert (found.product, found.version, found.release) == ("datahub", "", ())
+    assert not found.patch
+
+
+async def test_abilities_and_fields_are_found_out_once(site):
+    asked = []
+
+    class Counted(HttpTransport):
+        async def send(self, request):
+            asked.append(request.path)
+            return await super().send(request)
+
+    transport = Counted("http://127.0.0.1", carrier=httpx.ASGITransport(site.service))
+    async with AsyncCatalog(transport=transport) as catalog:
+        assert (await catalog.abilities()).lineage
+        assert await catalog.abilities() is await catalog.abilities()
+        assert await catalog._offers("Mutation", "updateDescription")
+        assert not await catalog._offers("Mutation", "noSuchField")
+    assert asked == ["/config", "/api/graphql"]
+
+
+async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented():
+    def answer(request):
+        if request.url.path == "/api/graphql":
+            return httpx.Response(200, json={"errors": [{"message": "introspection is disabled"}]})
+        return httpx.Response(404)
+
+    transport = HttpTransport("http://h.example", carrier=httpx.MockTransport(answer))
+    async with AsyncCatalog(transport=transport) as catalog:
+        assert (await catalog.abilities()).product == "datahub"
+        assert await catalog._offers("Mutation", "addTag")

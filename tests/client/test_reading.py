@@ -1,0 +1,167 @@
+"""Entities, aspects and points in time, read by every form of the client."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import uuid4
+
+import pytest
+
+from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.metadata import Criterion, Proposal, Urn, all_of
+from explorer.metadata.aspects import (
+    DatasetProperties,
+    Ownership,
+    SchemaMetadata,
+    Status,
+    TagProperties,
+)
+
+ORDERS = Urn.dataset("hive", "reading/of orders+ü")
+MARA = Urn.parse("urn:li:corpuser:mara")
+DAY = timedelta(days=1)
+LOCAL = datetime.fromisoformat("2024-01-01T00:00:00")
+FIRST = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _written(client):
+    client.ingest(Proposal(ORDERS, "datasetProperties", {"description": "All orders."}))
+    owners = {"owners": [{"owner": str(MARA), "type": "DATAOWNER"}]}
+    client.ingest(Proposal(ORDERS, "ownership", owners))
+    for at in range(3):
+        client.ingest(Proposal(ORDERS, "datasetUsageStatistics", window(at, partition=f"p{at}")))
+
+
+def window(day, **more):
+    partition = more.pop("partition", None)
+    spec = {"partitionSpec": {"partition": partition, "type": "PARTITION"}} if partition else {}
+    stands = int((FIRST + day * DAY).timestamp() * 1000)
+    return {"timestampMillis": stands, "totalSqlQueries": day, **spec, **more}
+
+
+def test_a_record_is_typed_and_nothing_where_the_entity_lacks_it(client):
+    assert client.record(ORDERS, DatasetProperties).description == "All orders."
+    assert client.record(ORDERS, Ownership).owners[0].owner == str(MARA)
+    assert client.record(ORDERS, SchemaMetadata) is None
+    assert client.record(ORDERS, DatasetProperties, 99) is None
+    assert client.record("urn:li:tag:nowhere", TagProperties) is None
+
+
+def test_a_record_of_no_aspect_is_refused(client):
+    from explorer.metadata.aspects import Owner
+
+    with pytest.raises(InvalidInput, match="Owner is the record of no aspect"):
+        client.record(ORDERS, Owner)
+
+
+def test_an_entity_exists_once_it_was_written_and_also_when_it_is_removed(client):
+    gone = Urn.parse(f"urn:li:tag:{uuid4()}")
+    assert not client.exists(gone)
+    client.ingest(Proposal(gone, "tagProperties", {"name": "gone"}))
+    client.ingest(Proposal(gone, "status", {"removed": True}))
+    assert client.exists(gone)
+    assert client.entity(gone).removed
+    assert client.record(gone, Status).removed
+    assert not client.entity(ORDERS).removed
+
+
+def test_a_snapshot_holds_the_same_values_under_the_same_names(client):
+    old, new = client.legacy_entity(ORDERS), client.entity(ORDERS)
+    assert old.urn == ORDERS
+    assert {"datasetKey", "datasetProperties", "ownership"} <= set(old.aspects)
+    for name, read in old.aspects.items():
+        assert read.value == new.raw(name)
+    with pytest.raises(NotFound):
+        client.legacy_entity("urn:li:container:c")
+
+
+def test_many_entities_come_in_the_order_asked_for_and_once(client):
+    urns = [Urn.parse(f"urn:li:tag:reading-{at}") for at in range(320)]
+    report = client.ingest_batch(Proposal(urn, "tagProperties", {"name": urn.name}) for urn in urns)
+    assert report.written == 320
+    asked = [*reversed(urns), str(urns[0])]
+    found = client.entities(asked, ["tagProperties"])
+    assert list(found) == list(reversed(urns))
+    assert all(found[urn].name == urn.name for urn in urns)
+    assert client.entities([]) == {}
+
+
+def test_an_audit_stamp_is_a_moment_and_keeps_its_milliseconds(client):
+    read = client.entity(ORDERS).aspects["ownership"]
+    assert read.created.at == datetime.fromtimestamp(read.created.time / 1000, UTC)
+    assert abs(datetime.now(UTC) - read.created.at) < DAY
+
+
+def test_points_are_read_between_two_moments_of_any_zone(client):
+    east = timezone(timedelta(hours=5))
+    series = client.timeseries(
+        ORDERS, "datasetUsageStatistics", start=(FIRST + DAY).astimezone(east), end=FIRST + 2 * DAY
+    )
+    assert [point.total_sql_queries for point in series.usage()] == [1, 2]
+    assert series.usage()[0].at == FIRST + DAY
+    assert not series.truncated
+
+
+@pytest.mark.parametrize("bound", ["start", "end"])
+def test_a_moment_without_a_zone_is_refused_before_anything_is_asked(client, bound):
+    with pytest.raises(InvalidInput, match="no time zone"):
+        client.timeseries(ORDERS, "datasetProfile", **{bound: LOCAL})
+    with pytest.raises(InvalidInput, match="no time zone"):
+        client.usage(ORDERS, days=1, end=LOCAL)
+
+
+def test_the_latest_point_alone_and_those_of_a_partition(client):
+    latest = client.timeseries(ORDERS, "datasetUsageStatistics", latest=True)
+    assert [point.total_sql_queries for point in latest.usage()] == [2]
+    of_one = all_of(Criterion("partitionSpec.partition", ("p1",)))
+    found = client.timeseries(ORDERS, "datasetUsageStatistics", narrowed_by=of_one)
+    assert [point.total_sql_queries for point in found.usage()] == [1]
+
+
+def test_at_the_limit_there_may_be_more_and_every_point_gets_all(client):
+    series = client.timeseries(ORDERS, "datasetUsageStatistics", limit=2)
+    assert series.truncated
+    assert [point.total_sql_queries for point in series.usage()] == [1, 2]
+    found = client.every_point(ORDERS, "datasetUsageStatistics", page=2)
+    assert [point["totalSqlQueries"] for point in found] == [2, 1, 0]
+
+
+def test_use_and_profiles_of_the_last_days(client):
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    profile = {"timestampMillis": int(today.timestamp() * 1000), "rowCount": 7}
+    client.ingest(Proposal(ORDERS, "datasetProfile", profile))
+    assert [profile.row_count for profile in client.profiles(ORDERS, days=1).profiles()] == [7]
+    assert client.usage(ORDERS, days=1).values == ()
+    assert len(client.usage(ORDERS, days=2, end=FIRST + 2 * DAY).values) == 3
+    assert len(client.usage(ORDERS, start=FIRST + DAY, end=FIRST + DAY).values) == 1
+    with pytest.raises(InvalidInput, match="not both"):
+        client.usage(ORDERS, days=2, start=FIRST)
+    with pytest.raises(InvalidInput, match="tag is not measured"):
+        client.usage("urn:li:tag:x")
+
+
+def test_what_was_done_is_read_as_operations(client):
+    told = {
+        "timestampMillis": int(FIRST.timestamp() * 1000),
+        "lastUpdatedTimestamp": 5,
+        "operationType": "INSERT",
+        "numAffectedRows": 12,
+    }
+    client.ingest(Proposal(ORDERS, "operation", told))
+    (done,) = client.timeseries(ORDERS, "operation").operations()
+    assert (done.operation_type, done.num_affected_rows, done.at) == ("INSERT", 12, FIRST)
+
+
+def test_a_point_of_another_shape_is_the_servers_fault_when_it_is_typed(client):
+    series = client.timeseries(ORDERS, "datasetUsageStatistics")
+    with pytest.raises(ServerFault, match="Status"):
+        type(series)("status", 1, ({"removed": {"a": 1}},)).records(Status)
+
+
+def test_fields_no_record_names_stay_in_the_value(client):
+    urn = Urn.dataset("hive", "reading.unknown")
+    value = {"description": "d", "customProperties": {"a": "b"}, "tags": ["x"]}
+    client.ingest(Proposal(urn, "datasetProperties", value))
+    read = client.aspect(urn, "datasetProperties")
+    assert json.loads(json.dumps(read.value)) == value
+    assert client.record(urn, DatasetProperties).custom_properties == {"a": "b"}

@@ -1,0 +1,338 @@
+"""Versions of aspects and what differs between them, from a server that tells them at once and
+from those where each is looked up."""
+
+import asyncio
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.client.transport import Answer
+from explorer.errors import InvalidInput, NotFound
+from explorer.metadata import Proposal, Urn
+
+TEXTS = "abcdefg"
+
+
+def fresh():
+    return Urn.dataset("hive", f"history.{uuid4().hex}")
+
+
+def write(client, urn, texts=TEXTS, aspect="datasetProperties"):
+    for text in texts:
+        client.ingest(Proposal(urn, aspect, {"description": text}))
+    return urn
+
+
+def said(versions):
+    return "".join(version.value["description"] for version in versions)
+
+
+@pytest.fixture(scope="module")
+def written(client):
+    return write(client, fresh())
+
+
+def test_as_many_writes_make_as_many_versions_and_one_diff_less(client, written):
+    found = client.versions(written, "datasetProperties")
+    assert said(found) == TEXTS[::-1]
+    assert [version.number for version in found] == [0, 6, 5, 4, 3, 2, 1]
+    assert (found.total, found.truncated, found.urn) == (7, False, written)
+    diffs = [client.diff(written, "datasetProperties", -at - 1, -at) for at in range(6)]
+    assert [(one.changes[0].before, one.changes[0].after) for one in diffs] == list(
+        zip("fedcba", "gfedcb", strict=True)
+    )
+    with pytest.raises(NotFound, match="no version -7"):
+        client.diff(written, "datasetProperties", -7)
+
+
+def test_each_version_says_who_wrote_it_and_when(client, written):
+    found = client.versions(written, "datasetProperties")
+    times = [version.created.time for version in found]
+    assert times == sorted(times, reverse=True)
+    assert all(version.created.actor.startswith("urn:li:corpuser:") for version in found)
+    assert all(version.run_id for version in found)
+
+
+def test_a_page_of_versions_says_whether_there_are_more(client, written):
+    found = client.versions(written, "datasetProperties", start=2, count=3)
+    assert (said(found), found.start, found.total, found.truncated) == ("edc", 2, 7, True)
+    last = client.versions(written, "datasetProperties", start=5, count=3)
+    assert (said(last), last.truncated) == ("ba", False)
+    assert len(client.versions(written, "datasetProperties", start=50)) == 0
+
+
+def test_every_version_comes_once_over_many_pages(client, written):
+    assert said(client.every_version(written, "datasetProperties", page=3)) == TEXTS[::-1]
+    assert said(client.every_version(written, "datasetProperties", page=1)) == TEXTS[::-1]
+
+
+def test_a_write_in_between_neither_repeats_nor_loses_a_version(client):
+    urn = write(client, fresh())
+    found = client.every_version(urn, "datasetProperties", page=3)
+    seen = [next(found)]
+    write(client, urn, "xy")
+    assert said([*seen, *found]) == TEXTS[::-1]
+
+
+def test_any_two_versions_are_compared_whichever_is_older(client, written):
+    diff = client.diff(written, "datasetProperties", 2, 5)
+    assert (diff.older.number, diff.newer.number) == (2, 5)
+    (change,) = diff
+    assert (change.place, change.before, change.after) == ("/description", "b", "e")
+    assert client.diff(written, "datasetProperties", 0, 0).changes == ()
+    with pytest.raises(NotFound, match="no version 99"):
+        client.diff(written, "datasetProperties", 99)
+
+
+def test_one_version_has_nothing_before_it(client):
+    urn = write(client, fresh(), "a")
+    assert len(client.versions(urn, "datasetProperties")) == 1
+    with pytest.raises(NotFound, match="one version only"):
+        client.diff(urn, "datasetProperties")
+
+
+def test_what_has_no_versions_is_said_so(client, written):
+    with pytest.raises(NotFound):
+        client.versions(written, "ownership")
+    with pytest.raises(NotFound):
+        client.versions(fresh(), "datasetProperties")
+    with pytest.raises(InvalidInput, match="timeseries"):
+        client.versions(written, "datasetProfile")
+    with pytest.raises(InvalidInput, match="count from 1"):
+        client.versions(written, "datasetProperties", count=0)
+
+
+# Where nothing but point lookups is offered.
+
+
+class Elsewhere:
+    """A server before ours that offers no versions at once; it may refuse to count back, and have
+    dropped the oldest versions."""
+
+    def __init__(self, transport, *, counts_back, dropped=0):
+        self.transport = transport
+        self.counts_back = counts_back
+        self.dropped = dropped
+        self.asked = []
+
+    async def send(self, request):
+        self.asked.append(request.path)
+        if request.path == "/config":
+            return 200, b'{"noCode": "true"}'
+        if request.path.startswith("/versions"):
+            return 404, b"{}"
+        number = request.path.partition("&version=")[2]
+        if number.startswith("-") and not self.counts_back:
+            return 400, b'{"message": "version must not be negative"}'
+        if number and 0 < int(number) <= self.dropped:
+            return 404, b"{}"
+        return await self.transport.send(request)
+
+    async def close(self):
+        await self.transport.close()
+
+
+class Real:
+    """Carries requests to a real service by its own client."""
+
+    def __init__(self, address):
+        self.address = address
+        self.inner = None
+
+    async def send(self, request):
+        if self.inner is None:
+            self.inner = AsyncCatalog(self.address)
+        connection = self.inner._connection
+        transport = await connection._reach.open()
+        answer = await transport.send(request)
+        return (answer.status, answer.body) if isinstance(answer, Answer) else answer
+
+    async def close(self):
+        if self.inner is not None:
+            await self.inner.close()
+
+
+@pytest.fixture(params=[True, False], ids=["counting back", "counting up"])
+def older(request, site):
+    wire = Elsewhere(Real(site.address), counts_back=request.param)
+    with Catalog(transport=wire) as made:
+        yield made, wire
+
+
+def test_versions_are_looked_up_where_the_server_does_not_tell_them_at_once(older):
+    client, _ = older
+    urn = write(client, fresh())
+    found = client.versions(urn, "datasetProperties")
+    assert said(found) == TEXTS[::-1]
+    assert [version.number for version in found] == [0, 6, 5, 4, 3, 2, 1]
+    assert (found.total, found.truncated) == (7, False)
+    assert said(client.versions(urn, "datasetProperties", start=2, count=3)) == "edc"
+    assert client.versions(urn, "datasetProperties", start=2, count=3).truncated
+    assert said(client.every_version(urn, "datasetProperties", page=3)) == TEXTS[::-1]
+    assert len(client.versions(urn, "datasetProperties", start=7)) == 0
+
+
+def test_two_versions_are_compared_there_too(older):
+    client, _ = older
+    urn = write(client, fresh())
+    assert client.diff(urn, "datasetProperties").changes[0].before == "f"
+    assert client.diff(urn, "datasetProperties", -3, 2).changes[0].before == "d"
+    with pytest.raises(NotFound):
+        client.diff(urn, "datasetProperties", 99)
+    with pytest.raises(NotFound):
+        client.versions(fresh(), "datasetProperties")
+
+
+def test_one_version_is_found_to_be_alone(older):
+    client, wire = older
+    urn = write(client, fresh(), "a")
+    wire.asked.clear()
+    assert client.versions(urn, "datasetProperties").total == 1
+    looked_up = [path.partition("&version=")[2] for path in wire.asked if "/aspects/" in path]
+    assert looked_up == ["0", "-1", "1"]
+
+
+def test_counting_back_reads_no_version_that_was_not_asked_for(site):
+    wire = Elsewhere(Real(site.address), counts_back=True)
+    with Catalog(transport=wire) as client:
+        urn = write(client, fresh())
+        wire.asked.clear()
+        found = client.versions(urn, "datasetProperties", count=3)
+        assert (said(found), found.total, found.truncated) == ("gfe", None, True)
+        looked_up = [path.partition("&version=")[2] for path in wire.asked if "/aspects/" in path]
+        assert looked_up == ["0", "-1", "5"]
+
+
+def test_dropped_versions_end_the_walk(site):
+    wire = Elsewhere(Real(site.address), counts_back=True, dropped=3)
+    with Catalog(transport=wire) as client:
+        urn = write(client, fresh())
+        found = client.versions(urn, "datasetProperties")
+        assert (said(found), found.total, found.truncated) == ("gfed", 4, False)
+
+
+# Columns.
+
+
+def schema(**texts):
+    fields = [
+        {
+            "fieldPath": path,
+            "nativeDataType": "text",
+            "type": {"type": {"com.linkedin.schema.StringType": {}}},
+            **({"description": text} if text is not None else {}),
+        }
+        for path, text in texts.items()
+    ]
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": fields,
+    }
+
+
+def edited(**texts):
+    infos = [{"fieldPath": path, "description": text} for path, text in texts.items()]
+    return {"editableSchemaFieldInfo": infos}
+
+
+@pytest.fixture(scope="module")
+def described(client):
+    urn = fresh()
+    for aspect, value in (
+        ("schemaMetadata", schema(id="The id.", name=None)),
+        ("schemaMetadata", schema(id="The key.", name="A name.", size="How big.")),
+        ("editableSchemaMetadata", edited(id="Who it is.")),
+        ("editableSchemaMetadata", edited(id="Who it is.", name="What it is called.")),
+        ("schemaMetadata", schema(id="The key!", name="A name.", size="How big.")),
+        ("editableSchemaMetadata", edited(id="", name="What it is called.")),
+    ):
+        client.ingest(Proposal(urn, aspect, value))
+    return urn
+
+
+def test_the_history_of_a_column_is_told_newest_first_from_both_aspects(client, described):
+    history = client.column_history(described, "id")
+    assert [(one.origin, one.before, one.after) for one in history] == [
+        ("edited", "Who it is.", None),
+        ("ingested", "The key.", "The key!"),
+        ("edited", None, "Who it is."),
+        ("ingested", "The id.", "The key."),
+        ("ingested", None, "The id."),
+    ]
+    assert [one.version for one in history] == [0, 0, 1, 2, 1]
+    assert all(one.created is not None and one.run_id for one in history)
+    assert client.column_history(described, "nowhere") == ()
+    assert client.column_history(fresh(), "id") == ()
+
+
+def test_blame_names_the_change_that_gave_each_column_its_text(client, described):
+    blamed = client.blame(described)
+    assert list(blamed) == ["id", "name", "size"]
+    assert [(one.origin, one.version, one.after) for one in blamed.values()] == [
+        ("ingested", 0, "The key!"),
+        ("edited", 2, "What it is called."),
+        ("ingested", 2, "How big."),
+    ]
+    assert client.blame(fresh()) == {}
+
+
+def test_blame_goes_back_no_further_than_it_takes(site):
+    asked = []
+
+    class Counting(Real):
+        async def send(self, request):
+            asked.append(request.path)
+            return await super().send(request)
+
+    with Catalog(transport=Counting(site.address)) as client:
+        urn = fresh()
+        client.ingest(Proposal(urn, "editableSchemaMetadata", edited(a="kept")))
+        for at in range(45):
+            client.ingest(Proposal(urn, "schemaMetadata", schema(a=f"{at}", b=f"{at}")))
+        asked.clear()
+        assert client.blame(urn)["b"].after == "44"
+        assert sum(path.startswith("/versions/") for path in asked) == 2
+        asked.clear()
+        assert len(client.column_history(urn, "b")) == 45
+        assert sum(path.startswith("/versions/") for path in asked) == 4
+
+
+def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
+    from explorer.client import answers
+    from explorer.errors import ServerFault
+
+    urn = fresh()
+    for body in (
+        None,
+        [],
+        {},
+        {"versions": {}},
+        {"versions": [None]},
+        {"versions": [{"value": 3}]},
+    ):
+        with pytest.raises(ServerFault):
+            answers.reading.versions(body, urn, "status")
+    odd = {"versions": [{"version": "x", "value": None, "created": {"time": "soon"}}], "total": "y"}
+    found = answers.reading.versions(orjson.loads(orjson.dumps(odd)), urn, "status")
+    assert (found.versions[0].value, found.versions[0].created, found.total) == ({}, None, 1)
+
+
+def test_two_may_ask_at_once(site):
+    async def both():
+        async with AsyncCatalog(site.address) as client:
+            urn = fresh()
+            for text in "ab":
+                await client.ingest(Proposal(urn, "datasetProperties", {"description": text}))
+            return await asyncio.gather(
+                client.versions(urn, "datasetProperties"), client.diff(urn, "datasetProperties")
+            )
+
+    versions, diff = asyncio.run(both())
+    assert said(versions) == "ba"
+    assert len(diff) == 1

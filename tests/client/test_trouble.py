@@ -1,0 +1,506 @@
+"""Whatever a server does, a call ends, with the error that says what to do, and shows no token."""
+
+import asyncio
+import logging
+import signal
+import socket
+import threading
+import time
+import traceback
+
+import pytest
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.client.connection import Connection
+from explorer.client.http import HttpTransport
+from explorer.client.requests import Request
+from explorer.client.retry import Retry
+from explorer.errors import (
+    Busy,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotSignedIn,
+    ServerFault,
+    TimedOut,
+    Unreachable,
+    Unreadable,
+    Unusable,
+)
+
+pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
+
+TOKEN = "s3cret-of-the-tests"
+QUICK = Retry(tries=2, total_seconds=5, first_pause_seconds=0.001)
+JSON = b"Content-Type: application/json\r\n"
+HTML = b"<!DOCTYPE html><html><head><title>Bad &amp; worse</title></head><body>x</body></html>"
+FINE = b'{"data": {"fine": true}}'
+
+
+def answer(status, body=b"", headers=b""):
+    """A whole answer, as bytes."""
+    return b"HTTP/1.1 %d X\r\n%bContent-Length: %d\r\n\r\n%b" % (status, headers, len(body), body)
+
+
+class Gone(Exception):
+    """The server hangs up here."""
+
+
+class Server:
+    """Answers on loopback as told by `act(line, request)`, an asynchronous function that writes
+    what it likes; remembers what it was asked, and how many left before they were answered."""
+
+    def __init__(self):
+        self.act = self.fine
+        self.asked = []
+        self.left = 0
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = None
+        self.start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    async def fine(self, line, _request):
+        line.write(answer(200, FINE, JSON))
+
+    def says(self, *answers):
+        """One answer after another, the last one for ever."""
+        left = list(answers)
+
+        async def act(line, _request):
+            said = left.pop(0) if len(left) > 1 else left[0]
+            if said is None:
+                raise Gone
+            line.write(said)
+
+        self.act = act
+
+    def start(self):
+        async def begin():
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self.port = self._server.sockets[0].getsockname()[1]
+
+        self._run(begin())
+
+    def stop(self):
+        """Hang up on everybody and listen no more."""
+
+        async def end():
+            self._server.close()
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        self._run(end())
+
+    def close(self):
+        self.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, work):
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(5)
+
+    async def _serve(self, reader, line):
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                text = head.decode("latin-1")
+                rows = dict(row.split(": ", 1) for row in text.split("\r\n")[1:-2])
+                body = await reader.readexactly(int(rows.get("Content-Length", 0)))
+                self.asked.append((text.split(" ")[1], rows, body))
+                acting = asyncio.ensure_future(self.act(line, text))
+                leaving = asyncio.ensure_future(reader.read(1))
+                await asyncio.wait((acting, leaving), return_when=asyncio.FIRST_COMPLETED)
+                if not acting.done():
+                    self.left += 1
+                    acting.cancel()
+                    return
+                leaving.cancel()
+                await asyncio.wait((leaving,))
+                acting.result()
+                await line.drain()
+        except (Gone, OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            line.transport.abort() if self.act.__name__ == "reset" else line.close()
+
+
+@pytest.fixture
+def server():
+    made = Server()
+    yield made
+    made.close()
+
+
+def catalog_of(server, carrier="plain", kind=AsyncCatalog, **more):
+    settings = {"token": TOKEN, "retry": QUICK, "timeout_seconds": 5.0} | more
+    if carrier == "httpx":
+        transport = HttpTransport(server.url, settings["timeout_seconds"])
+        return kind(transport=transport, **settings)
+    return kind(server.url, **settings)
+
+
+async def eventually(is_so):
+    for _ in range(500):
+        if is_so():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to be")
+
+
+def drip(piece):
+    async def act(line, _request):
+        line.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while True:
+            line.write(piece)
+            await line.drain()
+            await asyncio.sleep(0.02)
+
+    return act
+
+
+async def silence(_line, _request):
+    await asyncio.sleep(60)
+
+
+def told(said, hang_up=False):
+    async def act(line, _request):
+        line.write(said)
+        await line.drain()
+        if hang_up:
+            raise Gone
+
+    return act
+
+
+FAULTS = {
+    "silent": (silence, TimedOut, None),
+    "dripping": (drip(b"x"), TimedOut, None),
+    "closes at once": (told(b"", True), Unreachable, None),
+    "body cut": (told(answer(200, FINE)[:-3], True), Unreachable, None),
+    "head cut": (told(b"HTTP/1.1 200 OK\r\nContent-", True), Unreachable, None),
+    "chunk cut": (
+        told(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{", True),
+        Unreachable,
+        None,
+    ),
+    "chunk of no length": (
+        told(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{", True),
+        Unreachable,
+        None,
+    ),
+    "no http": (told(b"SSH-2.0-OpenSSH_9.2\r\n\r\n", True), Unreachable, None),
+    "endless head": (told(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 300_000, True), Unreachable, None),
+    "unpackable": (
+        told(answer(200, b"\x1f\x8bnope", b"Content-Encoding: gzip\r\n")),
+        Unreachable,
+        None,
+    ),
+    "json damaged": (told(answer(200, FINE[:-2], JSON)), Unreadable, 200),
+    "json no object": (told(answer(200, b"[1]", JSON)), Unreadable, 200),
+    "a web page": (told(answer(200, HTML)), Unreadable, 200),
+    "empty": (told(answer(200)), ServerFault, None),
+    "graphql 400 empty": (told(answer(400)), InvalidInput, 400),
+    "401": (told(answer(401, b'{"message": "Unauthorized"}')), NotSignedIn, 401),
+    "403": (told(answer(403, b'{"message": "not you"}')), Forbidden, 403),
+    "404 page": (told(answer(404, HTML)), NotFound, 404),
+    "409": (told(answer(409, b"")), Conflict, 409),
+    "429": (told(answer(429, b"")), Busy, 429),
+    "500": (told(answer(500, b'{"message": "it broke", "stackTrace": "at x"}')), ServerFault, 500),
+    "500 text": (told(answer(500, b"it broke")), ServerFault, 500),
+    "502 page": (told(answer(502, HTML)), Unreachable, 502),
+    "503": (told(answer(503)), Unreachable, 503),
+    "504": (told(answer(504, b"late")), TimedOut, 504),
+    "redirect": (
+        told(answer(302, b"", b"Location: http://u:p@other.example/login?token=abc\r\n")),
+        InvalidInput,
+        302,
+    ),
+    "echoes the token": (told(answer(500, b"no: Bearer " + TOKEN.encode())), ServerFault, 500),
+}
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_every_fault_has_its_error_in_time_and_shows_no_token(server, fault, carrier, caplog):
+    server.act, kind, status = FAULTS[fault]
+    with caplog.at_level(logging.DEBUG):
+        async with catalog_of(server, carrier, timeout_seconds=0.4) as catalog:
+            with pytest.raises(kind) as caught:
+                await catalog.graphql("query q { a }")
+    assert type(caught.value) is kind
+    if status is not None:
+        assert caught.value.status == status
+        assert caught.value.url.endswith("/api/graphql")
+    shown = "".join(
+        traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
+    )
+    told_of_it = str(caught.value) + repr(caught.value) + str(caught.value.excerpt) + caplog.text
+    own = shown.replace(f"TOKEN = {TOKEN!r}", "")
+    assert TOKEN not in told_of_it + own
+    assert "<" not in str(caught.value)
+    assert server.asked[0][1]["Authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("fault", ["silent", "body cut", "json damaged", "401", "503"])
+def test_the_blocking_face_tells_the_same(server, fault):
+    server.act, kind, _ = FAULTS[fault]
+    with (
+        catalog_of(server, kind=Catalog, timeout_seconds=0.4) as catalog,
+        pytest.raises(kind) as caught,
+    ):
+        catalog.graphql("{ a }")
+    shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert TOKEN not in "".join(shown.format())
+
+
+async def test_words_of_a_proxy_and_of_the_server_are_kept(server):
+    async with catalog_of(server) as catalog:
+        server.act = FAULTS["502 page"][0]
+        with pytest.raises(Unreachable, match="Bad & worse"):
+            await catalog.graphql("{ a }")
+        server.act = FAULTS["redirect"][0]
+        with pytest.raises(InvalidInput, match=r"http://other\.example/login") as caught:
+            await catalog.graphql("{ a }")
+        assert "abc" not in str(caught.value)
+        assert "u:p" not in str(caught.value)
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+async def test_a_body_may_come_in_any_of_its_forms(server, carrier):
+    pieces = b"".join(b"%x;a=b\r\n%b\r\n" % (1, FINE[at : at + 1]) for at in range(len(FINE)))
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + pieces
+    async with catalog_of(server, carrier) as catalog:
+        for said, hang_up in (
+            (chunked + b"0\r\nTrailer: x\r\n\r\n", False),
+            (b"HTTP/1.1 100 Continue\r\n\r\n" + answer(200, FINE), False),
+            (answer(200, FINE, b"Connection: close\r\n"), True),
+            (b"HTTP/1.0 200 OK\r\n\r\n" + FINE, True),
+            (answer(200, FINE), False),
+        ):
+            server.act = told(said, hang_up)
+            assert await catalog.graphql("{ a }") == {"fine": True}
+
+
+async def test_a_kept_connection_that_was_hung_up_costs_nobody_anything(server):
+    async with catalog_of(server, retry=Retry(tries=1)) as catalog:
+        for query in ("{ a }", "mutation { a }", "{ a }"):
+            server.act = told(answer(200, FINE), hang_up=True)
+            await catalog.graphql(query)
+            server.act = server.fine
+            await asyncio.sleep(0.02)
+            await catalog.graphql(query)
+
+
+async def test_what_nobody_asked_for_is_not_taken_for_an_answer(server):
+    late = answer(408, b"you were idle")
+    server.says(answer(200, FINE) + late, answer(200, FINE))
+    async with catalog_of(server, retry=Retry(tries=1)) as catalog:
+        for _ in range(3):
+            assert await catalog.graphql("mutation { a }") == {"fine": True}
+
+
+async def test_a_question_is_asked_again_and_a_change_is_not(server):
+    async with catalog_of(server) as catalog:
+        for refusal in (None, answer(502), answer(503), answer(504), answer(429)):
+            server.says(refusal, answer(200, FINE))
+            assert await catalog.graphql("{ a }") == {"fine": True}
+            server.asked.clear()
+            server.says(refusal, answer(200, FINE))
+            with pytest.raises(Unreachable):
+                await catalog.graphql("mutation { a }")
+            assert len(server.asked) == 1
+
+
+async def test_tries_and_time_are_bounded(server):
+    server.says(answer(503))
+    async with catalog_of(server, retry=Retry(3, 5, 0.001)) as catalog:
+        with pytest.raises(Unreachable):
+            await catalog.graphql("{ a }")
+    assert len(server.asked) == 3
+    server.asked.clear()
+    begun = time.monotonic()
+    async with catalog_of(server, retry=Retry(1000, 0.3, 0.02), timeout_seconds=0.3) as catalog:
+        with pytest.raises(Unreachable):
+            await catalog.graphql("{ a }")
+    assert len(server.asked) < 20
+    assert time.monotonic() - begun < 5
+
+
+async def test_a_server_is_left_alone_for_as_long_as_it_asks(server):
+    async with catalog_of(server) as catalog:
+        server.says(answer(429, b"", b"Retry-After: 1\r\n"), answer(200, FINE))
+        begun = time.monotonic()
+        assert await catalog.graphql("{ a }") == {"fine": True}
+        assert time.monotonic() - begun >= 1
+        server.asked.clear()
+        server.says(answer(429, b"", b"Retry-After: Wed, 21 Oct 2099 07:28:00 GMT\r\n"))
+        with pytest.raises(Busy) as caught:
+            await catalog.graphql("{ a }")
+        assert caught.value.retry_after_seconds == 86_400
+        assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+async def test_a_server_that_restarts_between_reads_is_survived(server, carrier):
+    patient = Retry(tries=50, total_seconds=20, first_pause_seconds=0.01)
+    async with catalog_of(server, carrier, retry=patient) as catalog:
+
+        async def read():
+            for _ in range(60):
+                assert await catalog.graphql("{ a }") == {"fine": True}
+                await asyncio.sleep(0.001)
+
+        readers = [asyncio.ensure_future(read()) for _ in range(4)]
+        for _ in range(3):
+            seen = len(server.asked)
+            await eventually(lambda seen=seen: len(server.asked) > seen + 5)
+            await asyncio.to_thread(server.stop)
+            await asyncio.sleep(0.05)
+            await asyncio.to_thread(server.start)
+        await asyncio.gather(*readers)
+
+
+async def test_nobody_there_is_said_so_and_asked_a_few_times_only(server):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        async with AsyncCatalog(url, retry=QUICK) as catalog:
+            with pytest.raises(Unreachable, match="is it running"):
+                await catalog.graphql("mutation { a }")
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+async def test_cancelled_questions_hang_up_and_make_room(server, carrier):
+    async def slow(line, request):
+        await silence(line, request)
+
+    server.act = slow
+    async with catalog_of(server, carrier, timeout_seconds=20) as catalog:
+        asked = [asyncio.ensure_future(catalog.graphql("{ a }")) for _ in range(50)]
+        await eventually(lambda: len(server.asked) == 8)
+        for task in asked:
+            task.cancel()
+        given = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in given)
+        server.act = server.fine
+        async with asyncio.timeout(5):
+            assert await catalog.graphql("{ a }") == {"fine": True}
+        await eventually(lambda: server.left == 8)
+        for one in given:
+            shown = traceback.TracebackException.from_exception(one, capture_locals=True)
+            assert TOKEN not in "".join(shown.format()).replace(f"TOKEN = {TOKEN!r}", "")
+
+
+def test_an_interrupt_of_the_waiting_hangs_up(server):
+    server.act = silence
+    with catalog_of(server, kind=Catalog, timeout_seconds=20) as catalog:
+
+        def interrupt():
+            while not server.asked:
+                time.sleep(0.01)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            catalog.graphql("{ a }")
+        asyncio.run(eventually(lambda: server.left == 1))
+        server.act = server.fine
+        assert catalog.graphql("{ a }") == {"fine": True}
+
+
+def test_a_client_closed_by_another_thread_lets_nobody_wait(server):
+    server.act = silence
+    catalog = catalog_of(server, kind=Catalog, timeout_seconds=20)
+    caught = []
+
+    def ask():
+        try:
+            catalog.graphql("{ a }")
+        except (Unusable, Unreachable) as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    asyncio.run(eventually(lambda: server.asked))
+    catalog.close()
+    thread.join(5)
+    assert len(caught) == 1
+    with pytest.raises(Unusable, match="closed"):
+        catalog.graphql("{ a }")
+
+
+LIVE = Request("GET", "/changes/stream")
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+async def test_a_stream_gives_lines_as_they_come_and_hangs_up_when_left(server, carrier):
+    async def act(line, _request):
+        line.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for piece in (b"id: 1\nda", b"ta: x\r\n\n", b"id"):
+            line.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await line.drain()
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(60)
+
+    server.act = act
+    connection = catalog_of(server, carrier)._connection
+    lines = connection.stream(LIVE)
+    assert [await anext(lines) for _ in range(3)] == [b"id: 1", b"data: x", b""]
+    await lines.aclose()
+    await eventually(lambda: server.left == 1)
+    server.act = silence
+    waiting = asyncio.ensure_future(anext(connection.stream(LIVE)))
+    await eventually(lambda: len(server.asked) == 2)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    await eventually(lambda: server.left == 2)
+    await connection.close()
+
+
+@pytest.mark.parametrize("carrier", ["plain", "httpx"])
+@pytest.mark.parametrize("fault", ["403", "503", "chunk cut", "closes at once", "silent"])
+async def test_a_stream_fails_with_the_same_errors(server, carrier, fault):
+    server.act, kind, status = FAULTS[fault]
+    connection = catalog_of(server, carrier, timeout_seconds=0.4)._connection
+    with pytest.raises(kind) as caught:
+        async for _ in connection.stream(LIVE):
+            pass
+    assert caught.value.status == status
+    await connection.close()
+
+
+async def test_a_stream_of_the_real_service_tells_what_was_written(site):
+    from explorer.metadata import Proposal, Urn
+
+    tag = Urn.parse("urn:li:tag:streamed")
+    request = Request("GET", f"/changes/stream?after=0&urn={tag.encoded}")
+    async with AsyncCatalog(site.address) as catalog, asyncio.timeout(20):
+        lines = catalog._connection.stream(request)
+        assert (await anext(lines)).startswith(b"retry:")
+        for name in (b"first", b"second"):
+            await catalog.ingest(Proposal(tag, "tagProperties", {"name": name.decode()}))
+            async for line in lines:
+                if name in line:
+                    break
+        await lines.aclose()
+
+
+async def test_a_transport_that_cannot_stream_says_so():
+    class Whole:
+        async def send(self, _request):
+            return 200, b"{}"
+
+        async def close(self):
+            pass
+
+    with pytest.raises(Unusable, match="cannot stream"):
+        await anext(Connection(transport=Whole()).stream(LIVE))

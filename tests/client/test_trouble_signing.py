@@ -1,0 +1,201 @@
+"""The token goes to the server that asked for it, and nowhere else."""
+
+import logging
+import pickle
+import traceback
+
+import httpx
+import pytest
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.client.connection import Connection
+from explorer.client.http import HttpTransport
+from explorer.client.requests import Request, editing
+from explorer.client.secret import Secret, part_login
+from explorer.client.transport import Answer
+from explorer.errors import CatalogError, InvalidInput, NotSignedIn, ReadOnly
+from explorer.metadata import Proposal, Urn
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "s3cret-of-the-tests"
+READ = Request("GET", "/entitiesV2/x")
+
+
+class Gate:
+    """Lets in whoever shows the token, and to some paths everybody."""
+
+    def __init__(self, *, closed=True):
+        self.closed = closed
+        self.shown = []
+        self.urls = []
+
+    def __call__(self, request):
+        shown = request.headers.get("authorization")
+        self.shown.append(shown)
+        self.urls.append(str(request.url))
+        if self.closed and shown is None:
+            return httpx.Response(401, json={"message": "Unauthorized"})
+        return httpx.Response(200, json={"data": {}})
+
+
+def connection_to(gate, url="http://catalog.example", **more):
+    return Connection(transport=HttpTransport(url, carrier=httpx.MockTransport(gate)), **more)
+
+
+async def test_a_token_is_shown_once_it_was_asked_for_and_then_always():
+    gate = Gate()
+    connection = connection_to(gate, token=TOKEN)
+    assert gate.shown == []
+    await connection.send(READ)
+    await connection.send(READ)
+    assert gate.shown == [None, f"Bearer {TOKEN}", f"Bearer {TOKEN}"]
+
+
+async def test_a_write_that_was_not_let_in_is_sent_again_with_the_token():
+    gate = Gate()
+    await connection_to(gate, token=TOKEN).send(Request("POST", "/x", {}, repeatable=False))
+    assert len(gate.shown) == 2
+
+
+async def test_a_server_that_asks_for_no_token_never_sees_it_but_in_graphql():
+    gate = Gate(closed=False)
+    connection = connection_to(gate, token=TOKEN)
+    await connection.send(READ)
+    await connection.send(editing.graphql("{ a }", {}))
+    await connection.send(READ)
+    assert gate.shown == [None, f"Bearer {TOKEN}", None]
+
+
+async def test_without_a_token_the_server_is_asked_once_and_its_wish_is_told():
+    gate = Gate()
+    with pytest.raises(NotSignedIn, match="CATALOG_TOKEN"):
+        await connection_to(gate).send(READ)
+    assert gate.shown == [None]
+
+
+@pytest.mark.parametrize("base", ["http://h.example:8080/gms", "http://h.example:8080/gms/"])
+async def test_a_prefix_and_a_slash_at_the_end_make_no_difference_to_paths(base):
+    gate = Gate(closed=False)
+    await connection_to(gate, base).send(READ)
+    assert gate.urls == ["http://h.example:8080/gms/entitiesV2/x"]
+
+
+async def test_a_redirect_is_not_followed():
+    hosts = []
+
+    def moved(request):
+        hosts.append(request.url.host)
+        return httpx.Response(301, headers={"Location": "https://elsewhere.example/x"})
+
+    with pytest.raises(InvalidInput, match=r"https://elsewhere\.example/x") as caught:
+        await connection_to(moved, token=TOKEN).send(editing.graphql("{ a }", {}))
+    assert hosts == ["catalog.example"]
+    assert caught.value.status == 301
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://x", "http://", "http://h:x", "http://h/?token=abc123", "http://u:abc123@h/#f", "h:1"],
+)
+async def test_an_address_that_is_none_is_said_without_what_is_secret_in_it(url):
+    async with AsyncCatalog(url, token=TOKEN) as catalog:
+        with pytest.raises(InvalidInput) as caught:
+            await catalog.info()
+    assert "abc123" not in str(caught.value)
+
+
+def test_a_name_and_password_in_an_address_are_shown_to_nobody():
+    with Catalog("http://someone:hidden@127.0.0.1:9/gms", token=None) as catalog:
+        assert catalog.address == "http://127.0.0.1:9/gms"
+        assert "hidden" not in repr(catalog)
+    address, login = part_login("https://a%40b:c@h/x")
+    assert address == "https://h/x"
+    assert login.header == "Basic YUBiOmM="
+
+
+def test_a_secret_has_no_text_of_its_own():
+    secret = Secret.of(TOKEN)
+    assert TOKEN not in repr(secret) + str(secret) + f"{secret}" + repr([secret])
+    assert TOKEN not in repr(Request("GET", "/", signature=secret))
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+
+
+async def test_no_error_on_the_way_in_shows_the_token(caplog):
+    caught = []
+    with caplog.at_level(logging.DEBUG):
+        for face in (AsyncCatalog, Catalog):
+            try:
+                face(profile="of nobody", token=TOKEN)
+            except CatalogError as error:
+                caught.append(error)
+        try:
+            async with AsyncCatalog("http://127.0.0.1:1", token=TOKEN) as catalog:
+                await catalog.info()
+        except CatalogError as error:
+            caught.append(error)
+    assert len(caught) == 3
+    for error in caught:
+        trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+        text = "".join(trace.format()).replace(f"TOKEN = {TOKEN!r}", "")
+        assert TOKEN not in text + caplog.text
+        pickle.loads(pickle.dumps(error))
+
+
+async def test_what_only_reads_writes_nothing():
+    gate = Gate(closed=False)
+    transport = HttpTransport("http://h.example", carrier=httpx.MockTransport(gate))
+    async with AsyncCatalog(transport=transport, read_only=True) as catalog:
+        await catalog.graphql("query mutation { a }")
+        for write in (
+            catalog.ingest(Proposal(Urn.parse("urn:li:tag:x"), "tagProperties", {})),
+            catalog.graphql("# query\nmutation { a }"),
+        ):
+            with pytest.raises(ReadOnly, match="read-only"):
+                await write
+    assert len(gate.urls) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "writes", "repeatable"),
+    [
+        ("{ mutation }", False, True),
+        ("query q { a }", False, True),
+        ('query mutation($x: String = "mutation") @d(y: {z: 1}) { a }', False, True),
+        (
+            '# mutation { a }\n"""mutation""" query { a(b: """ } mutation " \\""" """) }',
+            False,
+            True,
+        ),
+        ("fragment f on T { a } query { ...f }", False, True),
+        ("mutation { a }", True, False),
+        ("\ufeff,,mutation{a}", True, False),
+        ('query a { b(c: "}") } mutation m { d }', True, False),
+        ('query a { b(c: "\\"}") }\n# }\nmutation m { d }', True, False),
+        ("{ a } subscription { b }", True, False),
+        ("", False, False),
+    ],
+)
+def test_a_change_is_told_from_a_question_however_it_is_written(query, writes, repeatable):
+    request = editing.graphql(query, {})
+    assert (request.writes, request.repeatable) == (writes, repeatable)
+
+
+async def test_an_application_in_this_process_may_be_asked(site):
+    transport = HttpTransport("http://127.0.0.1", carrier=httpx.ASGITransport(site.service))
+    async with AsyncCatalog(transport=transport) as catalog:
+        assert (await catalog.info()).product == "catalog"
+        assert (await catalog.abilities()).versions
+
+
+async def test_the_simplest_of_transports_is_taken_too():
+    class Simple:
+        async def send(self, _request):
+            return 200, b'{"a": 1}'
+
+        async def close(self):
+            pass
+
+    assert await Connection(transport=Simple()).send(READ) == {"a": 1}
+    assert Answer(200, b"").headers == {}
