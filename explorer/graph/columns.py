@@ -1,0 +1,278 @@
+"""Lineage of columns: which column is made from which, said by the catalog or guessed by name.
+
+The nodes are URNs of schema fields, and of charts and dashboards that say which columns they use.
+A column's node has `type` "schemaField", `dataset` (URN), `column` (its path, as people write
+it), `path` (exact), `name` (of the dataset), `hops` and, for a column that its dataset's schema
+lacks, `exists` false. An edge has `guess`: false where lineage between columns was ingested, true
+where only the tables are known to be connected and the columns have the same name; and, where
+ingestion said so, `transform`, `confidence` and `via` (URN of the job or query).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import networkx as nx
+
+from explorer.client.entity import Entity
+from explorer.client.records import Flow
+from explorer.errors import UnknownName
+from explorer.graph.lineage import read_lineage
+from explorer.graph.nodes import identity
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+__all__ = ["COLUMN_ASPECTS", "column_graph", "column_urn", "read_columns", "split_column"]
+
+_PREFIX = "urn:li:schemaField:("
+_SAID_IN = ("upstreamLineage", "dataJobInputOutput")
+
+COLUMN_ASPECTS = (*_SAID_IN, "schemaMetadata", "inputFields")
+"""The aspects that column lineage is read from."""
+
+
+def column_urn(dataset: str | Urn, path: str) -> str:
+    """The URN of a column, by its exact path."""
+    return f"{_PREFIX}{dataset},{path})"
+
+
+def split_column(urn: str) -> tuple[str, str] | None:
+    """The dataset and the path in the URN of a column; nothing for another URN. A path may hold
+    commas and parentheses, so it is what follows the dataset's own closing one."""
+    if not urn.startswith(_PREFIX) or not urn.endswith(")"):
+        return None
+    inside = urn[len(_PREFIX) : -1]
+    depth = 0
+    for at, char in enumerate(inside):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth == 0:
+            return (inside[:at], inside[at + 1 :]) if inside[at + 1 :] else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    """The columns of a dataset by every way in which they are spelt."""
+
+    paths: frozenset[str]
+    by_name: Mapping[str, tuple[str, ...]]
+
+    def exact(self, path: str) -> str:
+        """The path as the schema has it; some write reserved characters encoded."""
+        if path in self.paths:
+            return path
+        decoded = unquote(path)
+        if decoded in self.paths:
+            return decoded
+        alike = self.by_name.get(FieldPath(decoded).simple.casefold(), ())
+        return alike[0] if len(alike) == 1 else path
+
+
+_NO_SCHEMA = _Schema(frozenset(), {})
+
+
+def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.DiGraph":
+    """Every edge between columns of the tables in a lineage graph. Pure.
+
+    `entities` are those of the graph with their `COLUMN_ASPECTS`. Between two datasets, next to
+    each other or with one job between them, for which nothing at all is said of columns, columns
+    of equal path (whatever their case) are taken to be connected, and marked as a guess. Where
+    something is said, nothing is guessed; `graph.graph["told"]` lists those pairs.
+    """
+    schemas = {str(urn): _schema(entity) for urn, entity in entities.items()}
+    graph = nx.DiGraph()
+    told: set[tuple[str, str]] = set()
+    for entity in entities.values():
+        for up, down, said in _told(entity):
+            (source, above), (target, below) = _end(up, schemas), _end(down, schemas)
+            told.add((above, below))
+            for node in (source, target):
+                _add_node(graph, node, schemas)
+            graph.add_edge(source, target, guess=False, **said)
+    graph.graph["told"] = sorted(map(list, told))
+    for upper, lower, via in _connected(tables):
+        if (upper, lower) in told:
+            continue
+        both = (schemas.get(upper, _NO_SCHEMA), schemas.get(lower, _NO_SCHEMA))
+        for above, below in _alike(*both):
+            source, target = column_urn(upper, above), column_urn(lower, below)
+            for node in (source, target):
+                _add_node(graph, node, schemas)
+            graph.add_edge(source, target, guess=True, **({"via": via} if via else {}))
+    return graph
+
+
+async def read_columns(
+    catalog: "AsyncCatalog",
+    dataset: str | Urn,
+    column: str | None = None,
+    direction: Flow = "DOWNSTREAM",
+    *,
+    hops: int = 3,
+    limit: int | None = None,
+) -> "nx.DiGraph":
+    """What a column feeds, or is made from, `hops` tables away: a graph of columns.
+
+    Of the column of that path (exact, or as people write it where that is unmistakable), or of
+    every column of the dataset. The graph says of itself what a lineage graph does, and in
+    `graph.graph["guesses"]` how many of its edges are guesses. One request where the server
+    walks, and one for a hundred tables. Raises `UnknownName` for a column that is not there.
+    """
+    start = Urn.parse(dataset)
+    tables = await read_lineage(catalog, start, direction, hops=hops, limit=limit)
+    entities = await catalog.entities(Urn.parse_all(tables.nodes), COLUMN_ASPECTS)
+    whole = column_graph(tables, entities)
+    known = _schema(entities[start]) if start in entities else _NO_SCHEMA
+    roots = _roots(start, column, known, whole)
+    way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
+    sign = 1 if direction == "DOWNSTREAM" else -1
+    reached = _reach(way, roots, _rounds(tables, hops))
+    found = whole.subgraph(reached).copy()
+    for node, far in reached.items():
+        found.nodes[node]["hops"] = sign * far
+    found.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
+    found.graph["guesses"] = sum(1 for *_, guess in found.edges.data("guess") if guess)
+    return found
+
+
+def _roots(start: Urn, column: str | None, known: _Schema, graph: "nx.DiGraph") -> set[str]:
+    if column is None:
+        prefix = f"{_PREFIX}{start},"
+        return {node for node in graph if node.startswith(prefix)}
+    path = known.exact(column)
+    root = column_urn(start, path)
+    if path not in known.paths and root not in graph:
+        raise UnknownName("column", column, known.paths)
+    graph.add_node(root, **_said_of(root))
+    return {root}
+
+
+def _rounds(tables: "nx.DiGraph", hops: int) -> int:
+    """No way between columns has more edges than there are tables in a row."""
+    return min(hops, max(len(tables), 1))
+
+
+def _reach(graph: "nx.DiGraph", roots: Iterable[str], hops: int) -> dict[str, int]:
+    """Every node that the roots lead to, and how far away."""
+    reached = dict.fromkeys(sorted(roots), 0)
+    frontier = list(reached)
+    for hop in range(1, hops + 1):
+        following = []
+        for node in frontier:
+            for below in graph.successors(node) if node in graph else ():
+                if below not in reached:
+                    reached[below] = hop
+                    following.append(below)
+        frontier = following
+    return reached
+
+
+def _told(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The edges between columns that an entity's aspects speak of."""
+    for name in _SAID_IN:
+        for fine in _dicts((entity.raw(name) or {}).get("fineGrainedLineages")):
+            said = {
+                key: fine[field]
+                for key, field in (
+                    ("transform", "transformOperation"),
+                    ("confidence", "confidenceScore"),
+                    ("via", "query"),
+                )
+                if fine.get(field) is not None
+            }
+            if entity.entity_type == "dataJob":
+                said.setdefault("via", str(entity.urn))
+            for up in _texts(fine.get("upstreams")):
+                for down in _texts(fine.get("downstreams")):
+                    if split_column(up) and split_column(down):
+                        yield up, down, said
+    for used in _dicts((entity.raw("inputFields") or {}).get("fields")):
+        source = used.get("schemaFieldUrn")
+        if isinstance(source, str) and split_column(source):
+            yield source, str(entity.urn), {}
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items or () if isinstance(item, dict)] if _is_list(items) else []
+
+
+def _texts(items: Any) -> list[str]:
+    return [item for item in items if isinstance(item, str)] if _is_list(items) else []
+
+
+def _is_list(items: Any) -> bool:
+    return isinstance(items, list)
+
+
+def _end(urn: str, schemas: Mapping[str, _Schema]) -> tuple[str, str]:
+    """A node as the schemas spell it, and the entity it belongs to."""
+    parts = split_column(urn)
+    if parts is None:
+        return urn, urn
+    dataset, path = parts
+    return column_urn(dataset, schemas.get(dataset, _NO_SCHEMA).exact(path)), dataset
+
+
+def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, _Schema]) -> None:
+    if node in graph:
+        return
+    said = _said_of(node)
+    if "path" in said:
+        known = schemas.get(said["dataset"])
+        if known is not None and known.paths and said["path"] not in known.paths:
+            said["exists"] = False
+    graph.add_node(node, **said)
+
+
+def _said_of(node: str) -> dict[str, Any]:
+    parts = split_column(node)
+    if parts is None:
+        return identity(node)
+    dataset, path = parts
+    return {
+        **identity(dataset),
+        "type": "schemaField",
+        "dataset": dataset,
+        "path": path,
+        "column": FieldPath(path).simple,
+    }
+
+
+def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
+    """Pairs of datasets next to each other, or with one job between them, and that job."""
+    kinds = dict(tables.nodes.data("type"))
+    for upper in tables:
+        if kinds[upper] != "dataset":
+            continue
+        for below in tables.successors(upper):
+            if kinds[below] == "dataset":
+                yield upper, below, None
+            elif kinds[below] == "dataJob":
+                for lower in tables.successors(below):
+                    if kinds[lower] == "dataset" and lower != upper:
+                        yield upper, lower, below
+
+
+def _alike(upper: _Schema, lower: _Schema) -> Iterator[tuple[str, str]]:
+    """Columns of the same name on both sides, where it is clear which."""
+    for name, sources in upper.by_name.items():
+        targets = lower.by_name.get(name, ())
+        if len(sources) == 1 and len(targets) == 1:
+            yield sources[0], targets[0]
+
+
+def _schema(entity: Entity) -> _Schema:
+    fields = _dicts((entity.raw("schemaMetadata") or {}).get("fields"))
+    paths = [field["fieldPath"] for field in fields if isinstance(field.get("fieldPath"), str)]
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        by_name[FieldPath(path).simple.casefold()].append(path)
+    return _Schema(frozenset(paths), {name: tuple(held) for name, held in by_name.items()})

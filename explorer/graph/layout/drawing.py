@@ -1,0 +1,250 @@
+"""A whole graph drawn: each component by itself, packed, and lone nodes in a grid."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, inf, isfinite
+from typing import TYPE_CHECKING
+
+from explorer.errors import InvalidInput
+from explorer.graph.layout.component import Drawing, draw_component
+from explorer.graph.layout.components import split_components
+from explorer.graph.layout.cycles import Pair
+from explorer.graph.layout.packing import arrange_in_grid, pack
+from explorer.graph.layout.records import Box, Direction, Layout, N, Point, Route, Size, Spacing
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["lay_out", "lay_out_pairs"]
+
+_FREE = Spacing()
+_CELLS = Spacing(layer=4, node=1, edge=0)
+
+
+def lay_out(
+    graph: "nx.DiGraph | nx.MultiDiGraph",
+    sizes: Mapping[N, Size] | Size,
+    *,
+    direction: Direction = "right",
+    grid: bool = False,
+    spacing: Spacing | None = None,
+    previous: Layout[N] | None = None,
+    effort: int | None = None,
+) -> Layout[N]:
+    """The layered drawing of a networkx graph, whose nodes have the size given or all the same.
+
+    Everything else is as in `lay_out_pairs`; routes come in the order of `graph.edges`.
+    """
+    if isinstance(sizes, Mapping):
+        missing = next((node for node in graph.nodes if node not in sizes), None)
+        if missing is not None:
+            raise InvalidInput(f"no size is given for the node {missing!r}; give one for each")
+        each = {node: sizes[node] for node in graph.nodes}
+    else:
+        each = dict.fromkeys(graph.nodes, sizes)
+    return lay_out_pairs(
+        each,
+        graph.edges(),
+        direction=direction,
+        grid=grid,
+        spacing=spacing,
+        previous=previous,
+        effort=effort,
+    )
+
+
+def lay_out_pairs(
+    sizes: Mapping[N, Size],
+    edges: Iterable[tuple[N, N]],
+    *,
+    direction: Direction = "right",
+    grid: bool = False,
+    spacing: Spacing | None = None,
+    previous: Layout[N] | None = None,
+    effort: int | None = None,
+) -> Layout[N]:
+    """A layered drawing: edges lead on by layers, few of them cross, none passes through a box.
+
+    `sizes` gives width and height of every node, in the order that decides where nothing else does;
+    `edges` may be parallel, loops, or close cycles. Layers follow each other to the right, or down.
+
+    Free drawing measures in any unit, pixels say. Lines begin and end at the sides of boxes, and
+    between two layers they run straight, so a front end may curve them there. With `grid`, units
+    are cells: everything has whole coordinates, sizes are rounded up, a box takes the cells from
+    `x` to `x + width - 1`, and a route runs along rows and columns from the cell that touches its
+    source to the one that touches its target. Edges out of one node share their line as long as
+    they run together; other lines only cross, or meet before a target they have in common.
+
+    Nodes that `previous` has too stay in their order within a layer, as long as an edge held them
+    together before. `effort` bounds the search for fewer crossings, in edges looked at, about a
+    microsecond each; without it, it grows with the graph: 30 nodes take about 20 ms, 500 about
+    200 ms, 2,000 less than 1 s. The same input gives the same drawing everywhere.
+
+    Raises InvalidInput for an edge of an unknown node, and for sizes that are none.
+    """
+    nodes = list(sizes)
+    numbers = {node: number for number, node in enumerate(nodes)}
+    down = direction == "down"
+    measures = [_measure(node, sizes[node], down, grid) for node in nodes]
+    given = list(edges)
+    pairs = [_pair(source, target, numbers) for source, target in given]
+    room = spacing or (_CELLS if grid else _FREE)
+    if grid:
+        room = Spacing(ceil(room.layer), ceil(room.node), ceil(room.edge))
+    ranks = _ranks(previous, numbers, down) if previous else {}
+
+    components = split_components(len(nodes), pairs)
+    components.sort(key=lambda members: (min(ranks.get(one, inf) for one in members), members[0]))
+    edges_of = _edges_by_component(components, pairs, len(nodes))
+    joined = [at for at, _ in enumerate(components) if edges_of[at]]
+    lone = [members[0] for at, members in enumerate(components) if not edges_of[at]]
+
+    canvas = _Canvas(len(nodes), len(pairs))
+    drawings = [
+        _draw(components[at], edges_of[at], pairs, measures, room, grid, ranks, effort)
+        for at in joined
+    ]
+    gap = max(room.node, room.edge)
+    corners = pack([(drawing.along, drawing.across) for drawing in drawings], gap)
+    for at, drawing, corner in zip(joined, drawings, corners, strict=True):
+        canvas.add(components[at], edges_of[at], drawing, corner)
+    canvas.add_grid(lone, measures, room, gap)
+    return canvas.finish(nodes, given, measures, down, grid)
+
+
+class _Canvas:
+    """Components put on one sheet, in along and across."""
+
+    def __init__(self, nodes: int, edges: int) -> None:
+        self.corners: list[Point] = [(0, 0)] * nodes
+        self.ranks = [(0, 0)] * nodes
+        self.lines: list[list[Point]] = [[] for _ in range(edges)]
+        self.reversed = [False] * edges
+        self.layers: list[list[int]] = []
+        self.along: float = 0
+        self.across: float = 0
+        self.crossings = 0
+
+    def add(
+        self, members: Sequence[int], edges: Sequence[int], drawing: Drawing, corner: Point
+    ) -> None:
+        along, across = corner
+        for node, (x, y) in zip(members, drawing.corners, strict=True):
+            self.corners[node] = (x + along, y + across)
+        for edge, line, turned in zip(edges, drawing.lines, drawing.reversed, strict=True):
+            self.lines[edge] = [(x + along, y + across) for x, y in line]
+            self.reversed[edge] = turned
+        ordered = sorted(zip(drawing.ranks, members, strict=True))
+        for (layer, _), node in ordered:
+            self._put(node, layer)
+        self.along = max(self.along, along + drawing.along)
+        self.across = max(self.across, across + drawing.across)
+        self.crossings += drawing.crossings
+
+    def add_grid(
+        self, lone: Sequence[int], measures: Sequence[Size], room: Spacing, gap: float
+    ) -> None:
+        start = self.across + gap if self.across else 0
+        cells = arrange_in_grid(
+            [measures[node] for node in lone], self.along, room.layer, room.node
+        )
+        for node, (column, _, along, across) in zip(lone, cells, strict=True):
+            self.corners[node] = (along, start + across)
+            self._put(node, column)
+            self.along = max(self.along, along + measures[node][0])
+            self.across = max(self.across, start + across + measures[node][1])
+
+    def _put(self, node: int, layer: int) -> None:
+        while len(self.layers) <= layer:
+            self.layers.append([])
+        self.ranks[node] = (layer, len(self.layers[layer]))
+        self.layers[layer].append(node)
+
+    def finish(
+        self,
+        nodes: Sequence[N],
+        edges: Sequence[tuple[N, N]],
+        measures: Sequence[Size],
+        down: bool,
+        grid: bool,
+    ) -> Layout[N]:
+        def turn(point: Point) -> Point:
+            along, across = (int(point[0]), int(point[1])) if grid else point
+            return (across, along) if down else (along, across)
+
+        positions = {
+            node: Box(*turn(self.corners[at]), *turn(measures[at]), *self.ranks[at])
+            for at, node in enumerate(nodes)
+        }
+        routes = tuple(
+            Route(source, target, tuple(turn(point) for point in line), self.reversed[at], at)
+            for at, ((source, target), line) in enumerate(zip(edges, self.lines, strict=True))
+        )
+        width, height = turn((self.along, self.across))
+        layers = tuple(tuple(nodes[one] for one in layer) for layer in self.layers)
+        return Layout(positions, routes, width, height, self.crossings, layers)
+
+
+def _measure(node: N, size: Size, down: bool, grid: bool) -> Size:
+    """A node's size along and across."""
+    width, height = size
+    if not (isfinite(width) and isfinite(height) and width > 0 and height > 0):
+        raise InvalidInput(
+            f"the size of {node!r} is {width} by {height}; give finite numbers above 0"
+        )
+    along, across = (height, width) if down else (width, height)
+    return (ceil(along), ceil(across)) if grid else (along, across)
+
+
+def _pair(source: N, target: N, numbers: Mapping[N, int]) -> Pair:
+    for node in (source, target):
+        if node not in numbers:
+            raise InvalidInput(
+                f"an edge leads from {source!r} to {target!r}, but {node!r} has no size; "
+                "give one for every node"
+            )
+    return numbers[source], numbers[target]
+
+
+def _ranks(previous: Layout[N], numbers: Mapping[N, int], down: bool) -> dict[int, int]:
+    """The nodes that were drawn before, by where they stood across the layers."""
+    stood: list[tuple[float, float, int]] = []
+    for node, box in previous.positions.items():
+        if node in numbers:
+            middle = (box.x + box.width / 2, box.y + box.height / 2)
+            along, across = (middle[1], middle[0]) if down else middle
+            stood.append((across, along, numbers[node]))
+    return {node: rank for rank, (_, _, node) in enumerate(sorted(stood))}
+
+
+def _edges_by_component(
+    components: Sequence[Sequence[int]], pairs: Sequence[Pair], count: int
+) -> list[list[int]]:
+    home = [0] * count
+    for at, members in enumerate(components):
+        for node in members:
+            home[node] = at
+    edges: list[list[int]] = [[] for _ in components]
+    for number, (source, _) in enumerate(pairs):
+        edges[home[source]].append(number)
+    return edges
+
+
+def _draw(
+    members: Sequence[int],
+    edges: Sequence[int],
+    pairs: Sequence[Pair],
+    measures: Sequence[Size],
+    room: Spacing,
+    grid: bool,
+    ranks: Mapping[int, int],
+    effort: int | None,
+) -> Drawing:
+    local = {node: number for number, node in enumerate(members)}
+    return draw_component(
+        [measures[node] for node in members],
+        [(local[pairs[edge][0]], local[pairs[edge][1]]) for edge in edges],
+        room,
+        grid=grid,
+        kept=[ranks.get(node) for node in members],
+        effort=None if effort is None else effort * len(edges) // len(pairs),
+    )

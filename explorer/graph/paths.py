@@ -1,0 +1,198 @@
+"""Ways between entities, and where ways come from."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import networkx as nx
+
+from explorer.graph.lineage import read_lineage
+from explorer.graph.walking import Budget, walk
+from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.client import AsyncCatalog
+    from explorer.client.records import Flow
+
+__all__ = [
+    "Ancestor",
+    "Paths",
+    "common_ancestors",
+    "cycles",
+    "find_common_ancestors",
+    "find_paths",
+    "shortest_paths",
+]
+
+_EVERY_HOP = 50
+_RELATED_HOPS = 4
+_MOST_PATHS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """All shortest ways from `source` to `target`, each the URNs along it, both ends included,
+    in the order of those URNs; none where there is no way.
+
+    `direction` says how lineage runs along them: downstream from the source, or upstream; "any"
+    for ways along other relationships, followed whichever way they were declared. `truncated`
+    says in words what was left out: further ways, or parts of the graph not looked at.
+    """
+
+    source: str
+    target: str
+    direction: Literal["any", "downstream", "upstream"]
+    ways: tuple[tuple[str, ...], ...] = ()
+    truncated: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.ways)
+
+    @property
+    def hops(self) -> int | None:
+        """How long each way is; nothing where there is none."""
+        return len(self.ways[0]) - 1 if self.ways else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """An entity that two others are both made from, and how far it is from each.
+
+    It is one of the `nearest` when it is not upstream of another that they have in common.
+    """
+
+    urn: str
+    hops: tuple[int, int]
+    nearest: bool
+
+
+def shortest_paths(
+    graph: "nx.DiGraph", source: str, target: str, *, limit: int = _MOST_PATHS
+) -> tuple[tuple[tuple[str, ...], ...], bool]:
+    """All shortest ways along the edges, sorted, at most `limit`, and whether there are more.
+    Pure. The ways are as many as their lengths allow, so the limit is on their number alone."""
+    if source not in graph or target not in graph:
+        return (), False
+    try:
+        found = list(islice(nx.all_shortest_paths(graph, source, target), limit + 1))
+    except nx.NetworkXNoPath:
+        return (), False
+    return tuple(sorted(tuple(way) for way in found[:limit])), len(found) > limit
+
+
+async def find_paths(
+    catalog: "AsyncCatalog",
+    source: str | Urn,
+    target: str | Urn,
+    *,
+    relationships: "Sequence[str] | None" = None,
+    hops: int | None = None,
+    limit: int = _MOST_PATHS,
+    budget: Budget | None = None,
+) -> Paths:
+    """All shortest ways between two entities, at most `limit`.
+
+    Along lineage, downstream from the source and, where that leads nowhere, upstream; or along
+    the relationships named, in whichever direction each was declared. `hops` is how far is looked:
+    50 along lineage, 4 along relationships. One or two requests along lineage where the server
+    walks; one for each entity met along relationships.
+    """
+    start, end = Urn.parse(source), Urn.parse(target)
+    if relationships:
+        reach = hops or _RELATED_HOPS
+        met = await walk(
+            catalog, start, relationships, "BOTH", hops=reach, budget=budget or Budget()
+        )
+        ways, more = shortest_paths(
+            met.to_undirected(as_view=True), str(start), str(end), limit=limit
+        )
+        cut = met.graph["truncated"]
+        return Paths(str(start), str(end), "any", ways, _said(cut, more, limit))
+    cuts: list[str] = []
+    flows: tuple[tuple[Flow, Literal["downstream", "upstream"]], ...] = (
+        ("DOWNSTREAM", "downstream"),
+        ("UPSTREAM", "upstream"),
+    )
+    for flow, direction in flows:
+        graph = await read_lineage(
+            catalog,
+            start,
+            flow,
+            hops=hops or _EVERY_HOP,
+            limit=budget.nodes if budget else None,
+            seconds=budget.seconds if budget else None,
+        )
+        view = graph if flow == "DOWNSTREAM" else graph.reverse(copy=False)
+        ways, more = shortest_paths(view, str(start), str(end), limit=limit)
+        if graph.graph["truncated"]:
+            cuts.append(f"{direction}: {graph.graph['truncated']}")
+        if ways:
+            return Paths(str(start), str(end), direction, ways, _said("; ".join(cuts), more, limit))
+    return Paths(str(start), str(end), "downstream", (), "; ".join(cuts) or None)
+
+
+def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancestor, ...]:
+    """What two entities are both made from, by their upstream graphs: nearest first, by the sum
+    of hops, then by URN. Pure. One that is upstream of the other is itself in common, 0 hops from
+    itself."""
+    shared = first.nodes & second.nodes
+    graph = nx.compose(first, second)
+    rounds = {
+        node: number
+        for number, together in enumerate(nx.strongly_connected_components(graph))
+        for node in together
+    }
+    # What lies below one that is shared, towards either, is shared too: one step tells.
+    upper = {
+        node
+        for node in shared
+        if any(
+            below in shared and rounds[below] != rounds[node] for below in graph.successors(node)
+        )
+    }
+    found = [
+        Ancestor(
+            node,
+            (abs(first.nodes[node]["hops"]), abs(second.nodes[node]["hops"])),
+            node not in upper,
+        )
+        for node in shared
+    ]
+    return tuple(sorted(found, key=lambda one: (sum(one.hops), max(one.hops), one.urn)))
+
+
+async def find_common_ancestors(
+    catalog: "AsyncCatalog",
+    first: str | Urn,
+    second: str | Urn,
+    *,
+    hops: int = _EVERY_HOP,
+    limit: int | None = None,
+) -> tuple[tuple[Ancestor, ...], str | None]:
+    """What two entities are both made from, and what was not looked at, in words. Two requests
+    where the server walks."""
+    one = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
+    other = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
+    cuts = [cut for cut in (one.graph["truncated"], other.graph["truncated"]) if cut]
+    return common_ancestors(one, other), "; ".join(dict.fromkeys(cuts)) or None
+
+
+def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], ...]:
+    """Round trips in a graph, shortest first, at most `limit`: each the URNs along it, once, from
+    the smallest on. Pure."""
+    found = []
+    for component in sorted(nx.strongly_connected_components(graph), key=min):
+        if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
+            continue
+        inside = nx.DiGraph(graph.subgraph(component))
+        for cycle in islice(nx.simple_cycles(inside), limit):
+            at = cycle.index(min(cycle))
+            found.append((*cycle[at:], *cycle[:at]))
+    return tuple(sorted(found, key=lambda one: (len(one), one))[:limit])
+
+
+def _said(cut: str | None, more: bool, limit: int) -> str | None:
+    parts = [cut, f"{limit} ways are the limit, there are more" if more else None]
+    return "; ".join(part for part in parts if part) or None

@@ -1,0 +1,166 @@
+"""Graphs are read from a real service: a small warehouse with a diamond, a cycle, a job, a ghost,
+and columns of which some say where they come from."""
+
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from explorer.client import Catalog
+from explorer.graph import Graphs
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.process import listen_on_tcp
+from explorer.server.service import Service
+
+STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+
+
+def table(name):
+    return str(Urn.dataset("hive", name))
+
+
+def column(name, path):
+    return f"urn:li:schemaField:({table(name)},{path})"
+
+
+def schema(*paths):
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": "text",
+                "type": {"type": {"com.linkedin.schema.StringType": {}}},
+            }
+            for path in paths
+        ],
+    }
+
+
+def upstream(*names, fine=()):
+    value = {
+        "upstreams": [
+            {"dataset": table(name), "type": "TRANSFORMED", "auditStamp": STAMP} for name in names
+        ]
+    }
+    if fine:
+        value["fineGrainedLineages"] = [
+            {
+                "upstreamType": "FIELD_SET",
+                "upstreams": list(ups),
+                "downstreamType": "FIELD",
+                "downstreams": [down],
+                "transformOperation": "UPPER",
+                "confidenceScore": 1.0,
+            }
+            for ups, down in fine
+        ]
+    return value
+
+
+CHART = "urn:li:chart:(looker,orders)"
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),export)"
+
+
+def warehouse():
+    """raw → (left, right) → mart → chart; raw → job → copy; one ↔ two; mart also from a ghost."""
+    columns = {
+        "raw": schema("id", "Email", "a.b"),
+        "left": schema("id", "email", "extra"),
+        "right": schema("key", "mail"),
+        "mart": schema("id", "mail", "contact"),
+        "copy": schema("id", "email"),
+        "one": schema("x"),
+        "two": schema("x"),
+    }
+    for name, value in columns.items():
+        yield Proposal(Urn.parse(table(name)), "schemaMetadata", value)
+    fine = [([column("raw", "Email")], column("right", "mail"))]
+    feeds = {
+        "left": upstream("raw"),
+        "right": upstream("raw", fine=fine),
+        "mart": upstream(
+            "left", "right", "ghost", fine=[([column("right", "mail")], column("mart", "contact"))]
+        ),
+        "one": upstream("two"),
+        "two": upstream("one"),
+    }
+    for name, value in feeds.items():
+        yield Proposal(Urn.parse(table(name)), "upstreamLineage", value)
+    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
+    yield Proposal(
+        Urn.parse(table("mart")), "ownership", {"owners": [owner], "lastModified": STAMP}
+    )
+    yield Proposal(
+        Urn.parse(CHART),
+        "chartInfo",
+        {
+            "title": "Orders by day",
+            "description": "",
+            "lastModified": {"created": STAMP, "lastModified": STAMP},
+            "inputs": [{"string": table("mart")}],
+        },
+    )
+    yield Proposal(
+        Urn.parse(JOB),
+        "dataJobInputOutput",
+        {"inputDatasets": [table("raw")], "outputDatasets": [table("copy")]},
+    )
+    for at, queries in enumerate((5, 7)):
+        yield Proposal(
+            Urn.parse(table("mart")),
+            "datasetUsageStatistics",
+            {
+                "timestampMillis": int(time.time() * 1000) - at * 86_400_000,
+                "uniqueUserCount": 2 + at,
+                "totalSqlQueries": queries,
+                "fieldCounts": [],
+            },
+        )
+
+
+@pytest.fixture(scope="session")
+def catalog(tmp_path_factory):
+    """The warehouse, asked over a socket."""
+    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+    listener = listen_on_tcp("127.0.0.1", 0)
+    server = uvicorn.Server(
+        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    with Catalog(f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
+        report = client.ingest_batch(warehouse())
+        assert not report.refused, report
+        yield client
+    server.should_exit = True
+    thread.join()
+    listener.close()
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def graphs(catalog):
+    return Graphs(catalog)
+
+
+@pytest.fixture(scope="session")
+def named():
+    """URNs of the warehouse: `named.table("raw")`, `named.column("raw", "id")`, `named.chart`."""
+
+    class Named:
+        chart = CHART
+        job = JOB
+
+    Named.table = staticmethod(table)
+    Named.column = staticmethod(column)
+    return Named

@@ -1,0 +1,101 @@
+"""Lineage of columns, and what a change of one breaks."""
+
+import pytest
+
+from explorer.errors import InvalidInput, UnknownName
+from explorer.graph.columns import split_column
+
+
+def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(graphs, named):
+    graph = graphs.columns(named.table("raw"), "Email", hops=3)
+    said = graph.edges[named.column("raw", "Email"), named.column("right", "mail")]
+    assert said["guess"] is False
+    assert said["transform"] == "UPPER"
+    guess = graph.edges[named.column("raw", "Email"), named.column("left", "email")]
+    assert guess["guess"] is True
+    assert graph.nodes[named.column("mart", "contact")]["hops"] == 2
+    assert graph.graph["guesses"] == 2
+
+
+def test_where_columns_are_spoken_of_nothing_is_guessed(graphs, named):
+    graph = graphs.columns(named.table("raw"), hops=3)
+    assert not graph.has_edge(named.column("right", "mail"), named.column("mart", "mail"))
+    assert graph.has_edge(named.column("right", "mail"), named.column("mart", "contact"))
+
+
+def test_a_guess_goes_through_a_job_and_names_it(graphs, named):
+    graph = graphs.columns(named.table("raw"), "id", hops=3)
+    edge = graph.edges[named.column("raw", "id"), named.column("copy", "id")]
+    assert edge["guess"] is True
+    assert edge["via"] == named.job
+
+
+def test_upstream_says_what_a_column_is_made_from(graphs, named):
+    graph = graphs.columns(named.table("mart"), "contact", "UPSTREAM", hops=5)
+    assert set(graph) == {
+        named.column("mart", "contact"),
+        named.column("right", "mail"),
+        named.column("raw", "Email"),
+    }
+    assert graph.nodes[named.column("raw", "Email")]["hops"] == -2
+
+
+def test_a_column_that_is_not_there_is_said_so(graphs, named):
+    with pytest.raises(UnknownName, match="emial"):
+        graphs.columns(named.table("left"), "emial")
+
+
+def test_columns_of_a_cycle_end(graphs, named):
+    graph = graphs.columns(named.table("one"), "x", hops=9)
+    assert len(graph) == 2
+
+
+@pytest.mark.parametrize(
+    ("urn", "parts"),
+    [
+        (
+            "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:h,a(b),PROD),x,y(z))",
+            ("urn:li:dataset:(urn:li:dataPlatform:h,a(b),PROD)", "x,y(z)"),
+        ),
+        ("urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:h,a,PROD),)", None),
+        ("urn:li:dataset:(urn:li:dataPlatform:h,a,PROD)", None),
+    ],
+)
+def test_a_columns_urn_comes_apart_where_its_dataset_ends(urn, parts):
+    assert split_column(urn) == parts
+
+
+def test_the_impact_of_a_table_ranks_by_use_and_groups(graphs, named):
+    impact = graphs.impact(named.table("raw"))
+    assert impact.affected[0].urn == named.table("mart")
+    assert impact.affected[0].queries == 12
+    assert impact.affected[0].users == 3
+    assert impact.queries == 12
+    kinds = impact.by("type")
+    assert {one.urn for one in kinds["chart"]} == {named.chart}
+    assert len(kinds["dataset"]) == 4
+    owners = impact.by("owner")
+    assert [one.urn for one in owners["urn:li:corpuser:ann"]] == [named.table("mart")]
+    assert list(owners)[-1] == ""
+
+
+def test_the_impact_of_a_column_is_only_what_it_reaches(graphs, named):
+    impact = graphs.impact(named.table("raw"), "Email", with_usage=False)
+    found = {one.urn: one for one in impact.affected}
+    assert found[named.table("right")].certainty == "said"
+    assert found[named.table("right")].columns == ("mail",)
+    assert found[named.table("left")].certainty == "guessed"
+    assert found[named.table("mart")].columns == ("contact",)
+    assert found[named.table("mart")].certainty == "said"
+    assert found[named.chart].certainty == "table"
+    assert found[named.job].certainty == "table"
+
+
+def test_a_column_that_goes_nowhere_breaks_nothing_it_is_known_not_to_reach(graphs, named):
+    impact = graphs.impact(named.table("right"), "key", with_usage=False)
+    assert named.table("mart") not in {one.urn for one in impact.affected}
+
+
+def test_only_datasets_have_columns(graphs, named):
+    with pytest.raises(InvalidInput, match="not a chart"):
+        graphs.impact(named.chart, "x")

@@ -1,0 +1,79 @@
+"""Ways between entities."""
+
+import networkx as nx
+
+from explorer.graph import common_ancestors, cycles, shortest_paths
+
+
+def test_both_sides_of_a_diamond_are_ways(graphs, named):
+    found = graphs.paths(named.table("raw"), named.table("mart"))
+    assert found.direction == "downstream"
+    assert found.hops == 2
+    assert {way[1] for way in found.ways} == {named.table("left"), named.table("right")}
+    assert found.truncated is None
+
+
+def test_a_way_up_is_found_and_said_to_be_one(graphs, named):
+    found = graphs.paths(named.table("mart"), named.table("raw"))
+    assert found.direction == "upstream"
+    assert found.ways[0][0] == named.table("mart")
+    assert found.ways[0][-1] == named.table("raw")
+
+
+def test_where_there_is_no_way_there_is_none(graphs, named):
+    found = graphs.paths(named.table("one"), named.table("mart"))
+    assert not found
+    assert found.hops is None
+
+
+def test_ways_along_other_relationships_run_either_way(graphs, named):
+    found = graphs.paths("urn:li:corpuser:ann", named.chart, relationships=["OwnedBy", "Consumes"])
+    assert found.ways == (("urn:li:corpuser:ann", named.table("mart"), named.chart),)
+    assert found.direction == "any"
+
+
+def test_there_are_no_more_ways_than_asked_for_and_it_is_said(graphs, named):
+    found = graphs.paths(named.table("raw"), named.table("mart"), limit=1)
+    assert len(found) == 1
+    assert "there are more" in found.truncated
+
+
+def test_a_thousand_diamonds_in_a_row_do_not_hang():
+    graph = nx.DiGraph()
+    for at in range(30):
+        for side in ("l", "r"):
+            graph.add_edge(f"n{at}", f"{side}{at}")
+            graph.add_edge(f"{side}{at}", f"n{at + 1}")
+    ways, more = shortest_paths(graph, "n0", "n30", limit=10)
+    assert len(ways) == 10
+    assert more
+
+
+def test_what_two_tables_are_both_made_from(graphs, named):
+    found, cut = graphs.common_ancestors(named.table("left"), named.table("right"))
+    assert [(one.urn, one.hops, one.nearest) for one in found] == [
+        (named.table("raw"), (1, 1), True)
+    ]
+    assert cut is None
+
+
+def test_the_nearest_in_common_is_not_above_another():
+    def upstream(*chain):
+        graph = nx.DiGraph()
+        for far, node in enumerate(chain):
+            graph.add_node(node, hops=-far)
+        nx.add_path(graph, reversed(chain))
+        return graph
+
+    found = common_ancestors(upstream("a", "mid", "top"), upstream("b", "mid", "top"))
+    assert [(one.urn, one.nearest) for one in found] == [("mid", True), ("top", False)]
+
+
+def test_round_trips_are_told_once_each():
+    graph = nx.DiGraph([("b", "a"), ("a", "b"), ("c", "c"), ("a", "d")])
+    assert cycles(graph) == (("c",), ("a", "b"))
+
+
+def test_a_tangle_gives_no_more_round_trips_than_asked_for():
+    graph = nx.complete_graph(12, create_using=nx.DiGraph)
+    assert len(cycles(nx.relabel_nodes(graph, str), limit=5)) == 5
