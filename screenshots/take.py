@@ -62,7 +62,7 @@ async def overview(pilot: Pilot[None]) -> None:
 
 
 async def relationships(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "3")
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "4")
 
 
 async def edit(pilot: Pilot[None]) -> None:

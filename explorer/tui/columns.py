@@ -16,8 +16,10 @@ from textual.widgets import Static
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, preview, said
 from explorer.tui.rows import Rows
+from explorer.tui.tabs import Tab
 
 if TYPE_CHECKING:
+    from explorer.client.entity import Entity
     from explorer.client.schema import Column, Schema
 
 __all__ = ["ColumnsView"]
@@ -112,8 +114,13 @@ class Heading(Widget):
         return text.append(f"{self._tally} ")
 
 
-class ColumnsView(Vertical):
+class ColumnsView(Vertical, Tab):
     """A schema as a tree of columns; the line below tells what the row has no room for."""
+
+    NAME: ClassVar[str] = "columns"
+    KEY: ClassVar[str] = "2"
+    TITLE: ClassVar[str] = "Columns"
+    SHORT: ClassVar[str] = "Col"
 
     DEFAULT_CSS = """
     ColumnsView #column { height: 5; padding: 0 2;
@@ -127,7 +134,7 @@ class ColumnsView(Vertical):
         path: str
 
     def __init__(self) -> None:
-        super().__init__(id="columns")
+        super().__init__(id=self.NAME)
         self._schema: Schema | None = None
         self._folded: set[str] = set()
         self._visible: list[Column] = []
@@ -139,9 +146,17 @@ class ColumnsView(Vertical):
         yield ColumnRows(self._tell)
         yield Static("", id="column", markup=False)
 
-    def show_schema(self, schema: "Schema", *, keep: bool) -> None:
+    def offers(self, entity: "Entity") -> bool:
+        """Whether it has columns."""
+        return len(entity.schema) > 0
+
+    def tally(self) -> str:
+        """How many columns there are."""
+        return str(len(self._schema)) if self._schema else ""
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Show a schema; `keep` leaves the cursor and the folds, for the same dataset anew."""
-        self._schema = schema
+        schema = self._schema = entity.schema
         self._widths = _Widths.of(schema)
         rows = self.query_one(ColumnRows)
         cursor = rows.cursor if keep else 0
@@ -149,7 +164,7 @@ class ColumnsView(Vertical):
             self._folded.clear()
         self._lay_out(cursor)
 
-    def focus_rows(self) -> None:
+    def focus_content(self) -> None:
         """Give the table the keys."""
         self.query_one(ColumnRows).focus()
 

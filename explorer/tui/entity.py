@@ -1,25 +1,24 @@
 """The page of one entity: who and where it is, its text, its columns, what it is related to."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.columns import ColumnsView
-from explorer.tui.content import join, markdown, said
+from explorer.tui.content import join, said
+from explorer.tui.overview import OverviewTab
 from explorer.tui.relations import RelationsView
 from explorer.tui.session import Session
+from explorer.tui.tabs import Tab
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EntityView"]
 
-_TABS = ("overview", "columns", "relations")
 _EDITABLE = ("dataset", "container")
 
 
@@ -41,7 +39,6 @@ class EntityView(Vertical):
     EntityView #who { height: auto; max-height: 4; padding: 0 1; }
     EntityView #tabs { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
     EntityView ContentSwitcher { height: 1fr; }
-    EntityView #overview { padding: 0 2; scrollbar-size-vertical: 1; }
     """
 
     @dataclass
@@ -64,26 +61,22 @@ class EntityView(Vertical):
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
         self._tabs_left: dict[Urn, str] = {}
+        self._read_tabs: set[str] = set()
+        self.relations = RelationsView(session)
+        self.columns = ColumnsView()
+        self._tabs: tuple[Tab, ...] = (OverviewTab(), self.columns, self.relations)
 
     def compose(self) -> ComposeResult:
         """Header, tabs, and what the tab chosen shows."""
         yield Static("", id="who", markup=False)
         yield Static("", id="tabs", markup=False)
-        with ContentSwitcher(initial="overview"):
-            with VerticalScroll(id="overview"):
-                yield Static("", id="text", markup=False)
-            yield ColumnsView()
-            yield RelationsView(self._session)
+        with ContentSwitcher(initial=OverviewTab.NAME):
+            yield from self._tabs
 
     @property
     def urn(self) -> Urn | None:
         """The entity that is shown, or on its way."""
         return self._wanted
-
-    @property
-    def columns(self) -> ColumnsView:
-        """The columns of the entity."""
-        return self.query_one(ColumnsView)
 
     def open(self, urn: Urn) -> None:
         """Show an entity."""
@@ -91,7 +84,7 @@ class EntityView(Vertical):
         self._entity = None
         self.query_one("#who", Static).update(said(urn.name, "bold").append("\nreading …", "dim"))
         self.query_one("#tabs", Static).update("")
-        self.query_one("#text", Static).update("")
+        self.query_one(OverviewTab).clear()
         self._read(urn, keep=False)
 
     def action_reload(self) -> None:
@@ -111,25 +104,27 @@ class EntityView(Vertical):
             return entity
         return None
 
-    def action_tab(self, index: int) -> None:
+    def action_tab(self, name: str) -> None:
         """Show a tab."""
-        name = _TABS[index]
-        if self._entity is None or (name == "columns" and not self._has_columns):
+        tab = self._tab(name)
+        if self._entity is None or not tab.offers(self._entity):
             return
         self.query_one(ContentSwitcher).current = name
         self._tabs_left[self._entity.urn] = name
         self._draw_tabs()
         self.focus_content()
+        self._look(self._entity)
 
     def focus_content(self) -> None:
         """Give the keys to what the tab shows."""
-        match self.query_one(ContentSwitcher).current:
-            case "columns":
-                self.columns.focus_rows()
-            case "relations":
-                self.query_one(RelationsView).focus()
-            case _:
-                self.query_one("#overview").focus()
+        self._current.focus_content()
+
+    @property
+    def _current(self) -> Tab:
+        return self._tab(self.query_one(ContentSwitcher).current or OverviewTab.NAME)
+
+    def _tab(self, name: str) -> Tab:
+        return next(tab for tab in self._tabs if name == tab.NAME)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what is in the catalog, and has a text of people, can be edited."""
@@ -169,32 +164,40 @@ class EntityView(Vertical):
             if urn != self._wanted:
                 return
             self._show(entity, keep=keep)
-            relations = self.query_one(RelationsView)
-            _, self._names = await asyncio.gather(
-                relations.read(urn), catalog.summaries(_mentioned(entity))
-            )
+            self._names = await catalog.summaries(_mentioned(entity))
             if urn == self._wanted:
                 self._draw_who()
-                self._draw_text()
-                self._draw_tabs()
-
-    @property
-    def _has_columns(self) -> bool:
-        return self._entity is not None and len(self._entity.schema) > 0
 
     def _show(self, entity: "Entity", *, keep: bool) -> None:
         self._entity = entity
-        switcher = self.query_one(ContentSwitcher)
-        self.columns.show_schema(entity.schema, keep=keep)
+        self._read_tabs.clear()
+        for tab in self._tabs:
+            tab.show_entity(entity, keep=keep)
         self._draw_who()
-        self._draw_text()
         if not keep:
-            usual = "columns" if self._has_columns else "overview"
-            switcher.current = self._tabs_left.get(entity.urn, usual)
-            self.query_one("#overview").scroll_home(animate=False)
+            usual = ColumnsView.NAME if self.columns.offers(entity) else OverviewTab.NAME
+            chosen = self._tabs_left.get(entity.urn, usual)
+            self.query_one(ContentSwitcher).current = chosen
             if self.display:
                 self.focus_content()
         self._draw_tabs()
+        self._look(entity)
+
+    def _look(self, entity: "Entity") -> None:
+        """Let the tabs that are looked at, or always read, ask for what they show."""
+        for tab in self._tabs:
+            wanted = tab.eager or tab is self._current
+            if wanted and tab.offers(entity) and tab.NAME not in self._read_tabs:
+                self._read_tabs.add(tab.NAME)
+                self._read_tab(tab, entity)
+
+    @work(group="tab")
+    async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
+        with self._session.reporting(f"reading the {tab.TITLE.lower()} of {entity.urn.name}"):
+            await tab.read(entity)
+        if entity is self._entity:
+            self._draw_who()
+            self._draw_tabs()
 
     def _named(self, urn: Urn, style: str = "") -> Text:
         known = self._names.get(urn)
@@ -220,7 +223,7 @@ class EntityView(Vertical):
             text.append("\n DEPRECATED ", "bold reverse").append(" ")
             text.append_text(said(entity.deprecation))
         if not entity.exists:
-            named = "; only named by others" if self.query_one(RelationsView).total else ""
+            named = "; only named by others" if self.relations.total else ""
             text.append(f"\nNot in the catalog{named}.", "italic")
         owners = [
             Text.assemble(self._named(urn, "bold"), " ", said(f"({_role(owner.type)})", "dim"))
@@ -245,62 +248,31 @@ class EntityView(Vertical):
         entity = self._entity
         if entity is None:
             return
-        current = self.query_one(ContentSwitcher).current
-        related = self.query_one(RelationsView).total
-        labels = {
-            "overview": "Overview",
-            "columns": f"Columns·{len(entity.schema)}" if self._has_columns else "",
-            "relations": f"Relationships·{related}",
-        }
-        text = Text()
-        for at, name in enumerate(_TABS):
-            if labels[name]:
-                text.append(f" {at + 1} ", "dim")
-                text.append(labels[name], "bold underline" if name == current else "")
-                text.append("  ")
-        self.query_one("#tabs", Static).update(text)
+        titles = self._titles(entity, short=False)
+        if titles.cell_len > self.size.width - 2:
+            titles = self._titles(entity, short=True)
+        self.query_one("#tabs", Static).update(titles)
 
-    def _draw_text(self) -> None:
-        entity = self._entity
-        if entity is None:
-            return
-        parts: list[RenderableType] = []
-        edited, ingested = entity.edited_description, entity.ingested_description
-        if edited:
-            parts += [_heading("Description", "✎ edited"), markdown(edited)]
-        if ingested or not edited:
-            parts += [_heading("Description", "ingested" if ingested else ""), markdown(ingested)]
-        if entity.links:
-            parts.append(_heading("Links"))
-            parts += [
-                Text.assemble("• ", said(link.description or link.url), "  ", said(link.url, "dim"))
-                for link in entity.links
-            ]
-        parts += _properties(entity)
-        parts += [_heading("URN"), said(str(entity.urn), "dim")]
-        self.query_one("#text", Static).update(Group(*parts))
+    def _titles(self, entity: "Entity", *, short: bool) -> Text:
+        text = Text(no_wrap=True)
+        for tab in self._tabs:
+            if tab.offers(entity):
+                title, tally = tab.SHORT if short else tab.TITLE, tab.tally()
+                text.append(f" {tab.KEY} ", "dim")
+                text.append(
+                    f"{title}·{tally}" if tally else title,
+                    "bold underline" if tab is self._current else "",
+                )
+                text.append(" " if short else "  ")
+        return text
+
+    def on_resize(self) -> None:
+        """The titles are as long as there is room."""
+        self._draw_tabs()
 
 
 def _may_be_owned(entity: "Entity") -> bool:
     return entity.exists and entity.entity_type not in ("corpuser", "dataPlatform", "tag")
-
-
-def _heading(words: str, remark: str = "") -> RenderableType:
-    text = Text(words, "bold")
-    if remark:
-        text.append(f"  {remark}", "dim")
-    return Padding(text, (1, 0, 0, 0))
-
-
-def _properties(entity: "Entity") -> list[RenderableType]:
-    held = (entity.raw("datasetProperties") or {}).get("customProperties")
-    if not isinstance(held, dict) or not held:
-        return []
-    rows = [
-        Text.assemble(said(str(name), "dim"), "  ", said(str(value)))
-        for name, value in sorted(held.items())
-    ]
-    return [_heading("Properties"), *rows]
 
 
 def _mentioned(entity: "Entity") -> list[Urn]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -13,6 +13,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.content import join, padded, said
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
+from explorer.tui.tabs import Tab
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:
@@ -57,8 +58,15 @@ class _Row:
     urn: Urn | None = None
 
 
-class RelationsView(Rows):
+class RelationsView(Rows, Tab):
     """Relationships as a list; choosing one follows it."""
+
+    NAME: ClassVar[str] = "relations"
+    KEY: ClassVar[str] = "4"
+    TITLE: ClassVar[str] = "Relationships"
+    SHORT: ClassVar[str] = "Rel"
+    # What nobody stored is told apart by whether others name it.
+    eager: ClassVar[bool] = True
 
     @dataclass
     class Opened(Message):
@@ -68,14 +76,31 @@ class RelationsView(Rows):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self.id = "relations"
+        self.id = self.NAME
         self._session = session
         self._rows: list[_Row] = []
         self._known: Mapping[Urn, Entity] = {}
+        self._of: Urn | None = None
         self.total = 0
 
-    async def read(self, urn: Urn) -> None:
+    def tally(self) -> str:
+        """How many there are."""
+        return f"{self.total:,}"
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Forget those of another entity."""
+        self._of = entity.urn
+        if not keep:
+            self._rows, self.total = [], 0
+            self.show(0, self._draw_row, empty="reading …")
+
+    def focus_content(self) -> None:
+        """The keys move in the list."""
+        self.focus()
+
+    async def read(self, entity: "Entity") -> None:
         """Read and show the relationships of an entity: two requests, and one for the names."""
+        urn = entity.urn
         catalog = await self._session.catalog()
         outgoing, incoming = await asyncio.gather(
             catalog.relationships(urn, "OUTGOING"), catalog.relationships(urn, "INCOMING")
@@ -84,10 +109,12 @@ class RelationsView(Rows):
         for edges in (incoming, outgoing):
             for name, urns in edges.by_relationship().items():
                 rows += _group(_words(name, edges.direction, urn), name, urns)
-        self._rows = rows
-        self.total = outgoing.total + incoming.total
         related = [row.urn for row in rows if row.urn and row.urn.entity_type != _COLUMN]
-        self._known = await catalog.summaries(related[:_NAMED_AT_MOST])
+        known = await catalog.summaries(related[:_NAMED_AT_MOST])
+        if urn != self._of:
+            return
+        self._rows, self._known = rows, known
+        self.total = outgoing.total + incoming.total
         self.show(len(rows), self._draw_row, cursor=1, empty="Nothing is related to this one.")
 
     @on(Rows.Chosen)

@@ -156,7 +156,7 @@ async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(de
 async def test_relationships_are_followed_and_the_way_back_is_kept(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
-        await reader.press("3")
+        await reader.press("4")
         await reader.sees("feeds", "made from", "stg_orders")
         await reader.press("enter")
         shown = await reader.sees("1 Overview")
@@ -217,7 +217,7 @@ async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk
 async def test_going_back_finds_the_tab_that_was_left(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
-        await reader.press("3")
+        await reader.press("4")
         await reader.sees("made from")
         await reader.press("enter")
         await reader.sees("1 Overview")

@@ -22,7 +22,7 @@ SCREENS = {
     "columns": (SALES, []),
     "typed-paths": (TOPIC, []),
     "overview": (SALES, ["1"]),
-    "relationships": (SALES, ["3"]),
+    "relationships": (SALES, ["4"]),
     "chart": (CHART, []),
     "editor": (SALES, ["e"]),
     "keys": (SALES, ["question_mark"]),

@@ -94,7 +94,7 @@ async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
         for keys in (
             ["enter"],
             ["1"],
-            ["3"],
+            ["4"],
             ["2", "e"],
             ["escape", "b", "right", "down", "right"],
             ["f1"],
