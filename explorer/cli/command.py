@@ -22,15 +22,13 @@ _BROKEN: Final = 4
 _INTERRUPTED: Final = 130
 _PIPE_CLOSED: Final = 141
 
-# Set by the shell when it wants completions.
-_COMPLETION: Final = "_CATALOG_COMPLETE"
-
 _logger = logging.getLogger("explorer.cli")
 
 _EPILOG = """
 \b
 Environment
   CATALOG_URL        the server to ask; without it, this machine's own catalog
+  CATALOG_PROFILE    or that server by the name of its profile; see catalog profile
   CATALOG_TOKEN      the access token shown to that server
   CATALOG_DATA_DIR   where this machine's own catalog is kept
   NO_COLOR           set to anything: no colours
@@ -93,8 +91,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     # Not `catalog.main`, which would end the process as failed when whoever reads has left.
-    if _COMPLETION in os.environ:
-        catalog.main(arguments, prog_name="catalog")
     code = 0
     try:
         try:
@@ -124,8 +120,11 @@ def _prepare_streams() -> None:
 
 def _tell(error: CatalogError) -> int:
     from explorer.client.display import line
+    from explorer.metadata.filtertext.failure import FilterSyntax
 
     click.echo(f"error: {line(str(error))}", err=True)
+    if isinstance(error, FilterSyntax):
+        click.echo(error.pointer(), err=True)
     return _NOT_THERE if isinstance(error, Unreachable | Unusable) else _REFUSED
 
 

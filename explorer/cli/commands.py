@@ -14,11 +14,40 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Find and read": {
         "search": "Find what matches TEXT, best first.",
         "get": "Show one entity: owners, description, columns, links.",
+        "browse": "Walk the folders: those at PATH, and what lies in it.",
+        "schema": "Show the columns of a dataset as a tree.",
+        "usage": "Show how much something is used, day by day, and by whom.",
+        "profile-stats": "Show what profiling measured of a dataset and its columns.",
+        "history": "List what was changed of an entity, when and by whom.",
+        "diff": "Show what differs between two versions of an aspect.",
+    },
+    "See what hangs together": {
+        "lineage": "Show what an entity is made from, and what is made from it.",
+        "impact": "Show what breaks downstream when an entity or a column goes.",
+        "path": "Show every shortest way from SOURCE to TARGET.",
+        "relationships": "Show what an entity points at, and what points at it.",
     },
     "Write": {
         "describe": "Write a description of a dataset, column or container.",
+        "tag": "Show, put on and take off tags of entities and columns.",
+        "term": "Show, put on and take off glossary terms, also of columns.",
+        "own": "Show who owns entities, give and take ownership.",
+        "domain": "Show the domain of entities, or put them into one.",
+        "link": "Show, add and remove links to documents about an entity.",
+        "deprecate": "Say that entities should no longer be used, and why.",
+        "delete": "Take entities away: to be restored, or for good.",
+        "restore": "Bring back entities that were deleted with --soft.",
+        "undo": "Take an edit back that was made from this machine.",
         "load": "Load metadata FILEs; - is standard input.",
         "export": "Write everything the catalog holds to FILE, or to standard output.",
+    },
+    "Care for documentation": {
+        "coverage": "Show how much is documented: tables and columns apart.",
+        "worklist": "Show what is worth documenting next, the most used first.",
+        "docs": "Take descriptions out as files, and bring them in again.",
+    },
+    "Choose a server": {
+        "profile": "Keep servers by name, and where their access tokens are.",
     },
     "Serve and keep": {
         "serve": "Serve a catalog to this machine or to a team.",
@@ -27,6 +56,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "check": "Prove that a catalog on this machine's disk agrees with itself.",
         "reindex": "Make the search index anew from what is stored.",
         "sample": "A made-up company's catalog, to try things on.",
+    },
+    "In the shell": {
+        "completion": "Print the script that makes a shell complete what is typed.",
     },
 }
 """Under each heading, in the order shown: a command, which is a click command of that name in

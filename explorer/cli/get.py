@@ -2,6 +2,7 @@
 
 import click
 
+from explorer.cli.completions import complete_aspects, complete_urns
 from explorer.cli.parameters import WORDS
 from explorer.cli.target import Target, asks_a_catalog
 
@@ -14,19 +15,21 @@ Examples
   catalog get URN --aspect ownership --aspect globalTags
   catalog get URN --aspect schemaMetadata --version 1
   catalog get URN --json | jq .aspects.upstreamLineage.value
+  catalog search orders --urns | head -1 | catalog get -
 
 Version 0 is the latest; the others count upwards from 1, the oldest.
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("urn", type=WORDS)
+@click.argument("urn", type=WORDS, shell_complete=complete_urns)
 @click.option(
     "--aspect",
     "aspects",
     type=WORDS,
     metavar="NAME",
     multiple=True,
+    shell_complete=complete_aspects,
     help="This aspect as it is stored.",
 )
 @click.option("--version", type=click.IntRange(0), help="That version of the one aspect named.")
@@ -42,8 +45,9 @@ def get(
     if version is not None and len(aspects) != 1:
         raise click.UsageError("--version needs exactly one --aspect")
     from explorer.cli import page
-    from explorer.cli.reading import chosen, named_by, read_existing
+    from explorer.cli.reading import chosen, named_by, read_existing, read_urn
 
+    urn = read_urn(urn)
     with target.open() as catalog:
         if version is not None:
             read = catalog.aspect(urn, aspects[0], version)

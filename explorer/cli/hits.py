@@ -7,16 +7,17 @@ from rich.console import Group, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from explorer.cli import tables
 from explorer.cli.output import EDITED, note, print_json, results, said
-from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.client.records import Hit, SearchPage
 from explorer.metadata.urn import Urn
 
-__all__ = ["print_as_json", "print_table", "print_urns"]
+__all__ = ["print_as_csv", "print_as_json", "print_table", "print_urns"]
 
 # The columns beside the description, and the most that each takes.
 _COLUMNS = {"name": 36, "type": 12, "platform": 12, "matched": 24}
+_CSV = ("urn", "name", "type", "kind", "platform", "description", "edited", "matched")
 _GAP = "  "
 _WIDE = 110
 
@@ -28,9 +29,18 @@ class _Row(NamedTuple):
 
 def print_urns(page: SearchPage) -> None:
     """One URN a line, and nothing else."""
-    console = results()
+    tables.print_urns(hit.urn for hit in page)
+    _say_how_many(page)
+
+
+def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """A line for each hit, with what JSON says of it; `matched` are the fields that did."""
+    rows = []
     for hit in page:
-        console.print(Text(line(str(hit.urn))), soft_wrap=True)
+        said_of_it = _as_json(hit, summaries.get(hit.urn))
+        said_of_it["matched"] = list(dict.fromkeys(match.field for match in hit.matched))
+        rows.append([said_of_it[name] for name in _CSV])
+    tables.print_csv(tables.Table([tables.Column(name) for name in _CSV], rows))
     _say_how_many(page)
 
 

@@ -1,6 +1,10 @@
 """What the commands read before they show or change an entity."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import click
 
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
@@ -8,7 +12,48 @@ from explorer.client.schema import Column
 from explorer.errors import NotFound, UnknownName
 from explorer.metadata.urn import Urn
 
-__all__ = ["chosen", "column_at", "named_by", "read_existing"]
+__all__ = [
+    "STDIN",
+    "chosen",
+    "column_at",
+    "counted",
+    "named_by",
+    "read_existing",
+    "read_urn",
+    "read_urns",
+]
+
+STDIN: Final = "-"
+"""Stands for URNs on standard input, one a line."""
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are of something, in words: `1 column`, `2,000 columns`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def read_urns(given: Sequence[str]) -> list[str]:
+    """URNs as the command line has them, each once; those on standard input in the place of `-`.
+    Lines that hold nothing are passed over."""
+    found: list[str] = []
+    for text in given:
+        found += _read_lines() if text == STDIN else [text]
+    return list(dict.fromkeys(found))
+
+
+def read_urn(given: str) -> str:
+    """One URN; for `-` the only one on standard input. Raises `click.UsageError` where there is
+    another number of them."""
+    found = read_urns((given,))
+    if len(found) != 1:
+        number = f"{len(found):,} URNs stand" if found else "no URN stands"
+        raise click.UsageError(f"{number} on standard input; one is wanted, as in: … | head -1")
+    return found[0]
+
+
+def _read_lines() -> list[str]:
+    lines = sys.stdin.buffer.read().decode("utf-8-sig", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]
 
 
 def read_existing(catalog: Catalog, urn: str) -> Entity:

@@ -8,9 +8,9 @@ from explorer.errors import InvalidInput
 __all__ = ["UNIX", "base_of", "shown"]
 
 UNIX = "unix:"
-_TELLING = re.compile(
-    r"(?i)([?&;][^=&;#]*(?:token|secret|password|passwd|api_?key|signature|auth)[^=&;#]*=)[^&;#]*"
-)
+_TELLING = re.compile(r"(?i)token|secret|password|passwd|api_?key|signature|auth")
+# Names hold no question mark, so that no part of a text is gone through more than once.
+_MEMBER = re.compile(r"([?&;])([^?=&;#]*+)=[^&;#]*")
 _LOGIN = re.compile(r"(?<=//)[^/?#\s]*@")
 
 
@@ -42,4 +42,8 @@ def base_of(address: str) -> str:
 
 def shown(url: str) -> str:
     """An address fit to be shown: no name, no password, no token in its query."""
-    return _TELLING.sub(r"\1…", _LOGIN.sub("", url))
+    return _MEMBER.sub(_untold, _LOGIN.sub("", url))
+
+
+def _untold(member: re.Match[str]) -> str:
+    return f"{member[1]}{member[2]}=…" if _TELLING.search(member[2]) else member[0]

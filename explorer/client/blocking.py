@@ -47,7 +47,7 @@ class Catalog(Waiting):
             retry=retry,
             transport=transport,
         )
-        super().__init__()
+        super().__init__(self._core.close)
 
     @property
     def core(self) -> AsyncCatalog:
@@ -71,9 +71,7 @@ class Catalog(Waiting):
 
     def close(self) -> None:
         """Hang up and end the client's thread. A closed client is not used again."""
-        if self._loop.is_closed():
-            return
-        self.wait(self._core.close())
+        self.leave(self._core.close())
         self._end()
 
     @property

@@ -62,6 +62,8 @@ class Connection:
         transport: Transport | None = None,
     ) -> None:
         token = Secret.of(token)
+        if token is not None:
+            token.check()
         fetch, always, known_seconds = None, False, None
         address, self._read_only = "in process", False
         server = ""
@@ -74,6 +76,8 @@ class Connection:
             data_dir = (found.data_dir or config.data_dir()) if found.url is None else None
             # The profile too: two of one server are two people, who may not see the same.
             server = f"{part_login(found.name)[0]} {part_login(found.identity)[0]}"
+            if token is not None:
+                server = f"{server} {token.mark}"
         elif transport is not None:
             data_dir = None
         if read_only is not None:
@@ -188,12 +192,13 @@ class Connection:
     async def _answered(self, request: Request) -> Answer:
         """An answer within 2xx, after as many tries as are worth it."""
         clock = asyncio.get_running_loop().time
-        end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
         # While kept answers are given, nobody waits for several tries to fail.
         tries = 1 if self._keeping.as_of is not None else self._retry.tries
         tried = 0
         failed: Transport | None = None
         async with self._turns:
+            # From here on: the waiting for a turn is no fault of the server's.
+            end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
             while True:
                 tried += 1
                 transport = await self._reach.open(instead_of=failed)
@@ -282,10 +287,10 @@ class Connection:
             said = self._signing.cut_from(answer.body)
             raise failures.unreadable(why, answer.status, said, url=url)
         if body and body.get("errors") and editing.is_graphql(request):
-            raise self._refused(body["errors"], url)
+            raise self._operation_refused(body["errors"], url)
         return body
 
-    def _refused(self, errors: Any, url: str) -> CatalogError:
+    def _operation_refused(self, errors: Any, url: str) -> CatalogError:
         """The error for an operation that GraphQL refused within an answer of status 200."""
         try:
             said = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))

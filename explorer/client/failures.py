@@ -30,6 +30,7 @@ __all__ = [
     "from_graphql",
     "hung_up",
     "nobody_there",
+    "too_long",
     "too_slow",
     "unreadable",
 ]
@@ -65,7 +66,8 @@ _EXCERPT = 300
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title")
 _UNSEEN = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>")
 _PAGE = re.compile(r"(?i)<(!doctype html|html|head|body|title)\b")
-_MAX_PAGE = 20_000
+# Of a page that is none the patterns above look at every part for each other part.
+_MAX_PAGE = 5_000
 
 
 def from_answer(
@@ -135,6 +137,13 @@ def nobody_there(address: str) -> NeverSent:
 def too_slow(address: str) -> TimedOut:
     """The error for an answer that did not come, or not to its end, in time."""
     return TimedOut(f"{shown(address)} took too long to answer; try again")
+
+
+def too_long(address: str, most_bytes: int) -> Unreadable:
+    """The error for an answer that is longer than any that makes sense."""
+    return Unreadable(
+        f"{shown(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
+    )
 
 
 def hung_up(address: str, why: str) -> Unreachable:

@@ -13,13 +13,14 @@ import orjson
 
 from explorer.client import failures
 from explorer.client.address import UNIX, base_of
-from explorer.client.plain import CONNECT_SECONDS, HEADERS, MAX_CONNECTIONS
+from explorer.client.plain import CONNECT_SECONDS, HEADERS, MAX_ANSWER_BYTES, MAX_CONNECTIONS
 from explorer.client.requests.request import Request
 from explorer.client.transport import Answer, Streamed
 from explorer.errors import Unreachable
 
 __all__ = ["HttpTransport"]
 
+_PIECE_BYTES = 64 * 1024
 _SAID = {"Accept-Encoding": "gzip, deflate"} | HEADERS
 
 
@@ -54,14 +55,18 @@ class HttpTransport:
         ).as_dict()
 
     async def send(self, request: Request) -> Answer:
-        """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left."""
+        """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left,
+        `Unreadable` for an answer without measure."""
         failure: BaseException
         try:
             answer = await self._carrier.handle_async_request(self._dressed(request))
             try:
-                return Answer(answer.status_code, await answer.aread(), _names(answer))
+                body = await _body(answer)
+                if body is not None:
+                    return Answer(answer.status_code, body, _names(answer))
             finally:
                 await answer.aclose()
+            failure = failures.too_long(self._address, MAX_ANSWER_BYTES)
         except httpx.HTTPError as error:
             failure = self._told(error)
         except asyncio.CancelledError as error:
@@ -121,6 +126,17 @@ class HttpTransport:
         if isinstance(error, httpx.TimeoutException):
             return failures.too_slow(self._address)
         return failures.hung_up(self._address, str(error) or type(error).__name__)
+
+
+async def _body(answer: httpx.Response) -> bytes | None:
+    """All of an answer, unpacked; nothing for one that is too long."""
+    held, size = [], 0
+    async for piece in answer.aiter_bytes(_PIECE_BYTES):
+        held.append(piece)
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            return None
+    return b"".join(held)
 
 
 def _names(answer: httpx.Response) -> dict[str, str]:

@@ -6,12 +6,13 @@ than a general client's. Everything that goes wrong is one `Broken`, which says 
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from explorer.client.framing import Framing, Head, read_chunk_size, read_head
 
-__all__ = ["Broken", "Incoming", "KeepAlive", "Outgoing", "Place"]
+__all__ = ["Broken", "Incoming", "KeepAlive", "Outgoing", "Place", "TooLong"]
 
 Place = tuple[str, int] | str
 Stage = Literal["connecting", "waiting", "answering"]
@@ -34,6 +35,13 @@ class Broken(Exception):
     def __init__(self, stage: Stage, why: str) -> None:
         super().__init__(why)
         self.stage = stage
+
+
+class TooLong(Broken):
+    """The answer is longer than its reader takes."""
+
+    def __init__(self) -> None:
+        super().__init__("answering", "its answer is too long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +157,20 @@ class Incoming:
         self._is_over = False
         self._is_whole = False
 
-    async def body(self) -> bytes:
-        """All of it."""
+    async def body(self, most_bytes: int) -> bytes:
+        """All of it; raises `TooLong` for more than `most_bytes`."""
         length = self._framing.length
         if length is None:
-            return b"".join([piece async for piece in self.pieces()])
+            held, size = [], 0
+            async with aclosing(self.pieces()) as pieces:
+                async for piece in pieces:
+                    held.append(piece)
+                    size += len(piece)
+                    if size > most_bytes:
+                        raise TooLong
+            return b"".join(held)
+        if length > most_bytes:
+            raise TooLong
         given = await self._line.exactly(length) if length else b""
         self._is_whole = True
         return given

@@ -7,14 +7,13 @@ is given twice, nothing is asked for without end, and what was noticed is said.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import suppress
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from explorer.client.waiting import Waiting
 from explorer.client.walking import Portion, Walk
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput
 
 __all__ = ["Pager", "Pages", "paged"]
 
@@ -268,9 +267,7 @@ class Pages(Generic[_T]):
             while self._ready or self._fill():
                 yield self._ready.popleft()
         finally:
-            # With a client that was closed meanwhile everything has been called off already.
-            with suppress(Unusable):
-                self._waiting.wait(self._pager.pause())
+            self._waiting.leave(self._pager.pause())
 
     def __enter__(self) -> Self:
         return self
@@ -294,8 +291,7 @@ class Pages(Generic[_T]):
     def close(self) -> None:
         """Call off what is fetched ahead, and give no more."""
         self._ready.clear()
-        with suppress(Unusable):
-            self._waiting.wait(self._pager.aclose())
+        self._waiting.leave(self._pager.aclose())
 
     def _fill(self) -> bool:
         self._ready.extend(self._waiting.wait(self._pager.page()))

@@ -14,16 +14,18 @@ import orjson
 from explorer.client import failures
 from explorer.client.address import UNIX, base_of
 from explorer.client.framing import write_head
-from explorer.client.keepalive import Broken, Incoming, KeepAlive, Outgoing, Place
+from explorer.client.keepalive import Broken, Incoming, KeepAlive, Outgoing, Place, TooLong
 from explorer.client.requests.request import Request
 from explorer.client.transport import Answer, Streamed
-from explorer.errors import InvalidInput, Unreachable
+from explorer.errors import CatalogError, InvalidInput
 
-__all__ = ["CONNECT_SECONDS", "HEADERS", "MAX_CONNECTIONS", "PlainTransport"]
+__all__ = ["CONNECT_SECONDS", "HEADERS", "MAX_ANSWER_BYTES", "MAX_CONNECTIONS", "PlainTransport"]
 
 HEADERS = {"X-RestLi-Protocol-Version": "2.0.0", "Accept": "application/json"}
 MAX_CONNECTIONS = 20
 CONNECT_SECONDS = 5.0
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+"""How long an answer may be, also when it is unpacked."""
 # gzip and zlib, told apart by their first bytes.
 _EITHER = zlib.MAX_WBITS | 32
 
@@ -48,12 +50,13 @@ class PlainTransport:
         self._lines = KeepAlive(place, MAX_CONNECTIONS)
 
     async def send(self, request: Request) -> Answer:
-        """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left."""
+        """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left,
+        `Unreadable` for an answer without measure."""
         outgoing = self._outgoing(request)
         try:
             incoming = await self._lines.send(outgoing)
             try:
-                return _answer(incoming, await incoming.body())
+                return _answer(incoming, await incoming.body(MAX_ANSWER_BYTES))
             finally:
                 incoming.end()
         except Broken as error:
@@ -113,7 +116,9 @@ class PlainTransport:
             problem = str(error)
         raise InvalidInput(f"the request cannot be sent: {problem}")
 
-    def _told(self, error: Broken) -> Unreachable:
+    def _told(self, error: Broken) -> CatalogError:
+        if isinstance(error, TooLong):
+            return failures.too_long(self._address, MAX_ANSWER_BYTES)
         if error.stage == "connecting":
             return failures.nobody_there(self._address)
         return failures.hung_up(self._address, str(error))
@@ -122,10 +127,15 @@ class PlainTransport:
 def _answer(incoming: Incoming, body: bytes) -> Answer:
     names = _names(incoming)
     if names.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
+        unpacking = zlib.decompressobj(_EITHER)
         try:
-            body = zlib.decompress(body, _EITHER)
+            body = unpacking.decompress(body, MAX_ANSWER_BYTES)
         except zlib.error:
             raise Broken("answering", "its answer cannot be unpacked") from None
+        if unpacking.unconsumed_tail:
+            raise TooLong
+        if not unpacking.eof:
+            raise Broken("answering", "its answer cannot be unpacked")
     return Answer(incoming.status, body, names)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from explorer.client.address import UNIX
 from explorer.client.transport import Transport
+from explorer.errors import Unusable
 
 __all__ = ["Reach"]
 
@@ -25,16 +26,20 @@ class Reach:
         self._timeout_seconds = timeout_seconds
         self._transport = transport
         self._opening = asyncio.Lock()
+        self._closed = False
 
     async def open(self, instead_of: Transport | None = None) -> Transport:
         """The transport, made when there is none.
 
         `instead_of` names one that failed: the embedded catalog is then looked for anew, since it
-        may have gone away and come back elsewhere. Raises what starting it raises.
+        may have gone away and come back elsewhere. Raises what starting it raises, and `Unusable`
+        once it was closed.
         """
+        self._check_open()
         if self._transport is not None and instead_of is None:
             return self._transport
         async with self._opening:
+            self._check_open()
             if self._transport is None or (self.embedded and self._transport is instead_of):
                 await self._renew()
             if self._transport is None:
@@ -43,8 +48,14 @@ class Reach:
 
     async def close(self) -> None:
         """Hang up; the embedded catalog goes on for others."""
-        if self._transport is not None:
-            await self._transport.close()
+        self._closed = True
+        async with self._opening:
+            if self._transport is not None:
+                await self._transport.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unusable("this client is closed; make another one")
 
     async def _renew(self) -> None:
         if self._data_dir is None:

@@ -1,8 +1,11 @@
 """A text that is sent and never shown."""
 
 from base64 import b64encode
+from hashlib import sha256
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from explorer.errors import InvalidInput
 
 __all__ = ["Secret", "part_login"]
 
@@ -20,10 +23,24 @@ class Secret:
 
     @classmethod
     def of(cls, token: "str | Secret | None") -> "Secret | None":
-        """An access token; nothing for none."""
+        """An access token, without the spaces and line ends around it; nothing for none."""
         if isinstance(token, Secret):
             return token
-        return cls(f"Bearer {token}") if token else None
+        return cls(f"Bearer {token.strip()}") if token else None
+
+    @property
+    def mark(self) -> str:
+        """A text that is equal for equal secrets, and tells nothing of them."""
+        return sha256(self.__header.encode(errors="surrogatepass")).hexdigest()
+
+    def check(self) -> None:
+        """Raises `InvalidInput`, which does not say what it was, for what no header can carry."""
+        _, _, shown = self.__header.partition(" ")
+        if not shown or not all("!" <= char <= "~" for char in shown):
+            raise InvalidInput(
+                "the token given is no token: it is empty, or holds spaces, line ends or letters "
+                "outside ASCII"
+            )
 
     @property
     def header(self) -> str:

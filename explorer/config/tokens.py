@@ -69,7 +69,7 @@ def token_of(name: str, profile: Profile) -> Token:
     if source == "keyring":
         return Token("the keyring", lambda: _from_keyring(name, profile))
     if source == "file":
-        return Token("a file", lambda: _from_file(name))
+        return Token("a file", lambda: _from_file(name, profile))
     if source == "prompt":
         return Token("asked for", lambda: _from_terminal(name), asks=True)
     variable = source.removeprefix(ENVIRONMENT)
@@ -86,7 +86,8 @@ def keep_token(name: str, profile: Profile, token: str) -> None:
 
         keep_in_keyring(_account(name, profile), token)
     elif profile.source == "file":
-        write_private(_file(name), f"{token}\n")
+        # With the address, as in the keyring.
+        write_private(_file(name), f"{token}\n{profile.identity}\n")
 
 
 def forget_token(name: str, profile: Profile) -> bool:
@@ -116,13 +117,17 @@ def _from_keyring(name: str, profile: Profile) -> str:
     return found
 
 
-def _from_file(name: str) -> str:
+def _from_file(name: str, profile: Profile) -> str:
     found = read_private(_file(name), secret=True)
     if found is None:
         raise NotSignedIn(
             f"{_file(name)}, which holds the token of {name}, is gone; {_again(name)}"
         )
-    return found
+    token, _, address = found.strip().partition("\n")
+    # A file that was written by hand may hold the token alone.
+    if address and address.strip() != profile.identity:
+        raise NotSignedIn(f"{_file(name)} holds a token for another address; {_again(name)}")
+    return token
 
 
 def _from_environment(name: str, variable: str) -> str:

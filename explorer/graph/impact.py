@@ -1,6 +1,6 @@
 """What breaks downstream when a table or one of its columns changes, and who to tell."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -57,12 +57,13 @@ class Affected:
 @dataclass(frozen=True, slots=True)
 class Impact:
     """What is made from a table, or from one of its columns: most used first, then nearest, then
-    by URN. `truncated` says in words what was not looked at."""
+    by URN. `truncated` says in words what was not walked to, `uncounted` whose use was not read."""
 
     root: str
     column: str | None
     affected: tuple[Affected, ...] = ()
     truncated: str | None = None
+    uncounted: str | None = None
 
     def __len__(self) -> int:
         return len(self.affected)
@@ -93,20 +94,24 @@ def impact_of(
 
     With the graph of one column, what that column reaches is affected for sure or by guess. What
     hangs on an affected table, while nobody said which of its columns it uses, may be affected and
-    has the certainty "table".
+    has the certainty "table", as has what hangs on that.
     """
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
+    possible = _possibly(graph, columns, certain) if columns is not None else set()
     found = []
     for urn, said in graph.nodes(data=True):
         if urn == root:
             continue
         one = _affected(urn, said, usage or {})
         if columns is not None:
-            narrowed = _narrowed(one, graph, columns, certain)
-            if narrowed is None:
+            if urn in certain:
+                certainty, names = certain[urn]
+                one = replace(one, certainty=certainty, columns=names)
+            elif urn in possible:
+                one = replace(one, certainty="table")
+            else:
                 continue
-            one = narrowed
         found.append(one)
     found.sort(key=lambda one: (-(one.queries or 0), -(one.users or 0), one.hops, one.urn))
     return Impact(
@@ -142,8 +147,15 @@ async def find_impact(
     await read_details(catalog, graph)
     usage, cut = await _usage(catalog, graph) if with_usage else ({}, None)
     impact = impact_of(graph, columns=columns, usage=usage)
-    cuts = [one for one in (impact.truncated, cut) if one]
-    return replace(impact, truncated="; ".join(cuts) or None)
+    cuts = [one for one in (impact.truncated, _unfinished(graph, hops)) if one]
+    return replace(impact, truncated="; ".join(cuts) or None, uncounted=cut)
+
+
+def _unfinished(graph: "nx.DiGraph", hops: int) -> str | None:
+    """Whether there may be more, where as far was walked as it goes rather than as was asked."""
+    if hops < _EVERY_HOP or all(far < hops for _, far in graph.nodes.data("hops")):
+        return None
+    return f"{hops} hops were walked, there may be more behind them"
 
 
 async def _usage(
@@ -189,27 +201,28 @@ def _surely(columns: "nx.DiGraph") -> set[str]:
     return reached
 
 
-def _narrowed(
-    one: Affected,
-    graph: "nx.DiGraph",
-    columns: "nx.DiGraph",
-    certain: Mapping[str, tuple[Certainty, tuple[str, ...]]],
-) -> Affected | None:
-    """What the column reaches of it; nothing where it is known not to."""
-    if one.urn in certain:
-        certainty, names = certain[one.urn]
-        return replace(one, certainty=certainty, columns=names)
-    told = {up for up, down in columns.graph["told"] if down == one.urn}
-    # It may hang on what is affected through others that have no columns either.
-    seen, frontier = {one.urn}, [one.urn]
-    while frontier:
-        for above in graph.predecessors(frontier.pop()):
-            if above in certain and above not in told:
-                return replace(one, certainty="table")
-            if above not in seen and graph.nodes[above]["type"] != "dataset":
-                seen.add(above)
-                frontier.append(above)
-    return None
+def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:
+    """What uses an affected table, itself or through what has no columns, while nobody said which
+    of its columns; and what uses that, for nobody knows which of its columns are affected."""
+    told = {(up, down) for up, down in columns.graph["told"]}
+    found: set[str] = set()
+    sources = [urn for urn in graph if urn in certain]
+    while sources:
+        source = sources.pop()
+        seen, frontier = {source}, [source]
+        while frontier:
+            for below in graph.successors(frontier.pop()):
+                if below in seen or (source in certain and (source, below) in told):
+                    continue
+                seen.add(below)
+                is_new = below not in found and below not in certain
+                if is_new:
+                    found.add(below)
+                if graph.nodes[below]["type"] != "dataset":
+                    frontier.append(below)
+                elif is_new:
+                    sources.append(below)
+    return found
 
 
 def _affected(urn: str, said: Mapping[str, Any], usage: Mapping[Urn, Usage]) -> Affected:

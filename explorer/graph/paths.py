@@ -186,11 +186,33 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
     for component in sorted(nx.strongly_connected_components(graph), key=min):
         if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
             continue
-        inside = nx.DiGraph(graph.subgraph(component))
-        for cycle in islice(nx.simple_cycles(inside), limit):
+        for cycle in _shortest_cycles(nx.DiGraph(graph.subgraph(component)), limit):
             at = cycle.index(min(cycle))
             found.append((*cycle[at:], *cycle[:at]))
     return tuple(sorted(found, key=lambda one: (len(one), one))[:limit])
+
+
+def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
+    """The cycles of a graph, no shorter one left out, at most `limit`."""
+
+    def within(hops: int) -> list[list[str]]:
+        return list(islice(nx.simple_cycles(graph, length_bound=hops), limit))
+
+    too_few, enough = 0, 1
+    while len(within(enough)) < limit:
+        too_few, enough = enough, 2 * enough
+        if too_few >= len(graph):
+            return within(too_few)
+    # They come in no order of length, so the shorter ones are asked for alone.
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if len(within(middle)) < limit:
+            too_few = middle
+        else:
+            enough = middle
+    shorter = within(too_few) if too_few else []
+    longest = (one for one in nx.simple_cycles(graph, length_bound=enough) if len(one) == enough)
+    return [*shorter, *islice(longest, limit - len(shorter))]
 
 
 def _said(cut: str | None, more: bool, limit: int) -> str | None:

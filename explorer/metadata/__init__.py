@@ -5,12 +5,13 @@ own file.
 """
 
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.filters import Criterion, Filter, all_of
+from explorer.metadata.filters import Condition, Criterion, Filter, all_of
 from explorer.metadata.proposal import Proposal, read_proposal
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 
 __all__ = [
+    "Condition",
     "Criterion",
     "FieldPath",
     "Filter",

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,5 +116,35 @@ def shop(catalog):
     """The service with the small shop's metadata loaded, and the command that asks it."""
     files = ("snapshots.json", "changes.json", "changes_as_json.json", "usage.json")
     ran = catalog("load", *(str(DATA / name) for name in files))
+    assert ran.code == 0, ran
+    return catalog
+
+
+@pytest.fixture(scope="session")
+def warehouse(catalog, tmp_path_factory):
+    """The service with a warehouse's lineage, and the command that asks it: raw → (left, right) →
+    mart → a chart → a dashboard; raw → a job → copy; one ↔ two; mart also from a ghost."""
+    mart = "urn:li:dataset:(urn:li:dataPlatform:hive,lake.mart,PROD)"
+    usage = tmp_path_factory.mktemp("warehouse") / "usage.json"
+    value = {
+        "timestampMillis": int(time.time() * 1000),
+        "uniqueUserCount": 3,
+        "totalSqlQueries": 12,
+        "fieldCounts": [],
+    }
+    change = {"entityType": "dataset", "entityUrn": mart, "changeType": "UPSERT"}
+    name = "datasetUsageStatistics"
+    usage.write_text(json.dumps([{**change, "aspectName": name, "aspect": {"json": value}}]))
+    ran = catalog("load", str(DATA / "warehouse.json"), str(usage))
+    assert ran.code == 0, ran
+    return catalog
+
+
+@pytest.fixture(scope="session")
+def mill(catalog):
+    """The service with a mill's metadata, and the command that asks it: a dataset with two
+    versions of its schema, with usage and profiles of the first days of 2026; one whose paths have
+    types in them; a chart."""
+    ran = catalog("load", str(DATA / "mill.json"))
     assert ran.code == 0, ran
     return catalog

@@ -9,7 +9,10 @@ import pytest
 from explorer.cli import command
 from explorer.cli.commands import SECTIONS
 
-HEAVY = ("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn")
+HEAVY = (
+    *("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn"),
+    *("IPython", "tantivy", "graphql", "yaml"),
+)
 
 
 def loaded_by(code):
@@ -24,7 +27,10 @@ def loaded_by(code):
     return done.stderr.decode().split(), done.stdout.decode()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["search", "--help"], ["lineage", "--help"], ["browse", "--help"], ["--version"]],
+)
 def test_help_loads_nothing_heavy(arguments):
     heavy, shown = loaded_by(f"from explorer.cli.command import run; run({arguments!r})")
     assert heavy == []
@@ -32,7 +38,16 @@ def test_help_loads_nothing_heavy(arguments):
 
 
 @pytest.mark.parametrize(
-    "code", ["import explorer", "import explorer; explorer.Catalog", "import explorer.notebook"]
+    "code",
+    [
+        "import explorer",
+        "import explorer; explorer.Catalog; explorer.AsyncCatalog",
+        "import explorer.notebook",
+        "from explorer.client import *",
+        "import explorer.graph; dir(explorer.graph)",
+        "import explorer.config",
+        "import explorer.metadata.filtertext",
+    ],
 )
 def test_importing_the_package_loads_nothing_heavy(code):
     assert loaded_by(code) == ([], "")

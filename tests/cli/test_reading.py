@@ -1,5 +1,8 @@
 """Searching, showing and describing, as people see it and as scripts read it."""
 
+import csv
+import io
+
 import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -46,9 +49,37 @@ def test_filters_narrow_by_bare_names_and_leave_out(shop):
         return set(shop("search", "shop", "--entity", "dataset", "--urns", *words).out.split())
 
     assert urns("platform=kafka") == {EVENTS}
-    assert urns("tags=Finance", "owners=mara") == {ORDERS}
-    assert urns("platform=kafka", "platform=hive") > {EVENTS, ORDERS}
+    assert urns("tags:Finance", "owners:mara") == {ORDERS} == urns("tags:Finance owners:mara")
+    assert urns("platform:(kafka, hive)") > {EVENTS, ORDERS}
+    assert urns("platform:kafka or platform:hive") == urns("platform:(kafka, hive)")
+    assert urns("platform:kafka", "platform:hive") == set()
     assert EVENTS not in urns("platform!=kafka")
+    several = "name:*rde* urn:*orders* -removed:true type:dataset (tags:* or tags IS NULL)"
+    assert ORDERS in urns(several, "createdAt<2100-01-01 or not createdAt:*", "name=~ORDERS")
+
+
+def test_what_is_wrong_in_a_filter_is_pointed_at(shop):
+    ran = shop("search", "--filter", "tags:PII", "--filter", "tags:PII and platfrom:hive")
+    assert (ran.code, ran.out) == (1, "")
+    sentence, text, carets = ran.err.splitlines()
+    assert sentence.startswith("error: ")
+    assert "platform" in sentence
+    assert text == "tags:PII and platfrom:hive"
+    assert carets == " " * 13 + "^" * 8
+    wrong = shop("search", "--sort", "name, -nmae").err
+    assert wrong.splitlines()[1:] == ["name, -nmae", " " * 7 + "^^^^"]
+
+
+def test_a_result_can_be_put_in_order(shop):
+    def urns(*words):
+        return shop(
+            "search", "--entity", "dataset", "--urns", "--count", "1000", *words
+        ).out.split()
+
+    rising = urns("--sort", "urn")
+    assert len(rising) > 2
+    assert rising == sorted(rising)
+    assert urns("--sort", "-urn") == rising[::-1]
 
 
 def test_nothing_found_is_said_and_is_no_error(shop):
@@ -110,7 +141,6 @@ def test_an_aspect_for_people_says_version_and_value(shop):
         (["describe", NOWHERE, "--text", "x"], NOWHERE),
         (["describe", ORDERS, "--column", "zip", "--text", "x"], "shipping.address.zip"),
         (["describe", ORDERS, "--text", "-"], "standard input"),
-        (["search", "--filter", "hive"], "FIELD=VALUE"),
         (["search", "orders", "--entity", "datset"], "datset"),
     ],
 )
@@ -185,3 +215,27 @@ def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(sh
     ran = shop("describe", ORDERS, stdin=b"the next line of somebody's loop\n")
     assert ran.code == 0
     assert "somebody" not in shop("get", ORDERS).out
+
+
+def test_a_search_may_name_several_types_and_be_csv(shop):
+    def types(*words):
+        found = shop("search", "--count", "1000", "--json", *words).json
+        return {hit["type"] for hit in found["hits"]}
+
+    assert types("--entity", "dataset") == {"dataset"}
+    assert types("--entity", "dataset", "--entity", "tag") == {"dataset", "tag"}
+    ran = shop("search", "surrogate", "--entity", "dataset", "--csv")
+    assert "\r\n" in ran.out
+    header, *rows = csv.reader(io.StringIO(ran.out))
+    found = [dict(zip(header, row, strict=True)) for row in rows]
+    (orders,) = [row for row in found if row["urn"] == ORDERS]
+    assert header[0] == "urn"
+    assert (orders["name"], orders["platform"], orders["edited"]) == ("orders", "hive", "false")
+    assert orders["description"].startswith("One row an order.\nLate")
+    assert "shown" in ran.err
+
+
+def test_a_result_has_one_form(shop):
+    ran = shop("search", "shop", "--json", "--urns")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--json and --urns exclude each other" in ran.err

@@ -5,11 +5,12 @@ from click.testing import CliRunner
 
 from explorer import __version__
 from explorer.cli.command import catalog
-from explorer.cli.filters import read_filters
-from explorer.errors import InvalidInput
-from explorer.metadata.registry import load_registry
 
-COMMANDS = ("search", "get", "describe", "load", "sample load", "sample remove", "serve")
+COMMANDS = (
+    *("search", "get", "describe", "load", "sample load", "sample remove", "serve"),
+    *("lineage", "impact", "path", "relationships"),
+    *("browse", "schema", "usage", "profile-stats", "history", "diff"),
+)
 
 
 def invoke(*arguments):
@@ -57,30 +58,3 @@ def test_wrong_use_is_exit_2_and_a_sentence(arguments, words):
     shown = invoke(*arguments)
     assert shown.exit_code == 2
     assert words in shown.output
-
-
-def test_a_filter_takes_bare_names_for_urns():
-    read = read_filters(
-        ["platform=hive", "tags=PII", "tags=Finance", "owners=mara", "origin!=DEV"],
-        load_registry(),
-    )
-    ((platform, tags, owners, origin),) = read.any_of
-    assert platform.values == ("urn:li:dataPlatform:hive",)
-    assert tags.values == ("urn:li:tag:PII", "urn:li:tag:Finance")
-    assert set(owners.values) == {"urn:li:corpuser:mara", "urn:li:corpGroup:mara"}
-    assert (origin.values, origin.negated) == (("DEV",), True)
-
-
-def test_a_filter_keeps_whole_urns_and_values_with_signs_in_them():
-    urn = "urn:li:dataPlatform:hive"
-    ((platform, properties),) = read_filters(
-        [f"platform={urn}", "customProperties=team=a, b"], load_registry()
-    ).any_of
-    assert platform.values == (urn,)
-    assert properties.values == ("team=a, b",)
-
-
-@pytest.mark.parametrize("text", ["hive", "=hive", "platform=", "a b=c"])
-def test_a_filter_of_another_form_is_refused(text):
-    with pytest.raises(InvalidInput, match="FIELD=VALUE"):
-        read_filters([text], load_registry())

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
+from explorer.client.conflict import TextConflict
 from explorer.client.parts.editing import Editing
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
@@ -146,6 +147,30 @@ def test_a_rewrite_starts_anew_from_what_another_wrote_meanwhile(run):
         await catalog._rewrite(TABLE, "status", change)
         assert seen == [{"removed": False}, {"removed": False, "theirs": "there"}]
         assert await raw(catalog, "status") == {**seen[1], "mine": "here"}
+
+    run(work)
+
+
+@pytest.mark.usefixtures("_offers_no_mutations")
+@pytest.mark.parametrize("column", [None, COLUMN])
+def test_a_rewrite_keeps_the_text_that_another_wrote_meanwhile(run, column):
+    async def work(catalog):
+        await catalog.describe(TABLE, "base", column=column)
+        put, others = catalog._put, ["theirs", "theirs again"]
+
+        async def late(proposal, version):
+            if others:
+                catalog._put = put
+                await catalog.describe(TABLE, others.pop(0), column=column)
+                catalog._put = late
+            await put(proposal, version)
+
+        catalog._put = late
+        with pytest.raises(TextConflict) as caught:
+            await catalog.describe(TABLE, "mine", column=column, instead_of="base")
+        assert (caught.value.base, caught.value.theirs) == ("base", "theirs")
+        done = await catalog.describe(TABLE, "mine", column=column, instead_of="theirs", force=True)
+        assert done.after == "mine"
 
     run(work)
 

@@ -1,18 +1,23 @@
 """The blocking client is the asynchronous one, waited for."""
 
+import ast
 import asyncio
 import inspect
+import textwrap
+import typing
+from collections import defaultdict
 
 import orjson
 import pytest
 
-from explorer.client import AsyncCatalog, Catalog
+from explorer.client import AsyncCatalog, Catalog, Pager
 from explorer.client.connection import Connection
 from explorer.client.records import RefusedChange
 from explorer.client.requests import Request
 from explorer.client.retry import Retry
 from explorer.client.transport import NeverSent
 from explorer.errors import Unreachable
+from explorer.graph import AsyncGraphs, Graphs
 from explorer.metadata import Proposal, Urn
 
 TAG = Urn.parse("urn:li:tag:x")
@@ -41,14 +46,76 @@ def public(kind):
     return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-def test_both_faces_have_the_same_methods_with_the_same_parameters():
-    ours, theirs = public(Catalog), public(AsyncCatalog)
-    assert ours.keys() - theirs.keys() == {"core", "wait"}
+def kind_of(method):
+    """What a method gives: one answer, one thing after another, a pager, or what asks nobody."""
+    if inspect.iscoroutinefunction(method):
+        return "waited"
+    if inspect.isasyncgenfunction(method):
+        return "iterated"
+    given = typing.get_type_hints(method, localns={"Order": object}).get("return")
+    return "paged" if typing.get_origin(given) is Pager else "plain"
+
+
+def same_words(first, second):
+    return inspect.getdoc(first) == inspect.getdoc(second) is not None
+
+
+FACES = [(AsyncCatalog, Catalog), (AsyncGraphs, Graphs)]
+
+
+@pytest.mark.parametrize(("asked", "waiting"), FACES)
+def test_both_faces_have_the_same_methods_with_the_same_parameters(asked, waiting):
+    ours, theirs = public(waiting), public(asked)
+    assert ours.keys() - theirs.keys() == {"core", "leave", "wait"}
     assert not theirs.keys() - ours.keys()
     for name, member in theirs.items():
         if inspect.isfunction(member):
             blocking = inspect.signature(ours[name])
             assert blocking.parameters == inspect.signature(member).parameters, name
+
+
+@pytest.mark.parametrize(("asked", "waiting"), FACES)
+def test_every_method_has_the_twin_of_its_kind_under_its_own_name_and_words(asked, waiting):
+    ours = public(waiting)
+    for name, member in public(asked).items():
+        twin = ours[name]
+        if isinstance(member, property):
+            assert isinstance(twin, property), name
+            assert same_words(member, twin), name
+            hints = [typing.get_type_hints(one.fget) for one in (member, twin)]
+            assert hints[0] == hints[1], name
+        elif name == "close":
+            # The blocking one ends its thread as well, and says so.
+            assert not inspect.iscoroutinefunction(twin)
+        elif kind_of(member) == "plain":
+            assert same_words(member, twin), name
+            assert inspect.signature(member) == inspect.signature(twin), name
+        else:
+            assert twin.__wrapped__ is member, name
+            assert same_words(member, twin), name
+            assert twin.__code__.co_qualname == f"{kind_of(member)}.<locals>.call", name
+
+
+def attributes_of(kind):
+    """What a class defines: in its body, and on its instances."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                yield name
+    yield from vars(kind)
+
+
+@pytest.mark.parametrize("kind", [AsyncCatalog, Catalog, AsyncGraphs, Graphs])
+def test_no_two_parts_of_a_class_give_one_name_two_meanings(kind):
+    homes = defaultdict(set)
+    for part in kind.__mro__[:-1]:
+        for name in attributes_of(part):
+            if not name.startswith("__"):
+                homes[name].add(part.__name__)
+    # What one thread and its core are is for each waiting class to say.
+    meant = {"core", "wait"} if kind in (Catalog, Graphs) else set()
+    assert {name for name, parts in homes.items() if len(parts) > 1} - meant == set()
 
 
 async def test_it_works_inside_a_running_loop():

@@ -1,5 +1,7 @@
 """Edges of an entity: page by page, named or not."""
 
+import asyncio
+
 import orjson
 import pytest
 
@@ -7,7 +9,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.answers import relating
 from explorer.client.http import HttpTransport
 from explorer.client.records import Edge, Edges
-from explorer.errors import InvalidInput
+from explorer.errors import Forbidden, InvalidInput
 from explorer.metadata import Proposal, Urn
 
 ORDERS = Urn.dataset("hive", "relating.orders")
@@ -117,3 +119,50 @@ def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client):
         client.lineage(ORDERS, budget_seconds=-1)
     with pytest.raises(InvalidInput, match="DOWNSTREAM"):
         client.lineage(ORDERS, "INCOMING")
+
+
+class Wide:
+    """A server of relationships alone, of which one table feeds many others."""
+
+    def __init__(self, fails_at=None):
+        self.asked = 0
+        self.fails_at = fails_at
+
+    async def send(self, request):
+        if request.path == "/config":
+            return 200, b'{"noCode": "true"}'
+        self.asked += 1
+        if self.asked == self.fails_at:
+            return 403, b'{"message": "no further"}'
+        await asyncio.sleep(0.01)
+        names = [f"t{at}" for at in range(200)] if "root" in request.path else []
+        edges = [{"type": "DownstreamOf", "entity": str(Urn.dataset("hive", n))} for n in names]
+        return 200, orjson.dumps({"total": len(edges), "relationships": edges})
+
+    async def close(self):
+        pass
+
+
+def test_a_walk_ends_with_its_time_also_in_the_middle_of_a_hop():
+    wide = Wide()
+
+    async def work():
+        async with AsyncCatalog(transport=wide) as catalog:
+            return await catalog.lineage(
+                Urn.dataset("hive", "root"), hops=2, way="relationships", budget_seconds=0.05
+            )
+
+    assert asyncio.run(work()).truncated
+    assert wide.asked < 201
+
+
+def test_a_walk_that_failed_asks_no_further():
+    wide = Wide(fails_at=20)
+
+    async def work():
+        async with AsyncCatalog(transport=wide) as catalog:
+            with pytest.raises(Forbidden):
+                await catalog.lineage(Urn.dataset("hive", "root"), hops=2, way="relationships")
+            return len(asyncio.all_tasks())
+
+    assert asyncio.run(work()) == 1

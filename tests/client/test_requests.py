@@ -60,6 +60,13 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for():
         "entity": "dataset",
         "limit": 5,
     }
+    narrowed = all_of(Criterion("platform", ("hive",)))
+    assert requests.finding.autocomplete("f", "chart", 5, narrowed).body == {
+        "query": "f",
+        "entity": "chart",
+        "limit": 5,
+        "filter": narrowed.to_wire(),
+    }
     assert requests.finding.browse("/prod", "dataset", 0, 10).body == {
         "path": "/prod",
         "entity": "dataset",

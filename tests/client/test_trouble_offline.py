@@ -142,3 +142,19 @@ async def test_a_cache_that_cannot_be_kept_fails_nobody(remote, tmp_path, monkey
     transport = HttpTransport(URL, carrier=httpx.MockTransport(remote))
     async with AsyncCatalog(URL, transport=transport, offline="fallback") as catalog:
         assert await catalog.graphql("{ a }") == {}
+
+
+async def test_answers_kept_for_one_person_are_not_another_ones(remote):
+    def connection_of(token, mode):
+        transport = HttpTransport(URL, carrier=httpx.MockTransport(remote))
+        return Connection(URL, transport=transport, offline=mode, token=token)
+
+    ours = connection_of("s3cret", "keep")
+    await ours.ask(READ)
+    await ours.close()
+    theirs, again = connection_of("0ther", "only"), connection_of("s3cret", "only")
+    with pytest.raises(Unreachable):
+        await theirs.ask(READ)
+    assert (await again.ask(READ)).as_of is not None
+    await theirs.close()
+    await again.close()

@@ -121,6 +121,17 @@ def test_a_file_keeps_a_token_that_only_its_owner_reads():
         token_of("prod")
 
 
+def test_a_token_in_a_file_does_not_follow_its_name_to_another_address():
+    keep("prod", Profile(url=URL, source="file"), "s3cret")
+    keep("prod", Profile(url="https://elsewhere.example.com", source="file"))
+    with pytest.raises(NotSignedIn, match="another address"):
+        token_of("prod")
+    keep("prod", Profile(url=f"{URL}:443/", source="file"))
+    assert token_of("prod") == "s3cret"
+    (token_files() / "prod").write_text("by-hand\n")
+    assert token_of("prod") == "by-hand"
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_file_that_others_may_open_is_refused(mode):
     keep("prod", Profile(url=URL, source="file"), "s3cret")

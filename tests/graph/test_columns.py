@@ -96,6 +96,60 @@ def test_a_column_that_goes_nowhere_breaks_nothing_it_is_known_not_to_reach(grap
     assert named.table("mart") not in {one.urn for one in impact.affected}
 
 
+def test_what_hangs_on_a_table_that_may_be_affected_may_be_affected_too(graphs, catalog, named):
+    # start → view → report → board: nobody said which columns the view has.
+    start, view, report = (named.table(f"chain.{name}") for name in ("start", "view", "report"))
+    field = {
+        "fieldPath": "id",
+        "nativeDataType": "text",
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    }
+    columns = {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [field],
+    }
+    stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+    try:
+        catalog.put(start, "schemaMetadata", columns)
+        for below, above in ((view, start), (report, view)):
+            edge = {"dataset": above, "type": "VIEW", "auditStamp": stamp}
+            catalog.put(below, "upstreamLineage", {"upstreams": [edge]})
+        found = {one.urn: one for one in graphs.impact(start, "id", with_usage=False).affected}
+        assert {urn: one.certainty for urn, one in found.items()} == {
+            view: "table",
+            report: "table",
+        }
+    finally:
+        for urn in (start, view, report):
+            catalog.delete(urn)
+
+
 def test_only_datasets_have_columns(graphs, named):
     with pytest.raises(InvalidInput, match="not a chart"):
         graphs.impact(named.chart, "x")
+
+
+def test_a_chain_longer_than_is_looked_at_is_said_to_go_on(catalog, graphs, named):
+    from explorer.metadata import Proposal, Urn
+
+    def made_from(at):
+        value = {
+            "upstreams": [
+                {
+                    "dataset": named.table(f"link{at - 1}"),
+                    "type": "TRANSFORMED",
+                    "auditStamp": {"time": 0, "actor": "urn:li:corpuser:x"},
+                }
+            ]
+        }
+        return Proposal(Urn.parse(named.table(f"link{at}")), "upstreamLineage", value)
+
+    assert not catalog.ingest_batch(made_from(at) for at in range(1, 53)).refused
+    long = graphs.impact(named.table("link0"), with_usage=False)
+    assert len(long) == 50
+    assert "50 hops" in long.truncated
+    assert graphs.impact(named.table("link3"), with_usage=False).truncated is None

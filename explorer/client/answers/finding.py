@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from explorer.client import failures
-from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import (
     BrowsePage,
     Facet,
@@ -36,11 +36,13 @@ __all__ = [
 ]
 
 
+@read_as("search")
 def search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
     """Endpoint 6, in either shape; also its twins over several types."""
     return _page(value_of(body, "search"), text, as_of)
 
 
+@read_as("scroll")
 def scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
     """A page of a scroll, and what to go on with; nothing after the last. Its `start` says
     nothing."""
@@ -66,6 +68,7 @@ def urns(body: Any) -> SearchPage:
     return SearchPage("*", start, total, hits, unreadable=unreadable)
 
 
+@read_as("autocomplete")
 def suggestions(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
     """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
     value = value_of(body, "autocomplete")

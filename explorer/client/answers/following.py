@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import ChangeEvent, ChangePage
 from explorer.errors import Unreadable
 from explorer.metadata.urn import Urn
@@ -13,11 +13,16 @@ from explorer.metadata.urn import Urn
 __all__ = ["EventReader", "Piece", "changes"]
 
 
+@read_as("changes")
 def changes(body: Any) -> ChangePage:
     """A page of the log."""
     value = value_of(body, "changes")
     listed = tuple(_change(entry) for entry in value.get("changes") or ())
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
+
+
+_MAX_EVENT_BYTES = 64 * 1024 * 1024
+_MAX_OFFSET_DIGITS = 18
 
 
 class Piece(NamedTuple):
@@ -34,6 +39,7 @@ class EventReader:
         self._id: int | None = None
         self._name = ""
         self._data: list[bytes] = []
+        self._bytes = 0
 
     def read(self, line: bytes) -> Piece | None:
         """What this line completes, if it completes anything. Comments, which keep the connection
@@ -42,7 +48,7 @@ class EventReader:
             self._take(line)
             return None
         offset, name, data = self._id, self._name, b"\n".join(self._data)
-        self._id, self._name, self._data = None, "", []
+        self._id, self._name, self._data, self._bytes = None, "", [], 0
         if data and name == "change":
             return Piece(offset, _change(_parsed(data)))
         return None if offset is None else Piece(offset, None)
@@ -51,14 +57,18 @@ class EventReader:
         field, _, text = line.partition(b":")
         text = text.removeprefix(b" ")
         match field:
-            case b"id" if text.isdigit():
+            case b"id" if text.isdigit() and len(text) <= _MAX_OFFSET_DIGITS:
                 self._id = int(text)
             case b"event":
                 self._name = text.decode(errors="replace")
             case b"data":
+                self._bytes += len(text)
+                if self._bytes > _MAX_EVENT_BYTES:
+                    raise Unreadable("the server's stream of changes has an event without an end")
                 self._data.append(text)
 
 
+@read_as("a change")
 def _change(entry: Any) -> ChangeEvent:
     change = as_object(entry, "a change")
     created = as_object(change.get("created") or {}, "a change")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
 from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.urn import Urn
@@ -24,11 +24,12 @@ __all__ = [
 _PLATFORM = "urn:li:dataPlatform:"
 
 
+@read_as("relationships")
 def relationships(
     body: Any, direction: Direction, types: Sequence[str], start: int = 0, count: int | None = None
 ) -> Edges:
     """Endpoint 10: with types where the server gives them, else those asked for; the name is
-    empty where several were. What is no URN is left out."""
+    empty where several were. What is no URN is left out and said."""
     answer = as_object(body, "relationships")
     name = types[0] if len(types) == 1 else ""
     listed = answer.get("relationships")
@@ -41,20 +42,26 @@ def relationships(
             else (name, entry)
             for entry in answer.get("entities") or ()
         ]
-    edges = tuple(Edge(named, urn) for named, text in pairs for urn in Urn.parse_all((text,)))
     total = answer.get("total")
-    if total is not None:
-        return Edges(direction, int(total), edges, start)
-    # A server that says no total gives all there is.
-    end = None if count is None else start + count
-    return Edges(direction, len(edges), edges[start:end], start)
+    if total is None:
+        # A server that says no total gives all there is.
+        total, pairs = len(pairs), pairs[start : None if count is None else start + count]
+    edges, unreadable = [], []
+    for named, text in pairs:
+        found = Urn.parse_all((text,))
+        edges += [Edge(named, urn) for urn in found]
+        unreadable += [] if found else [str(text)]
+    return Edges(direction, int(total), tuple(edges), start, unreadable=tuple(unreadable))
 
 
+@read_as("lineage")
 def listed_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage | None:
     """Lineage in this package's own form; nothing for the answer of another server."""
     value = value_of(body, "lineage")
     if "names" not in value:
         return None
+    if not _is_whole(value):
+        raise ServerFault("the server's answer to lineage names what it does not hold")
     try:
         return Lineage(
             root,
@@ -74,6 +81,19 @@ def listed_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage 
         )
     except (KeyError, TypeError) as error:
         raise ServerFault("the server's answer to lineage is not of the shape expected") from error
+
+
+def _is_whole(value: Json) -> bool:
+    """Whether its lists are of one length each, and name places that there are."""
+    urns, names = value["entities"], value["names"]
+    ends = (value["upstream"], value["downstream"], value["types"])
+    if not all(isinstance(one, list) for one in (urns, names, value["degrees"], *ends)):
+        return False
+    return len(value["degrees"]) == len(urns) and all(
+        len(places) == len(ends[0])
+        and (not places or 0 <= min(places) <= max(places) < len(things))
+        for places, things in zip(ends, (urns, urns, names), strict=True)
+    )
 
 
 @dataclass(slots=True)
@@ -98,6 +118,9 @@ class Map:
         place = self.places.setdefault(urn, len(self.degrees))
         if place == len(self.degrees):
             self.degrees.append(degree)
+        elif degree < self.degrees[place]:
+            # It was passed on a longer way before.
+            self.degrees[place] = degree
         return place
 
     def join(self, near: str, far: str, relationship: str) -> None:
@@ -143,12 +166,14 @@ class LineagePage:
     as_of: datetime | None = None
 
 
+@read_as("lineage")
 def lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
     """The page that a GraphQL answer's data hold."""
     found = as_object(data.get("scrollAcrossLineage"), "lineage")
     return LineagePage(found.get("searchResults") or (), found.get("nextScrollId"), as_of)
 
 
+@read_as("lineage")
 def read_page(
     page: LineagePage,
     into: Map,

@@ -5,7 +5,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from explorer.client.answers.finding import graphql
-from explorer.client.answers.shape import Json, as_object
+from explorer.client.answers.shape import Json, as_object, read_as
 from explorer.client.records import Hit, Suggestion
 from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.urn import Urn
@@ -15,6 +15,7 @@ __all__ = ["best_of", "from_graphql", "from_hits", "named"]
 _NAMES = ("name", "displayName", "fullName")
 
 
+@read_as("suggest")
 def from_graphql(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
     """The answer of autoCompleteForMultiple, a list for each type of entity. `types` are the
     entity types by their GraphQL symbol."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from explorer.client.answers import reading
-from explorer.client.answers.shape import Json, as_object, value_of
+from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import Reference, Rollback, Run
 from explorer.errors import Unreadable
 from explorer.metadata.urn import Urn
@@ -46,6 +46,7 @@ def stored(body: Any) -> Stored:
     return Stored(entity.exists, values, versions or None)
 
 
+@read_as("rollback")
 def rollback(body: Any) -> Rollback:
     """What undoing a run did."""
     value = value_of(body, "rollback")
@@ -56,6 +57,7 @@ def rollback(body: Any) -> Rollback:
     )
 
 
+@read_as("runs")
 def runs(body: Any) -> tuple[Run, ...]:
     """The runs, newest first."""
     listed = as_object(body, "runs").get("value")
@@ -71,12 +73,14 @@ def runs(body: Any) -> tuple[Run, ...]:
     )
 
 
+@read_as("delete")
 def deleted(body: Any) -> tuple[int, int]:
     """How many versions and how many points in time went."""
     value = value_of(body, "delete")
     return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
 
 
+@read_as("references")
 def references(body: Any) -> tuple[int, tuple[Reference, ...]]:
     """How many references there are, and some of them."""
     value = value_of(body, "references")

@@ -1,13 +1,14 @@
 """What people write, through GraphQL."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from explorer.client import documents, requests
+from explorer.client.answers.shape import Json
 from explorer.client.conflict import TextConflict
 from explorer.client.journal import Journal
 from explorer.client.parts.rewriting import Rewriting
@@ -17,6 +18,9 @@ from explorer.errors import InvalidInput, NotFound, ServerFault, Unusable
 from explorer.metadata.urn import Urn
 
 __all__ = ["Editing"]
+
+# Raises `TextConflict` where the text that stands there now is not the one that was expected.
+_Check = Callable[[str | None], None]
 
 
 class Editing(Rewriting):
@@ -60,8 +64,8 @@ class Editing(Rewriting):
 
         `instead_of` is the edited text that the writer started from, empty for none: where the
         server holds another by now, nothing is written, unless with `force`. The comparison is
-        made right before the write, not with it. Two requests; one where the text is there
-        already.
+        made right before the write, not with it, but where the whole aspect is written to a server
+        that knows conditions. Two requests; one where the text is there already.
 
         Raises `NotFound` when there is no such entity or column, `TextConflict` as told,
         `InvalidInput` for an entity whose description cannot be edited, naming those that can.
@@ -74,23 +78,27 @@ class Editing(Rewriting):
         held = before or ""
         if held == text:
             return self._edit(target, "description", before, before, column)
-        if instead_of is not None and held != instead_of and not force:
-            where = str(target) if column is None else f"{column} of {target}"
-            raise TextConflict(f"the description of {where}", instead_of, held, text)
+
+        def check(now: str | None) -> None:
+            if instead_of is not None and (now or "") not in (instead_of, text) and not force:
+                where = str(target) if column is None else f"{column} of {target}"
+                raise TextConflict(f"the description of {where}", instead_of, now or "", text)
+
+        check(before)
         if column is not None:
-            await self._describe_column(target, column, text)
+            await self._describe_column(target, column, text, check)
         elif place.mutation in documents.UPDATES:
-            await self._describe_entity(target, place, text)
+            await self._describe_entity(target, place, text, check)
         else:
-            await self._describe_other(target, place, text)
+            await self._describe_other(target, place, text, check)
         return await self._noted(self._edit(target, "description", before, text, column))
 
-    async def _describe_entity(self, urn: Urn, place: Place, text: str) -> None:
+    async def _describe_entity(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
         edit = {"urn": str(urn), "input": {"editableProperties": {"description": text}}}
         if not await self._mutate(place.mutation, documents.UPDATES[place.mutation], edit):
-            await self._rewrite(urn, place.aspect, lambda v: place.with_text(urn, v, text))
+            await self._rewrite_text(urn, place, text, check)
 
-    async def _describe_other(self, urn: Urn, place: Place, text: str) -> None:
+    async def _describe_other(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
         edit = {"description": text, "resourceUrn": str(urn)}
         kind, refused = urn.entity_type, False
         if kind not in self._not_described:
@@ -104,11 +112,19 @@ class Editing(Rewriting):
                 if kind == "container":
                     raise
                 refused = True
-        await self._rewrite(urn, place.aspect, lambda v: place.with_text(urn, v, text))
+        await self._rewrite_text(urn, place, text, check)
         if refused:
             self._not_described |= {kind}
 
-    async def _describe_column(self, urn: Urn, column: str, text: str) -> None:
+    async def _rewrite_text(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
+        def change(value: Json) -> Json:
+            # Again: a rewrite starts anew from what another wrote meanwhile.
+            check(place.text(value))
+            return place.with_text(urn, value, text)
+
+        await self._rewrite(urn, place.aspect, change)
+
+    async def _describe_column(self, urn: Urn, column: str, text: str, check: _Check) -> None:
         edit = {"description": text, "resourceUrn": str(urn)} | _column_of(column)
         try:
             if await self._mutate(
@@ -120,11 +136,12 @@ class Editing(Rewriting):
             await self._check_column(urn, column)
             raise
         await self._check_column(urn, column)
-        await self._rewrite(
-            urn,
-            COLUMNS,
-            lambda v: with_column(v, column, {**column_info(v, column), "description": text}),
-        )
+
+        def change(value: Json) -> Json:
+            check(column_text(value, column))
+            return with_column(value, column, {**column_info(value, column), "description": text})
+
+        await self._rewrite(urn, COLUMNS, change)
 
     async def _check_column(self, urn: Urn, column: str) -> None:
         """Raises `NotFound` for a column that the schema has not. One request."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding"]
 
 _HITS = 200
-_URNS = 1_000
+_URNS = 2_500
 _ENTRIES = 500
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
 

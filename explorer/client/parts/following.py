@@ -9,7 +9,7 @@ from explorer.client.answers.following import EventReader
 from explorer.client.parts.part import Part
 from explorer.client.records import ChangeEvent, ChangePage
 from explorer.client.requests.following import Wanted, wanted
-from explorer.errors import Busy, InvalidInput, Unreachable, Unusable
+from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unusable
 from explorer.metadata.urn import Urn
 
 __all__ = ["Following"]
@@ -62,7 +62,7 @@ class Following(Part):
                 yield change
             if not page.truncated:
                 return
-            at = page.next
+            at = _further(page, at)
 
     async def follow(
         self,
@@ -128,8 +128,10 @@ class Following(Part):
             page = await self._log_page(at, _PAGE, narrowed)
             for change in page:
                 yield change
-            at = page.next
-            if not page.truncated:
+            if page.truncated:
+                at = _further(page, at)
+            else:
+                at = page.next
                 await asyncio.sleep(_POLL_SECONDS)
 
     async def _log_page(self, after: int, limit: int, narrowed: Wanted) -> ChangePage:
@@ -143,3 +145,12 @@ class Following(Part):
                 f"{self._connection.address} keeps no change log to read or follow; "
                 "compare versions of aspects instead"
             )
+
+
+def _further(page: ChangePage, at: int) -> int:
+    """Where to go on from; raises `ServerFault` where that is no further than this page was."""
+    if page.next <= at:
+        raise ServerFault(
+            f"the server's change log does not go on after {at:,}, and is not at its end"
+        )
+    return page.next

@@ -53,12 +53,16 @@ class History(Part):
         # The number of the second says where to go on, whatever is written in between.
         size = max(page, 2)
         found = await self.versions(target, aspect, count=size)
+        below: float = float("inf")
         while True:
             for version in found:
                 yield version
             last = found.versions[-1].number if found.versions else 0
             if not found.truncated or last <= 1:
                 return
+            if last >= below:
+                raise ServerFault(f"the server gives versions of {aspect} that were not asked for")
+            below = last
             found = await self._versions(target, aspect, last - 1, 0, size)
 
     async def diff(

@@ -7,7 +7,7 @@ from typing import Any
 from explorer.client import answers, requests
 from explorer.client.parts.part import Part
 from explorer.client.records import Timeseries
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
@@ -75,6 +75,8 @@ class Measuring(Part):
                     f"{aspect} has more points at one moment than the server gives at once "
                     f"({series.limit}); narrow them down by partitionSpec.partition"
                 )
+            if end is not None and further >= end:
+                raise ServerFault(f"the server gives points of {aspect} after those asked for")
             for point in newest_first:
                 if answers.reading.millis_of(point) != oldest_millis:
                     yield point

@@ -1,15 +1,16 @@
 """What every group of the client's methods stands on."""
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from explorer.client.abilities import Abilities
 from explorer.client.connection import Connection
 from explorer.client.latest import Latest
 from explorer.metadata.registry import Registry, load_registry
 
-__all__ = ["Part", "in_chunks"]
+__all__ = ["Part", "in_chunks", "together"]
 
 _T = TypeVar("_T")
 
@@ -41,3 +42,27 @@ def in_chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     source = iter(items)
     while chunk := list(islice(source, size)):
         yield chunk
+
+
+async def together(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) -> list[_T]:
+    """What all of it gives, in order, so many at a time. The first failure ends the rest, which is
+    over when this raises."""
+    turns = asyncio.Semaphore(at_once)
+
+    async def one(part: Coroutine[Any, Any, _T]) -> _T:
+        async with turns:
+            return await part
+
+    parts = list(work)
+    if len(parts) == 1:
+        return [await parts[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(part)) for part in parts]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    finally:
+        # Those that never had their turn.
+        for part in parts:
+            part.close()
+    return [task.result() for task in tasks]

@@ -1,8 +1,7 @@
 """Entities and their aspects."""
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -10,6 +9,7 @@ from explorer.client import answers, requests
 from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
 from explorer.client.parts.history import History
 from explorer.client.parts.measuring import Measuring
+from explorer.client.parts.part import together
 from explorer.client.records import ServerInfo
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import aspect_of, read_aspect
@@ -77,7 +77,9 @@ class Reading(History, Measuring):
         fewer where URNs are long), or one for each entity from a server that knows no batches."""
         wanted = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
         found: dict[Urn, Entity] = {}
-        for part in await _together(self._some(chunk, aspects) for chunk in _batched(wanted)):
+        for part in await together(
+            (self._some(chunk, aspects) for chunk in _batched(wanted)), _AT_ONCE
+        ):
             found |= part
         return {urn: found[urn] for urn in wanted if urn in found}
 
@@ -114,35 +116,11 @@ class Reading(History, Measuring):
             except (InvalidInput, NotFound, ServerFault):
                 # Refused for one of the entities, or for the batch: reading each will tell.
                 pass
-        found = await _together(self.entity(urn, aspects) for urn in urns)
+        found = await together((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
         # Each can be read by itself, so it is batches that this server does not know: remembered,
         # so that it is asked but once.
         self._batches = False
         return {one.urn: one for one in found}
-
-
-_Given = TypeVar("_Given")
-
-
-async def _together(work: Iterable[Coroutine[Any, Any, _Given]]) -> list[_Given]:
-    """What all of it gives, in order, a few at a time. The first failure ends the rest."""
-    turns = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(part: Coroutine[Any, Any, _Given]) -> _Given:
-        async with turns:
-            return await part
-
-    parts = list(work)
-    if len(parts) == 1:
-        return [await parts[0]]
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(part)) for part in parts]
-    except BaseExceptionGroup as failures:
-        for part in parts:
-            part.close()
-        raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]
 
 
 def _batched(urns: Iterable[Urn]) -> Iterator[list[Urn]]:

@@ -1,6 +1,5 @@
 """Edges between entities, and lineage."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from typing import get_args
 
 from explorer.client import answers, requests
 from explorer.client.answers.relating import LineagePage, Map
-from explorer.client.parts.part import Part
+from explorer.client.parts.part import Part, together
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
@@ -18,6 +17,7 @@ __all__ = ["Relating"]
 
 _EVERYTHING = 10_000
 _PAGE = 1_000
+_AT_ONCE = 8
 # In the order in which they are tried: fastest first, and the last is known to every server.
 _WAYS: tuple[Way, ...] = ("server", "graphql", "relationships")
 _FLOWS: tuple[Flow, ...] = get_args(Flow)
@@ -115,8 +115,9 @@ class Relating(Part):
                     break
                 for edge in found.edges:
                     yield edge
-                start += page_size
-                if not found.edges or start >= found.total:
+                # By what was given: servers give fewer at once than they are asked for.
+                start = found.end
+                if start == found.start or not found.truncated:
                     break
 
     async def lineage(
@@ -194,25 +195,29 @@ class Relating(Part):
         self, source: Urn, direction: Direction, names: Sequence[str], start: int, count: int
     ) -> Edges:
         end = start + count
-        parts = await asyncio.gather(
-            *(self._first_relationships(source, direction, (name,), end) for name in names)
+        parts = await together(
+            (self._first_relationships(source, direction, (name,), end) for name in names), _AT_ONCE
         )
         edges = [edge for part in parts for edge in part.edges]
         total = sum(part.total for part in parts)
         as_of = _oldest(*(part.as_of for part in parts))
-        return Edges(direction, total, tuple(edges[start:end]), start, as_of)
+        # They stand behind no place of their own, so they are told with the last page.
+        unreadable = [text for part in parts for text in part.unreadable] if end >= total else ()
+        return Edges(direction, total, tuple(edges[start:end]), start, as_of, tuple(unreadable))
 
     async def _first_relationships(
         self, source: Urn, direction: Direction, names: Sequence[str], count: int
     ) -> Edges:
         """The first edges, page after page."""
         found = await self._relationship_page(source, direction, names, 0, min(count, _EVERYTHING))
-        edges, page = list(found.edges), found
-        while page.edges and len(edges) < min(count, page.total):
-            room = min(count - len(edges), _EVERYTHING)
-            page = await self._relationship_page(source, direction, names, len(edges), room)
+        edges, unreadable, page = list(found.edges), list(found.unreadable), found
+        while page.end > page.start and page.end < min(count, page.total):
+            room = min(count - page.end, _EVERYTHING)
+            page = await self._relationship_page(source, direction, names, page.end, room)
             edges += page.edges
-        return Edges(direction, found.total, tuple(edges), as_of=_oldest(found.as_of, page.as_of))
+            unreadable += page.unreadable
+        as_of = _oldest(found.as_of, page.as_of)
+        return Edges(direction, found.total, tuple(edges), 0, as_of, tuple(unreadable))
 
     async def _lineage_walked(self, walk: _Walk, known: Way | None) -> Lineage:
         ways = _WAYS if known is None else (known,)
@@ -294,8 +299,8 @@ class Relating(Part):
         frontier, degree = [walk.root], 0
         while frontier and degree < walk.hops and truncated is None:
             degree += 1
-            hop = await asyncio.gather(
-                *(self._lineage_further(urn, walk, found) for urn in frontier)
+            hop = await together(
+                (self._lineage_further(urn, walk, found) for urn in frontier), _AT_ONCE
             )
             fresh: list[Urn] = []
             for near, edges in zip(frontier, hop, strict=True):

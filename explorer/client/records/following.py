@@ -45,6 +45,11 @@ class ChangePage:
         return iter(self.changes)
 
     @property
+    def shown(self) -> int:
+        """How many changes are on this page."""
+        return len(self.changes)
+
+    @property
     def truncated(self) -> bool:
         """Whether there is more after this page."""
         return self.next < self.head

@@ -50,6 +50,11 @@ class Versions:
     def __iter__(self) -> Iterator[Version]:
         return iter(self.versions)
 
+    @property
+    def shown(self) -> int:
+        """How many versions these are."""
+        return len(self.versions)
+
 
 @dataclass(frozen=True, slots=True)
 class AspectDiff:

@@ -43,6 +43,11 @@ class Timeseries:
     as_of: datetime | None = None
 
     @property
+    def shown(self) -> int:
+        """How many points these are; servers do not say how many there are in all."""
+        return len(self.values)
+
+    @property
     def truncated(self) -> bool:
         """Whether the server stopped at its limit."""
         return len(self.values) >= self.limit

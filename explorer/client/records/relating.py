@@ -37,7 +37,8 @@ class Edge:
 class Edges:
     """Edges of one entity in one direction, from the `start`-th on; `total` counts them all.
 
-    `as_of` is when they were read from the server, where they come from a copy.
+    `as_of` is when they were read from the server, where they come from a copy. `unreadable` holds
+    what the server gave as an entity and is no URN; it counts where the next page begins.
     """
 
     direction: Direction
@@ -45,11 +46,22 @@ class Edges:
     edges: tuple[Edge, ...] = ()
     start: int = 0
     as_of: datetime | None = None
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> int:
+        """How many edges these are."""
+        return len(self.edges)
+
+    @property
+    def end(self) -> int:
+        """The place after the last of these, where the next page begins."""
+        return self.start + len(self.edges) + len(self.unreadable)
 
     @property
     def truncated(self) -> bool:
         """Whether more edges follow these."""
-        return self.start + len(self.edges) < self.total
+        return self.end < self.total
 
     def by_relationship(self) -> dict[str, tuple[Urn, ...]]:
         """The URNs under each relationship's name, names sorted, URNs in the server's order."""

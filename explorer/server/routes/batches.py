@@ -101,10 +101,10 @@ def _items(body: bytes) -> list[Any]:
 
 
 def _asked(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
-    if len(given) > MAX_PAGE:
-        raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
     """By URN the aspects wanted of it, none for all; an entity that is named twice is given once,
     with all that was asked of it."""
+    if len(given) > MAX_PAGE:
+        raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
     found: dict[str, frozenset[str]] = {}
     for at, one in enumerate(given):
         urn = one.get("urn") if isinstance(one, dict) else None

@@ -39,6 +39,9 @@ class Evidence:
     def of(self, document: Document) -> tuple[tuple[str, str], ...]:
         """The fields of a document with their values, heavier fields first; at most 3 values a
         field and 20 in all."""
+        if not self._compared and not self._searched:
+            # Everything was asked for: a page of a scroll need not look at each field.
+            return ()
         weights = self._vocabulary.weights(document.entity_type) if self._searched else {}
         naming = self._vocabulary.naming(document.entity_type)
         candidates = [

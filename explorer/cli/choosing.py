@@ -1,0 +1,108 @@
+"""The options by which a command is told which datasets it is about."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from explorer.cli.parameters import WORDS
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
+    from explorer.metadata.urn import Urn
+
+__all__ = ["Choice", "chooses_datasets", "watched"]
+
+_OWNERS: Final = ("corpuser", "corpGroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Datasets by their URNs, or those in a folder, or those that a search finds; all of them
+    where nothing is said."""
+
+    urns: tuple[str, ...] = ()
+    text: str = ""
+    filters: tuple[str, ...] = ()
+    folder: str | None = None
+
+    def read(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "tuple[Urn, ...]":
+        """Their URNs; with `owners` only of what one of them owns.
+
+        Raises `NotFound` where a search or a folder has none.
+        """
+        from explorer.cli.reading import read_urns
+        from explorer.client.labels import urns_of
+        from explorer.errors import InvalidInput, NotFound
+        from explorer.metadata.filters import Criterion, Filter, all_of
+        from explorer.metadata.filtertext import read_filter
+        from explorer.stewardship import Stewardship
+
+        narrowed_by = Filter()
+        for one in self.filters:
+            narrowed_by = narrowed_by.narrowed_by(read_filter(one, catalog.registry))
+        if owners:
+            whose = tuple(map(str, urns_of(owners, *_OWNERS)))
+            narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", whose)))
+        urns = read_urns(self.urns)
+        if self.urns and not urns:
+            raise InvalidInput("there is no URN on standard input; give one a line")
+        found = Stewardship(catalog).datasets(
+            urns, text=self.text or "*", narrowed_by=narrowed_by, folder=self.folder
+        )
+        if not found:
+            raise NotFound("no dataset is found so")
+        return found
+
+
+def chooses_datasets(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command URNs, `--search`, `--filter` and `--folder`; it gets a `choice`."""
+
+    @click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
+    @click.option("--search", "text", type=WORDS, default="", help="The datasets found so.")
+    @click.option(
+        "--filter",
+        "filters",
+        type=WORDS,
+        metavar="FILTER",
+        multiple=True,
+        help="Only what matches; given several times, all must be met.",
+    )
+    @click.option(
+        "--folder", type=WORDS, metavar="PATH", help="The datasets in and below this folder."
+    )
+    @wraps(command)
+    def with_choice(
+        *args: object,
+        urns: tuple[str, ...],
+        text: str,
+        filters: tuple[str, ...],
+        folder: str | None,
+        **kwargs: object,
+    ) -> None:
+        searched = text or filters or kwargs.get("owners")
+        if sum(map(bool, (urns, searched, folder))) > 1:
+            raise click.UsageError("give URNs, a folder or a search, not several of them")
+        command(*args, choice=Choice(urns, text, filters, folder), **kwargs)
+
+    return with_choice
+
+
+@contextmanager
+def watched(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, where that is a terminal, gone when the work is done; what is given
+    is told how many are done of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from explorer.cli.output import notes
+
+    console = notes()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -1,0 +1,208 @@
+"""What a file would change: every line of it beside what the catalog holds now."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
+
+from explorer.client.entity import Entity
+from explorer.metadata.urn import Urn
+from explorer.stewardship.documentation import Entry, digest_of, rows_of
+
+__all__ = ["KINDS", "Change", "Changeset", "Kind", "compare"]
+
+Kind = Literal[
+    "new",
+    "changed",
+    "cleared",
+    "unchanged",
+    "emptied",
+    "conflict",
+    "unknown table",
+    "unknown column",
+    "orphan",
+    "duplicate",
+    "unreadable",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""What can come of a line, in the order in which people want to hear of it.
+
+`new`             a text where none was
+`changed`         another text
+`cleared`         no text any more, as the file asks for in so many words
+`unchanged`       what the catalog holds already, or what nobody touched in the file
+`emptied`         an empty text where the catalog holds one; taken for no change
+`conflict`        somebody else wrote there since the file was made
+`unknown table`   the catalog has no such dataset
+`unknown column`  the dataset has no such column
+`orphan`          it had one: a text of it is still kept
+`duplicate`       another line speaks of the same
+`unreadable`      the line makes no sense
+"""
+
+_TO_APPLY: Final = frozenset({"new", "changed", "cleared"})
+_NOTHING_TO_DO: Final = frozenset({"unchanged"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one line of a file proposes for a table, or for the column at the exact path `column`.
+
+    `base` is the text that the line started from, None where it is not known; `theirs` what the
+    catalog holds now, None for a place that does not exist; `mine` what the file says. `why` says
+    more where the kind does not say all.
+    """
+
+    entry: Entry
+    kind: Kind
+    base: str | None = None
+    theirs: str | None = None
+    mine: str = ""
+    why: str | None = None
+
+    @property
+    def urn(self) -> str:
+        """The dataset's URN, as the file has it."""
+        return self.entry.row.urn
+
+    @property
+    def column(self) -> str | None:
+        """The column's path; None for the table itself."""
+        return self.entry.row.column or None
+
+    @property
+    def table(self) -> str:
+        """What people call the dataset, as far as known."""
+        return self.entry.row.table
+
+
+@dataclass(frozen=True)
+class Changeset:
+    """A change for every line of a file, in its order; none is left out."""
+
+    changes: tuple[Change, ...]
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def of(self, *kinds: Kind) -> tuple[Change, ...]:
+        """The changes of these kinds."""
+        return tuple(change for change in self.changes if change.kind in kinds)
+
+    def to_apply(self, *, force_conflicts: bool = False) -> tuple[Change, ...]:
+        """What would be written; the conflicts as well where that is wanted."""
+        wanted = _TO_APPLY | {"conflict"} if force_conflicts else _TO_APPLY
+        return tuple(change for change in self.changes if change.kind in wanted)
+
+    @property
+    def left(self) -> tuple[Change, ...]:
+        """What is not applied unless by force, and is no mere repetition of what stands there."""
+        passed = _TO_APPLY | _NOTHING_TO_DO
+        return tuple(change for change in self.changes if change.kind not in passed)
+
+    def counts(self) -> dict[Kind, int]:
+        """How many changes there are of each kind that there are any of."""
+        found = Counter(change.kind for change in self.changes)
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+
+def compare(
+    entries: Iterable[Entry], held: Mapping[Urn, Entity], *, clear_empty: bool = False
+) -> Changeset:
+    """The changes that a file's entries amount to against the datasets as they are now. Pure.
+
+    A text counts as touched when it is not the one whose digest stands in its line. One that was
+    not touched changes nothing, whatever has been written in the catalog since. One that was, is a
+    conflict where the catalog's text is not the one it started from; a line without a digest
+    started from no text. Texts that differ in nothing but the ends of their lines are the same, for
+    spreadsheets write other ones. With `clear_empty` an empty text is taken at its word.
+    """
+    places = _Places(held)
+    changes = [_change(entry, places, clear_empty=clear_empty) for entry in entries]
+    return Changeset(tuple(_each_once(changes)))
+
+
+class _Places:
+    """What is written now in every place of some datasets."""
+
+    def __init__(self, held: Mapping[Urn, Entity]) -> None:
+        self._held = {str(urn): entity for urn, entity in held.items() if entity.exists}
+        self._texts: dict[str, dict[str, str]] = {}
+
+    def texts(self, urn: str) -> dict[str, str] | None:
+        """The edited texts of a dataset by column; None where there is no such dataset."""
+        if urn not in self._held:
+            return None
+        if urn not in self._texts:
+            self._texts[urn] = {row.column: row.edited for row in rows_of(self._held[urn])}
+        return self._texts[urn]
+
+    def is_orphan(self, urn: str, column: str) -> bool:
+        """Whether a text is kept of a column that the dataset has no more."""
+        return any(lost.field_path == column for lost in self._held[urn].schema.orphans)
+
+
+def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
+    row = entry.row
+    if entry.problem:
+        return Change(entry, "unreadable", mine=row.edited, why=entry.problem)
+    texts = places.texts(row.urn)
+    if texts is None:
+        return Change(entry, "unknown table", mine=row.edited, why="no such dataset")
+    if row.column not in texts:
+        if places.is_orphan(row.urn, row.column):
+            return Change(entry, "orphan", mine=row.edited, why="the column is gone")
+        why = "no such column; paths are exact"
+        return Change(entry, "unknown column", mine=row.edited, why=why)
+    theirs, mine = texts[row.column], row.edited
+    base = _base(entry, theirs)
+    draft = Change(entry, "unchanged", base, theirs, mine)
+    untouched = bool(row.exported) and digest_of(mine) == row.exported and not entry.clears
+    if untouched or _ends(mine) == _ends(theirs):
+        return draft
+    if not mine and not entry.clears and not clear_empty:
+        return replace(draft, kind="emptied", why="an empty text changes nothing")
+    if base is None:
+        return replace(draft, kind="conflict", why=_why(row.exported))
+    if not mine:
+        return replace(draft, kind="cleared")
+    return replace(draft, kind="changed" if theirs else "new")
+
+
+def _base(entry: Entry, theirs: str) -> str | None:
+    """What the line started from, where that is what the catalog holds, or what it says now."""
+    row = entry.row
+    if not row.exported:
+        return theirs if entry.clears or not theirs else None
+    if digest_of(theirs) == row.exported:
+        return theirs
+    return row.edited if digest_of(row.edited) == row.exported else None
+
+
+def _why(exported: str) -> str:
+    if not exported:
+        return "the catalog holds a text, which the file does not know of"
+    return "somebody wrote there since the file was made"
+
+
+def _ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
+    """The changes; of those for one place one counts, or none where they disagree."""
+    wishes: dict[tuple[str, str | None], list[Change]] = {}
+    for change in changes:
+        if change.kind in _TO_APPLY or change.kind == "conflict":
+            wishes.setdefault((change.urn, change.column), []).append(change)
+    for change in changes:
+        rivals = wishes.get((change.urn, change.column), [])
+        if len(rivals) < 2 or not any(change is rival for rival in rivals):
+            yield change
+        elif len({rival.mine for rival in rivals}) > 1:
+            others = ", ".join(rival.entry.place for rival in rivals if rival is not change)
+            yield replace(change, kind="duplicate", why=f"{others} says another text")
+        elif change is rivals[0]:
+            yield change
+        else:
+            yield replace(change, kind="duplicate", why=f"{rivals[0].entry.place} says the same")

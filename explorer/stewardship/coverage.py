@@ -1,0 +1,192 @@
+"""How much of a catalog is documented: tables and columns apart, and part by part."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from explorer.client.entity import Entity
+from explorer.metadata.naming import NAME_ASPECTS
+from explorer.metadata.urn import Urn
+from explorer.stewardship.selection import read_datasets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.client import AsyncCatalog
+    from explorer.stewardship.progress import Progress
+
+__all__ = [
+    "GROUPINGS",
+    "Count",
+    "Coverage",
+    "Group",
+    "Grouping",
+    "Part",
+    "cover",
+    "read_coverage",
+]
+
+Grouping = Literal["domain", "folder", "owner", "platform", "tag"]
+GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
+"""What coverage can be told by."""
+
+Part = Literal["columns", "tables"]
+
+_ASPECTS: Final = (
+    "datasetKey",
+    "datasetProperties",
+    "editableDatasetProperties",
+    "schemaMetadata",
+    "editableSchemaMetadata",
+    "status",
+)
+_FOR_GROUPING: Final[dict[Grouping, tuple[str, ...]]] = {
+    "domain": ("domains",),
+    "folder": ("browsePaths", "browsePathsV2"),
+    "owner": ("ownership",),
+    "platform": ("dataPlatformInstance",),
+    "tag": ("globalTags",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many of `total` are `documented`: `edited` by people, or `ingested`, or both, so that
+    these two may be more than `documented` together."""
+
+    total: int = 0
+    documented: int = 0
+    edited: int = 0
+    ingested: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(
+            self.total + other.total,
+            self.documented + other.documented,
+            self.edited + other.edited,
+            self.ingested + other.ingested,
+        )
+
+    @property
+    def undocumented(self) -> int:
+        """How many nobody has said anything about."""
+        return self.total - self.documented
+
+    @property
+    def percent(self) -> float | None:
+        """The documented share in percent, cut after one decimal, so that 100 means all; None
+        where there is nothing to document."""
+        return self.documented * 1000 // self.total / 10 if self.total else None
+
+    def reaches(self, percent: float) -> bool:
+        """Whether at least this share is documented; so is what has nothing to document."""
+        return self.documented * 100 >= percent * self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The datasets that share something: its `key`, a URN or a path or a word, empty for those that
+    have none, and the `name` that people give it."""
+
+    key: str
+    name: str
+    tables: Count = Count()
+    columns: Count = Count()
+
+    def of(self, part: Part) -> Count:
+        """One of the two counts."""
+        return self.tables if part == "tables" else self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The counts over all datasets, and by what they were grouped by: least documented columns
+    first, counted in columns, then by key. A dataset with several owners, tags or folders counts
+    under each, so groups may add up to more than the whole."""
+
+    tables: Count = Count()
+    columns: Count = Count()
+    by: Grouping | None = None
+    groups: tuple[Group, ...] = ()
+
+    def of(self, part: Part) -> Count:
+        """One of the two counts."""
+        return self.tables if part == "tables" else self.columns
+
+    def reaches(self, percent: float, parts: Iterable[Part] = ("tables", "columns")) -> bool:
+        """Whether each of the parts is documented to that share."""
+        return all(self.of(part).reaches(percent) for part in parts)
+
+
+def cover(
+    entities: Iterable[Entity],
+    by: Grouping | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Coverage:
+    """The coverage of some datasets. `names` are those of owners, tags and domains, by URN; without
+    one a group is called by what its URN tells. Pure.
+
+    A text of white space alone documents nothing. Raises `ServerFault` when an aspect has another
+    shape than its record.
+    """
+    tables, columns = Count(), Count()
+    sums: dict[str, tuple[Count, Count]] = {}
+    for entity in entities:
+        table = _counted(entity.ingested_description, entity.edited_description)
+        below = sum(
+            (_counted(column.ingested, column.edited) for column in entity.schema), start=Count()
+        )
+        tables, columns = tables + table, columns + below
+        for key in keys_of(entity, by) if by else ():
+            held = sums.get(key, (Count(), Count()))
+            sums[key] = (held[0] + table, held[1] + below)
+    groups = [
+        Group(key, (names or {}).get(key) or Urn.label(key), *counts)
+        for key, counts in sums.items()
+    ]
+    groups.sort(key=lambda group: (-group.columns.undocumented, group.key))
+    return Coverage(tables, columns, by, tuple(groups))
+
+
+async def read_coverage(
+    catalog: "AsyncCatalog",
+    urns: "Sequence[Urn]",
+    by: Grouping | None = None,
+    progress: "Progress | None" = None,
+) -> Coverage:
+    """The coverage of the datasets among `urns` that exist; costs what `AsyncCatalog.entities` of
+    them costs, and of those that groups are called by."""
+    aspects = (*_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
+    entities = [entity async for entity in read_datasets(catalog, urns, aspects, progress)]
+    keys = {key for entity in entities for key in (keys_of(entity, by) if by else ())}
+    named = [key for key in sorted(keys) if key.startswith("urn:li:")]
+    found = await catalog.entities(named, NAME_ASPECTS) if named else {}
+    return cover(entities, by, {str(urn): entity.name for urn, entity in found.items()})
+
+
+def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
+    """What a dataset is counted under; one empty key where there is nothing."""
+    match by:
+        case "platform":
+            found = [entity.platform or ""]
+        case "owner":
+            found = [owner.owner for owner in entity.owners]
+        case "domain":
+            found = list(map(str, entity.domains))
+        case "tag":
+            found = list(map(str, entity.tags))
+        case "folder":
+            found = list(entity.browse_paths) or [_newer_path(entity)]
+    return tuple(dict.fromkeys(found)) or ("",)
+
+
+def _newer_path(entity: Entity) -> str:
+    """The folder in the newer form of browse paths, whose steps may be containers."""
+    steps = (entity.raw("browsePathsV2") or {}).get("path")
+    names = [step.get("id") for step in steps or () if isinstance(step, dict)]
+    return "".join(f"/{Urn.label(name)}" for name in names if isinstance(name, str))
+
+
+def _counted(ingested: str | None, edited: str | None) -> Count:
+    told, written = bool((ingested or "").strip()), bool((edited or "").strip())
+    return Count(1, int(told or written), int(written), int(told))

@@ -1,0 +1,133 @@
+"""Stewardship of a catalog, asynchronous and waited for."""
+
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from explorer.client.waiting import Waiting, waited
+from explorer.metadata.filters import Filter
+from explorer.metadata.urn import Urn
+from explorer.stewardship.applying import Applied, apply_changes
+from explorer.stewardship.changeset import Change, Changeset
+from explorer.stewardship.coverage import Coverage, Grouping, read_coverage
+from explorer.stewardship.documentation import Entry, Row
+from explorer.stewardship.progress import Progress
+from explorer.stewardship.reading import read_changeset, read_documentation
+from explorer.stewardship.selection import select_datasets
+from explorer.stewardship.worklist import Worklist, read_worklist
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog, Catalog
+
+__all__ = ["AsyncStewardship", "Stewardship"]
+
+_T = TypeVar("_T")
+
+
+class AsyncStewardship:
+    """What is documented in a catalog, what is not, and how much of it is changed at once.
+
+    Questions are about datasets: those whose URNs are given, else those in and below a `folder`,
+    else all that a search for `text` and `narrowed_by` finds. `progress` is told how far it is.
+    """
+
+    def __init__(self, catalog: "AsyncCatalog") -> None:
+        self._catalog = catalog
+
+    async def datasets(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+    ) -> tuple[Urn, ...]:
+        """See `explorer.stewardship.selection.select_datasets`."""
+        return await select_datasets(
+            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+        )
+
+    async def documentation(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Row, ...]:
+        """See `explorer.stewardship.reading.read_documentation`."""
+        chosen = await self.datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        return await read_documentation(self._catalog, chosen, progress)
+
+    async def changeset(
+        self,
+        entries: Iterable[Entry],
+        *,
+        clear_empty: bool = False,
+        progress: Progress | None = None,
+    ) -> Changeset:
+        """See `explorer.stewardship.reading.read_changeset`."""
+        return await read_changeset(
+            self._catalog, entries, clear_empty=clear_empty, progress=progress
+        )
+
+    async def apply(
+        self, changes: Iterable[Change], *, progress: Progress | None = None
+    ) -> Applied:
+        """See `explorer.stewardship.applying.apply_changes`."""
+        return await apply_changes(self._catalog, changes, progress)
+
+    async def coverage(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        by: Grouping | None = None,
+        progress: Progress | None = None,
+    ) -> Coverage:
+        """See `explorer.stewardship.coverage.read_coverage`."""
+        chosen = await self.datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        return await read_coverage(self._catalog, chosen, by, progress)
+
+    async def worklist(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        top: int | None = None,
+        days: int = 30,
+        progress: Progress | None = None,
+    ) -> Worklist:
+        """See `explorer.stewardship.worklist.read_worklist`."""
+        chosen = await self.datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        return await read_worklist(self._catalog, chosen, top=top, days=days, progress=progress)
+
+
+class Stewardship(Waiting):
+    """`AsyncStewardship`, waited for: `Stewardship(catalog).coverage()`. It runs on the catalog's
+    thread and is done with when the catalog is closed."""
+
+    def __init__(self, catalog: "Catalog") -> None:
+        # No thread of its own is started.
+        self._catalog = catalog
+        self._core = AsyncStewardship(catalog.core)
+
+    @property
+    def core(self) -> AsyncStewardship:
+        """The asynchronous questions."""
+        return self._core
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """See `Waiting.wait`."""
+        return self._catalog.wait(work)
+
+    datasets = waited(AsyncStewardship.datasets)
+    documentation = waited(AsyncStewardship.documentation)
+    changeset = waited(AsyncStewardship.changeset)
+    apply = waited(AsyncStewardship.apply)
+    coverage = waited(AsyncStewardship.coverage)
+    worklist = waited(AsyncStewardship.worklist)

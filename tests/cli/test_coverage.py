@@ -1,0 +1,141 @@
+"""How much is documented is shown, and stops a build."""
+
+import csv
+import io
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from explorer.client import Catalog
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.process import listen_on_tcp
+from explorer.server.service import Service
+
+ORDERS = str(Urn.dataset("hive", "shop.orders"))
+STOCK = str(Urn.dataset("snowflake", "stock"))
+STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
+
+
+def schema(**texts):
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": "int",
+                "description": text,
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+            }
+            for path, text in texts.items()
+        ],
+    }
+
+
+def shop():
+    """The orders, made into stock, used; one column of each is described."""
+    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
+    made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
+    used = {
+        "timestampMillis": int(time.time() * 1000) - 1000,
+        "totalSqlQueries": 5,
+        "fieldCounts": [{"fieldPath": "total", "count": 3}],
+    }
+    aspects = [
+        (ORDERS, "schemaMetadata", schema(id="The key.", total="")),
+        (ORDERS, "ownership", {"owners": [owner], "lastModified": STAMP}),
+        (ORDERS, "datasetUsageStatistics", used),
+        (STOCK, "schemaMetadata", schema(sku="", count="How many.")),
+        (STOCK, "datasetProperties", {"description": "What is there."}),
+        (STOCK, "upstreamLineage", {"upstreams": [made_from]}),
+    ]
+    return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a service with two tables."""
+    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+    listener = listen_on_tcp("127.0.0.1", 0)
+    server = uvicorn.Server(
+        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with Catalog(address) as client:
+        client.ingest_batch(shop())
+    yield address
+    server.should_exit = True
+    thread.join()
+    listener.close()
+    opened.close()
+
+
+@pytest.fixture
+def coverage(catalog, site):
+    return lambda *arguments, stdin=b"": catalog("coverage", *arguments, url=site, stdin=stdin)
+
+
+def test_tables_and_columns_are_shown_apart(coverage):
+    ran = coverage()
+    assert ran.code == 0
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert lines[1] == ["tables", "2", "1", "50", "0", "1"]
+    assert lines[2] == ["columns", "4", "2", "50", "0", "2"]
+
+
+def test_the_numbers_are_under_stable_keys(coverage):
+    told = coverage("--by", "owner", "--json").json
+    whole = {"total": 4, "documented": 2, "edited": 0, "ingested": 2, "percent": 50.0}
+    assert told["columns"] == whole
+    assert told["gate"] is None
+    assert {group["key"]: group["tables"]["documented"] for group in told["groups"]} == {
+        "urn:li:corpuser:ann": 0,
+        "": 1,
+    }
+
+
+def test_groups_are_lines_for_people_and_programs(coverage):
+    people = coverage("--by", "platform")
+    assert {line.split()[0] for line in people.out.splitlines()[1:]} == {"hive", "snowflake"}
+    rows = list(csv.DictReader(io.StringIO(coverage("--by", "owner", "--csv").out)))
+    assert [row["columns_total"] for row in rows] == ["2", "2"]
+    assert "(no owner)" in coverage("--by", "owner").out
+
+
+def test_a_part_is_chosen_by_urn_and_by_filter(coverage):
+    assert coverage("-", "--json", stdin=STOCK.encode()).json["tables"]["percent"] == 100.0
+    assert coverage("--filter", "owners:ann", "--json").json["tables"]["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--fail-under", "50"], 0),
+        (["--fail-under", "50.1"], 1),
+        (["--fail-under", "60", STOCK], 1),
+        (["--fail-under", "60", "--only", "tables", STOCK], 0),
+        (["--fail-under", "0", STOCK.replace("stock", "none")], 1),
+        (["--fail-under", "101"], 2),
+        (["--only", "tables"], 2),
+        (["--json", "--csv"], 2),
+    ],
+)
+def test_the_gate_decides_the_exit_code(coverage, arguments, code):
+    assert coverage(*arguments).code == code
+
+
+def test_what_falls_short_is_said_and_marked(coverage):
+    ran = coverage("--fail-under", "80", "--only", "columns", "--json")
+    assert ran.json["gate"] == {"fail_under": 80.0, "only": "columns", "reached": False}
+    assert "columns: 50% documented, below 80%" in ran.err

@@ -1,0 +1,141 @@
+"""Entities are hidden and brought back, or deleted for good once somebody agreed."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+
+import pytest
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+
+
+@pytest.fixture
+def tables(shop, request):
+    """Two tables of this test's own; the second is made from the first."""
+    names = [f"{request.node.name}.{n}" for n in ("a", "b")]
+    urns = [f"urn:li:dataset:(urn:li:dataPlatform:hive,gone.{name},PROD)" for name in names]
+    upstream = {"upstreams": [{"dataset": urns[0], "type": "TRANSFORMED"}]}
+    point = {"timestampMillis": 1700000000000, "rowCount": 7}
+    changes = [
+        (urns[0], "datasetProperties", {"name": "a"}),
+        (urns[0], "datasetProperties", {"name": "a", "description": "Second version."}),
+        (urns[0], "datasetProfile", point),
+        (urns[1], "upstreamLineage", upstream),
+    ]
+    loaded = [
+        {"entityUrn": urn, "aspectName": name, "aspect": {"json": value}}
+        for urn, name, value in changes
+    ]
+    assert shop("load", "-", stdin=json.dumps(loaded).encode()).code == 0
+    yield urns
+    shop("delete", *urns, "--hard", "--yes")
+
+
+def answered(arguments, answer):
+    """Run a command on a terminal, where the question is answered."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        arguments, stdin=child, stdout=child, stderr=child, start_new_session=True
+    )
+    os.close(child)
+    seen, asked = b"", True
+    with process:
+        while select.select([parent], [], [], 30)[0]:
+            try:
+                part = os.read(parent, 65_536)
+            except OSError:
+                break
+            seen += part
+            if asked and b"[y/N]" in seen:
+                os.write(parent, answer)
+                asked = False
+        process.wait(timeout=30)
+    os.close(parent)
+    return process.returncode, seen.decode()
+
+
+def exists(shop, urn):
+    return shop("get", urn).code == 0
+
+
+def test_what_is_hidden_is_brought_back(shop, tables):
+    urn, _ = tables
+    dry = shop("delete", urn, "--soft", "--dry-run", "--json")
+    assert dry.json["deleted"][0]["written"] is False
+    assert "removed" not in shop("get", urn).out
+    ran = shop("delete", urn, "--soft", "--json")
+    assert (ran.code, ran.json["deleted"][0]["removed"]) == (0, True), ran
+    assert "catalog restore" in ran.err
+    assert "removed: search" in shop("get", urn).out
+    assert "already" in shop("delete", urn, "--soft").err
+    assert "would be back" in shop("restore", urn, "--dry-run").err
+    back = shop("restore", "-", "--json", stdin=f"{urn}\n".encode())
+    assert back.json == {
+        "dry_run": False,
+        "restored": [{"urn": urn, "was_removed": True, "removed": False, "written": True}],
+        "failed": [],
+    }
+    assert "removed: search" not in shop("get", urn).out
+
+
+def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop, tables):
+    urn, other = tables
+    ran = shop("delete", urn, "--hard", "--dry-run", "--json")
+    assert ran.code == 0, ran
+    (going,) = ran.json["deleted"]
+    assert (going["done"], going["points"], going["references"]) == (False, 1, 1)
+    assert going["referenced_by"][0]["urn"] == other
+    assert f"{going['versions']} versions, 1 point in time, 1 reference to it" in ran.err
+    gone = shop("delete", urn, "--hard", "--yes", "--json").json["deleted"][0]
+    assert (gone["done"], gone["points"]) == (True, 1)
+    assert gone["versions"] == going["versions"] >= 2
+    assert not exists(shop, urn)
+
+
+def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop, tables):
+    ran = shop("delete", *tables, "--hard")
+    assert (ran.code, "give --yes" in ran.err) == (2, True), ran
+    ran = shop("delete", "-", "--hard", stdin=tables[0].encode())
+    assert ran.code == 2
+    assert exists(shop, tables[0])
+
+
+def test_on_a_terminal_it_asks_and_only_yes_deletes(shop, tables, served, command):
+    urn, _ = tables
+    words = (*command, "delete", urn, "--hard", "--url", served)
+    for answer in (b"n\n", b"\n"):
+        code, seen = answered(words, answer)
+        assert (code, "nothing was deleted" in seen) == (1, True), seen
+        assert "pointed at by" in seen
+        assert exists(shop, urn)
+    code, seen = answered(words, b"y\n")
+    assert (code, "for good" in seen) == (0, True), seen
+    assert not exists(shop, urn)
+
+
+@pytest.mark.parametrize("how", [["--soft"], ["--hard", "--yes"]])
+def test_of_several_one_that_fails_loses_no_other(shop, tables, how):
+    urn, _ = tables
+    nowhere = urn.replace("gone.", "never.")
+    ran = shop("delete", nowhere, urn, *how, "--json")
+    assert ran.code == 1, ran
+    assert [one["urn"] for one in ran.json["deleted"]] == [urn]
+    assert [one["urn"] for one in ran.json["failed"]] == [nowhere]
+    assert nowhere in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [([ORDERS], "say how"), ([ORDERS, "--soft", "--hard"], "say how"), (["--soft"], "Missing")],
+)
+def test_how_must_be_said(shop, arguments, words):
+    ran = shop("delete", *arguments)
+    assert (ran.code, words in ran.err) == (2, True), ran
+
+
+def test_what_does_not_exist_cannot_be_restored(shop):
+    urn = "urn:li:tag:never-there"
+    ran = shop("restore", urn)
+    assert (ran.code, ran.out, urn in ran.err) == (1, "", True), ran

@@ -1,0 +1,293 @@
+"""Descriptions go out as files and come in again: nothing is lost, nothing is overwritten."""
+
+import csv
+import io
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from explorer.cli.docs_page import Outcome
+from explorer.client import Catalog
+from explorer.errors import Unreachable
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.process import listen_on_tcp
+from explorer.server.service import Service
+from explorer.stewardship import Stewardship, read_rows
+
+ORDERS = str(Urn.dataset("hive", "shop.orders"))
+STOCK = str(Urn.dataset("hive", "shop.stock"))
+FORMATS = ("csv", "json", "md", "xlsx")
+
+
+def schema(*paths):
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": "int",
+                "description": f"{path} of the source",
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+            }
+            for path in paths
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Where a service with two tables answers."""
+    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+    listener = listen_on_tcp("127.0.0.1", 0)
+    server = uvicorn.Server(
+        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    found = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with Catalog(found) as client:
+        client.ingest_batch(
+            [
+                Proposal(Urn.parse(ORDERS), "schemaMetadata", schema("id", "total", "=odd")),
+                Proposal(Urn.parse(STOCK), "schemaMetadata", schema("sku")),
+            ]
+        )
+    yield found
+    server.should_exit = True
+    thread.join()
+    listener.close()
+    opened.close()
+
+
+@pytest.fixture
+def site(address):
+    """The same, where people have described two columns of the orders and nothing else."""
+    texts = {"total": "=1+1, said\r\nso", "id": "The key.", "=odd": ""}
+    infos = [{"fieldPath": path, "description": text} for path, text in texts.items()]
+    with Catalog(address) as client:
+        client.put(ORDERS, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
+    return address
+
+
+@pytest.fixture
+def docs(catalog, site, tmp_path):
+    """Runs `catalog docs` against that service, with a journal of its own."""
+
+    def run(*arguments, stdin=b""):
+        return catalog(
+            "docs", *arguments, url=site, stdin=stdin, CATALOG_STATE_DIR=str(tmp_path / "state")
+        )
+
+    return run
+
+
+@pytest.fixture
+def held(site):
+    """What people wrote of a column of the orders, as the service has it now."""
+
+    def read(column):
+        with Catalog(site) as client:
+            return client.entity(ORDERS).schema.column(column).edited
+
+    return read
+
+
+def edited(path, **texts):
+    """An exported CSV file with other texts for these columns."""
+    lines = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+    for row in lines:
+        row["edited"] = texts.get(row["column"], row["edited"])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    return str(path)
+
+
+@pytest.fixture
+def exported(docs, tmp_path):
+    path = tmp_path / "orders.csv"
+    assert docs("export", ORDERS, "--output", str(path)).code == 0
+    return path
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_exported_is_imported_without_a_change(docs, tmp_path, form):
+    path = str(tmp_path / f"all.{form}")
+    ran = docs("export", "-o", path)
+    assert ran.code == 0, ran
+    assert "2 tables, 4 columns" in ran.err
+    assert docs("diff", path, "--json").json["counts"] == {"unchanged": 6}
+    ran = docs("import", path)
+    assert ran.code == 0
+    assert "nothing to write" in ran.err
+
+
+def test_the_exact_texts_are_in_the_file(docs):
+    ran = docs("export", ORDERS, "--format", "json")
+    rows = {row["column"]: row for row in ran.json["rows"]}
+    assert list(rows) == ["", "id", "total", "=odd"]
+    assert rows["total"]["edited"] == "=1+1, said\r\nso"
+    assert rows["total"]["ingested"] == "total of the source"
+    assert rows["=odd"]["edited"] == ""
+
+
+def test_urns_come_from_standard_input_too(docs):
+    ran = docs("export", "-", "--format", "json", stdin=f"{STOCK}\n{STOCK}\n".encode())
+    assert [row["column"] for row in ran.json["rows"]] == ["", "sku"]
+
+
+def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(docs, exported):
+    before = exported.read_bytes()
+    refused = docs("export", STOCK, "-o", str(exported))
+    assert refused.code == 1
+    assert "--overwrite" in refused.err
+    assert exported.read_bytes() == before
+    assert docs("export", STOCK, "-o", str(exported), "--overwrite").code == 0
+    assert exported.read_bytes() != before
+
+
+def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(docs, exported, held):
+    path = edited(exported, id="The number.", **{"'=odd": "Odd."})
+    shown = docs("diff", path)
+    assert shown.code == 0
+    assert "- The key." in shown.out
+    assert "+ The number." in shown.out
+    assert held("id") == "The key."
+    assert "1 new, 1 changed, 2 unchanged" in shown.err
+    tried = docs("import", path, "--dry-run")
+    assert (tried.code, held("id")) == (0, "The key.")
+    done = docs("import", path, "--json")
+    assert done.code == 0
+    assert [(one["column"], one["before"], one["after"]) for one in done.json["applied"]] == [
+        ("id", "The key.", "The number."),
+        ("=odd", "", "Odd."),
+    ]
+    assert (held("id"), held("=odd"), held("total")) == ("The number.", "Odd.", "=1+1, said\r\nso")
+    assert docs("diff", path, "--json").json["counts"] == {"unchanged": 4}
+
+
+def test_an_edit_of_an_import_can_be_taken_back(docs, exported, held, catalog, site, tmp_path):
+    docs("import", edited(exported, id="The number."))
+    state = str(tmp_path / "state")
+    ran = catalog("undo", url=site, CATALOG_STATE_DIR=state)
+    assert ran.code == 0, ran
+    assert held("id") == "The key."
+
+
+def test_an_empty_cell_keeps_the_text_unless_it_is_said_that_it_clears(docs, exported, held):
+    path = edited(exported, id="")
+    kept = docs("import", path)
+    assert (kept.code, held("id")) == (0, "The key.")
+    assert "1 emptied" in kept.err
+    cleared = docs("import", path, "--clear-empty")
+    assert (cleared.code, held("id")) == (0, "")
+
+
+def test_the_sign_for_clearing_needs_no_option(docs, exported, held):
+    assert docs("import", edited(exported, id="!clear")).code == 0
+    assert held("id") == ""
+
+
+def test_a_conflict_is_left_and_reported_and_written_only_by_force(
+    docs, exported, held, site, tmp_path
+):
+    with Catalog(site) as client:
+        client.describe(ORDERS, "theirs", column="id")
+    path, report = edited(exported, id="mine", total="Sum."), tmp_path / "left.csv"
+    ran = docs("import", path, "--report", str(report))
+    assert ran.code == 1
+    assert (held("id"), held("total")) == ("theirs", "Sum.")
+    assert "conflict" in ran.out
+    (left,) = csv.DictReader(io.StringIO(report.read_text(encoding="utf-8-sig")))
+    assert (left["column"], left["kind"], left["theirs"], left["edited"]) == (
+        "id",
+        "conflict",
+        "theirs",
+        "mine",
+    )
+    assert docs("diff", str(report), "--json").json["counts"] == {"conflict": 1}
+    assert docs("import", path, "--force-conflicts").code == 0
+    assert held("id") == "mine"
+
+
+def test_lines_that_fit_nowhere_stop_nothing_and_fail_the_command(docs, exported, held):
+    text = (
+        exported.read_text(encoding="utf-8-sig") + f'"{STOCK}",,gone,,,x,,\r\nrubbish,,,,,y,,\r\n'
+    )
+    exported.write_text(text, encoding="utf-8", newline="")
+    path = edited(exported, id="The number.")
+    ran = docs("import", path, "--json")
+    assert ran.code == 1
+    assert held("id") == "The number."
+    assert [change["kind"] for change in ran.json["changes"]] == [
+        "changed",
+        "unknown column",
+        "unknown table",
+    ]
+
+
+def test_the_diff_is_also_a_table_for_programs(docs, exported):
+    ran = docs("diff", edited(exported, id="=new"), "--csv")
+    (row,) = csv.DictReader(io.StringIO(ran.out))
+    assert (row["kind"], row["theirs"], row["mine"]) == ("changed", "The key.", "'=new")
+
+
+def test_hostile_text_reaches_no_terminal(docs, exported):
+    ran = docs("diff", edited(exported, id="\x1b]0;owned\x07 [red]x[/]"))
+    assert "\x1b" not in ran.out
+    assert "[red]x[/]" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["export", ORDERS], 2, "--format"),
+        (["export", ORDERS, "-o", "x.ods"], 1, ".xlsx"),
+        (["export", ORDERS, "--folder", "/", "--format", "csv"], 2, "not several"),
+        (["export", "urn:li:tag:x", "--format", "csv"], 1, "no dataset"),
+        (["export", ORDERS.replace("orders", "none"), "--format", "csv"], 1, "none of these"),
+        (["export", "--search", "zzqq", "--format", "csv"], 1, "no dataset is found"),
+        (["diff", "-", "--format", "json"], 1, "no JSON"),
+        (["diff", "nowhere.csv"], 2, "nowhere.csv"),
+    ],
+)
+def test_wrong_use_is_said_in_a_sentence(docs, arguments, code, words):
+    ran = docs(*arguments)
+    assert ran.code == code, ran
+    assert words in ran.err
+
+
+def test_what_the_json_of_a_file_says_is_one_value(docs, exported):
+    told = json.loads(docs("import", str(exported), "--json", "--dry-run").out)
+    assert set(told) == {
+        "file", "counts", "changes", "dry_run", "applied", "failed", "untried", "stopped",
+    }  # fmt: skip
+
+
+def test_what_was_not_written_before_the_server_went_is_in_the_report(exported, site, tmp_path):
+    """Also that which would have been written; a second import finds it again."""
+    path = edited(exported, id="The number.", total="Sum.")
+    with Catalog(site) as client:
+        steward = Stewardship(client)
+        found = steward.changeset(read_rows(Path(path).read_bytes(), "csv"))
+        first, second = found.to_apply()
+        applied = steward.apply([first])
+    gone = replace(applied, untried=(second,), ended_by=Unreachable("gone"))
+    outcome = Outcome(path, found, gone, (first, second), dry_run=False)
+    (left,) = outcome.left
+    assert (left.column, left.mine, outcome.fails) == ("total", "Sum.", True)
+    assert "ended" in left.why

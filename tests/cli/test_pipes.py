@@ -1,0 +1,82 @@
+"""Commands joined by a shell, as people join them."""
+
+import os
+import shlex
+import subprocess
+
+import pytest
+
+FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
+
+_STORIES = {
+    "search": (
+        "catalog search --filter platform:duckdb --entity dataset --csv"
+        " | grep -o 'mill[.][fg][a-z]*,PROD' | sort",
+        ["mill.flour,PROD", "mill.grain,PROD"],
+    ),
+    "get": (
+        "catalog search flour --filter platform:duckdb --urns | head -1 | catalog get - --json"
+        """ | tr -d ' \\n' | grep -o '"entityName":"[a-z]*"'""",
+        ['"entityName":"dataset"'],
+    ),
+    "browse": (
+        "catalog browse /mill/duckdb --urns | while read -r urn; do"
+        ' catalog schema "$urn" --json | grep -c native_type; done',
+        ["5", "3"],
+    ),
+    "schema": (
+        "catalog search flour --filter platform:duckdb --urns | head -1"
+        " | xargs -I{} catalog schema {} --csv | cut -d, -f1 | tr -d '\\r'",
+        ["path", "sack_id", "weight", "origin", "origin.mill", "'=sum"],
+    ),
+    "usage": (
+        f"catalog usage '{FLOUR}' --from 2026-01-01 --to 2026-01-31 --csv | tail -n +2"
+        " | awk -F, '{ sum += $2 } END { print sum }'",
+        ["12"],
+    ),
+    "profile-stats": (
+        f"catalog profile-stats '{FLOUR}' --column weight --csv | cut -d, -f2 | tr -d '\\r'",
+        ["rows", "90", "100"],
+    ),
+    "history": (
+        f"catalog history '{FLOUR}' --aspect schemaMetadata --csv | tail -n +2 | wc -l | tr -d ' '",
+        ["2"],
+    ),
+    "diff": (
+        f"catalog diff '{FLOUR}' --aspect schemaMetadata | grep -c '^/fields'",
+        ["3"],
+    ),
+}
+
+
+@pytest.fixture
+def run(mill, served, command, tmp_path):
+    """Runs a line in a shell that finds `catalog` and the service."""
+    program = tmp_path / "catalog"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+
+    def in_shell(line):
+        return subprocess.run(
+            ("bash", "-c", f'PATH={shlex.quote(str(tmp_path))}:"$PATH"; set -o pipefail; {line}'),
+            env={**os.environ, "CATALOG_URL": served},
+            capture_output=True,
+            timeout=60,
+            check=False,
+            text=True,
+        )
+
+    return in_shell
+
+
+@pytest.mark.parametrize("name", _STORIES)
+def test_a_command_takes_part_in_a_pipe(run, name):
+    line, expected = _STORIES[name]
+    ran = run(line)
+    assert ran.stdout.split() == expected, ran.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_fault_to_speak_of(run):
+    ran = run("catalog schema '" + FLOUR + "' --csv | head -1")
+    assert ran.stdout.startswith("path,")
+    assert "error" not in ran.stderr

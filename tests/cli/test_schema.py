@@ -1,0 +1,114 @@
+"""The columns of a dataset: as a tree, filtered, at a version, and for programs."""
+
+import csv
+import io
+import json
+
+import pytest
+
+FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
+GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
+
+
+def names(ran):
+    return [line.split()[0] for line in ran.out.splitlines()[1:]]
+
+
+def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill):
+    ran = mill("schema", FLOUR)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[1].split() == ["sack_id", "number", "key", "Which", "sack."]
+    assert "✎ Net weight, in kilograms." in lines[2]
+    assert lines[4].startswith("  mill ")
+    assert "#Milled" in lines[4]
+    assert "no description" in lines[4]
+    assert max(map(len, lines)) <= 80
+    assert "5 columns, 3 documented, 1 ✎ edited" in ran.err
+    assert "edited, but no longer a column: gone" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("--undocumented",), ["origin", "origin.mill"]),
+        (("--tag", "milled"), ["origin.mill"]),
+        (("--tag", "urn:li:tag:Milled", "--undocumented"), ["origin.mill"]),
+        (("--match", "KILO"), ["weight"]),
+        (("--match", "origin."), ["origin.mill"]),
+        (("--tag", "Nobody"), []),
+    ],
+)
+def test_columns_can_be_narrowed_and_then_have_their_whole_paths(mill, words, shown):
+    ran = mill("schema", FLOUR, *words)
+    assert names(ran) == shown
+    assert f"{len(shown)} of 5 shown" in ran.err
+
+
+def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since(mill):
+    ran = mill("schema", FLOUR, "--version", "1", "--json")
+    columns = ran.json["columns"]
+    assert [column["path"] for column in columns] == ["sack_id", "weight", "origin"]
+    assert columns[1]["description"] == "In kilograms.\nWithout the sack."
+    assert columns[1]["edited"] is None
+    assert "version 1: what people wrote of columns is not part of it" in ran.err
+    assert mill("schema", FLOUR, "--version", "7").code == 1
+
+
+def test_programs_get_exact_paths_first(mill):
+    rows = list(csv.reader(io.StringIO(mill("schema", GRAIN, "--csv").out)))
+    assert rows[0][:3] == ["path", "name", "type"]
+    assert rows[3][:2] == [
+        "[version=2.0].[type=Grain].[type=Field].field.[type=string].name",
+        "field.name",
+    ]
+    column = mill("schema", FLOUR, "--json").json["columns"][1]
+    assert (column["ingested"], column["edited"]) == ("In kilograms.", "Net weight, in kilograms.")
+
+
+def test_no_spreadsheet_takes_a_text_for_a_formula(mill):
+    rows = list(csv.DictReader(io.StringIO(mill("schema", FLOUR, "--csv").out)))
+    assert (rows[4]["path"], rows[4]["description"]) == ("'=sum", "'=1+1")
+    assert mill("schema", FLOUR, "--json").json["columns"][4]["path"] == "=sum"
+
+
+def test_what_has_no_columns_is_said(mill):
+    chart = mill("schema", "urn:li:chart:(metabase,mill.1)")
+    assert (chart.code, chart.out) == (1, "")
+    assert "only a dataset has columns, and this is a chart" in chart.err
+    nowhere = mill("schema", "urn:li:dataset:(urn:li:dataPlatform:duckdb,no.where,PROD)")
+    assert nowhere.code == 1
+
+
+def test_the_urn_may_come_from_standard_input(mill):
+    assert names(mill("schema", "-", stdin=f"{FLOUR}\n".encode()))[0] == "sack_id"
+    two = mill("schema", "-", stdin=f"{FLOUR}\n{GRAIN}\n".encode())
+    assert (two.code, two.out) == (2, "")
+    assert "2 URNs stand on standard input; one is wanted" in two.err
+    assert mill("get", "-", stdin=b"\n").code == 2
+
+
+def test_no_name_or_text_reaches_the_terminal_as_a_command(mill, tmp_path):
+    urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.husk,PROD)"
+    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    columns = [
+        {"fieldPath": "a\u001b]0;x\u0007b", "type": kind, "nativeDataType": "\u202eV"},
+        {"fieldPath": "[bold]c", "type": kind, "nativeDataType": "V", "description": "\u001b[2J!"},
+    ]
+    schema = {
+        "schemaName": "husk",
+        "platform": "urn:li:dataPlatform:duckdb",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": columns,
+    }
+    change = {"entityType": "dataset", "entityUrn": urn, "changeType": "UPSERT"}
+    aspect = {"aspectName": "schemaMetadata", "aspect": {"json": schema}}
+    (tmp_path / "husk.json").write_text(json.dumps([change | aspect]), encoding="utf-8")
+    assert mill("load", str(tmp_path / "husk.json")).code == 0
+    ran = mill("schema", urn)
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+    assert "[bold]c" in ran.out
+    assert mill("schema", urn, "--json").json["columns"][0]["path"] == columns[0]["fieldPath"]

@@ -1,0 +1,166 @@
+"""Edits are written down on this machine, listed, and taken back where nobody wrote since."""
+
+import json
+
+import pytest
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+HOSTILE = "\x1b[31m “a”\r\n\tb\u202e\n"
+
+
+@pytest.fixture
+def mine(shop, tmp_path):
+    """The command with a journal of this test's own."""
+
+    def run(*arguments, **more):
+        return shop(*arguments, CATALOG_STATE_DIR=str(tmp_path / "state"), **more)
+
+    return run
+
+
+@pytest.fixture
+def table(shop, request):
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,undone.{request.node.name},PROD)"
+    changes = [
+        {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}},
+        {
+            "entityUrn": "urn:li:tag:Undone",
+            "aspectName": "tagProperties",
+            "aspect": {"json": {"name": "Undone"}},
+        },
+    ]
+    assert shop("load", "-", stdin=json.dumps(changes).encode()).code == 0
+    yield urn
+    shop("delete", urn, "--hard", "--yes")
+
+
+def text(shop, urn):
+    return shop("describe", urn, "--json").json["edited"]
+
+
+def listed(mine):
+    return mine("undo", "--list", "--json").json
+
+
+def test_the_last_edits_are_taken_back_one_after_the_other(mine, table):
+    mine("describe", table, "--stdin", stdin=f"{HOSTILE}\n".encode())
+    mine("describe", table, "--text", "Second.")
+    mine("tag", table, "--add", "Undone")
+    assert mine("undo").code == 0
+    assert mine("tag", table, "--json").json[0]["tags"] == []
+    ran = mine("undo", "--json")
+    assert (ran.json["before"], ran.json["after"]) == ("Second.", HOSTILE)
+    assert text(mine, table) == HOSTILE
+    assert mine("undo").code == 0
+    assert text(mine, table) is None
+    last = mine("undo")
+    assert (last.code, "no edit was made" in last.err) == (1, True), last
+
+
+def test_every_kind_of_edit_is_taken_back(mine, table):
+    edits = [
+        ["own", table, "--add", "mara"],
+        ["link", table, "add", "https://x.org", "--label", "A b"],
+        ["deprecate", table, "--note", "Gone."],
+        ["deprecate", table, "--undo"],
+    ]
+    for edit in edits:
+        assert mine(*edit).code == 0, edit
+    for _ in edits:
+        assert mine("undo").code == 0
+    assert mine("own", table, "--json").json[0]["owners"] == []
+    assert mine("link", table, "--json").json == []
+    assert mine("deprecate", table, "--json").json[0]["deprecation"] is None
+    states = [(entry["undone"], bool(entry["undoes"])) for entry in listed(mine)]
+    assert states == [(False, True)] * 4 + [(True, False)] * 4
+
+
+def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoing(mine, table):
+    mine("describe", table, "--text", "Once.")
+    mine("tag", table, "--add", "Undone")
+    older = listed(mine)[1]
+    assert (older["what"], older["before"], older["after"]) == ("description", None, "Once.")
+    assert mine("undo", older["id"][:8]).code == 0
+    assert text(mine, table) is None
+    again = mine("undo", older["id"])
+    assert (again.code, "taken back already" in again.err) == (1, True), again
+    undoing = listed(mine)[0]
+    assert undoing["undoes"] == older["id"]
+    assert mine("undo", undoing["id"]).code == 0
+    assert text(mine, table) == "Once."
+    # It stands again, and is the last but one that can be taken back.
+    mine("undo")
+    assert mine("tag", table, "--json").json[0]["tags"] == []
+    mine("undo")
+    assert text(mine, table) is None
+
+
+def test_what_somebody_changed_since_is_not_taken_back(mine, shop, table, tmp_path):
+    mine("describe", table, "--text", "Mine.")
+    shop("describe", table, "--text", "Theirs.", CATALOG_STATE_DIR=str(tmp_path / "other"))
+    ran = mine("undo")
+    assert (ran.code, ran.out) == (1, ""), ran
+    assert "changed by somebody else" in ran.err
+    assert "there is now: Theirs." in ran.err
+    assert text(mine, table) == "Theirs."
+    assert listed(mine)[0]["undone"] is False
+
+
+def test_the_list_is_newest_first_and_says_how_many(mine, table):
+    assert "no edits" in mine("undo", "--list").err
+    mine("describe", table, "--stdin", stdin=f"{HOSTILE}\n".encode())
+    mine("tag", table, "--add", "Undone")
+    mine("tag", table, "--add", "Undone")
+    ran = mine("undo", "--list", "--count", "1")
+    assert "1 of 2 shown" in ran.err
+    *head, change = ran.out.splitlines()
+    assert "tags of undone." in " ".join(head)
+    assert change == "  none → Undone"
+    both = mine("undo", "--list")
+    assert "\x1b" not in both.out
+    assert max(map(len, both.out.splitlines())) <= 80
+    csv = mine("undo", "--list", "--csv").out
+    assert csv.startswith("id,at,server,urn,column,what,before,after,undone,undoes\r\n")
+    assert [one["after"] for one in listed(mine)] == [["urn:li:tag:Undone"], HOSTILE]
+
+
+def test_listing_asks_no_server(mine, table):
+    mine("tag", table, "--add", "Undone")
+    ran = mine("undo", "--list", "--json", url="http://127.0.0.1:1")
+    assert (ran.code, len(ran.json)) == (0, 1), ran
+
+
+def test_an_edit_of_another_server_is_not_taken_back_here(mine, table, tmp_path, served):
+    mine("tag", table, "--add", "Undone")
+    elsewhere = served.replace("127.0.0.1", "localhost")
+    assert mine("undo", url=elsewhere).code == 1
+    ran = mine("undo", listed(mine)[0]["id"], url=elsewhere)
+    assert (ran.code, served.split("//")[1] in ran.err) == (1, True), ran
+    assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
+
+
+def test_a_dry_run_is_not_written_down(mine, table):
+    mine("describe", table, "--text", "x", "--dry-run")
+    mine("tag", table, "--add", "Undone", "--dry-run")
+    assert listed(mine) == []
+
+
+def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(shop, table, tmp_path):
+    place = tmp_path / "file"
+    place.write_text("no directory")
+    ran = shop("tag", table, "--add", "Undone", CATALOG_STATE_DIR=str(place))
+    assert (ran.code, "journal" in ran.err) == (3, True), ran
+    assert shop("tag", table, "--json").json[0]["tags"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--list", "abc"], 2, "either --list or an ID"),
+        (["--csv"], 2, "--csv goes with --list"),
+        (["abc"], 1, "begins with abc"),
+    ],
+)
+def test_what_cannot_be_done_is_said(mine, arguments, code, words):
+    ran = mine("undo", *arguments)
+    assert (ran.code, words in ran.err) == (code, True), ran

@@ -1,0 +1,139 @@
+"""What to write next is listed in an order that can be worked out by hand."""
+
+import csv
+import io
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from explorer.client import Catalog
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.registry import load_registry
+from explorer.server.opening import open_catalog
+from explorer.server.process import listen_on_tcp
+from explorer.server.service import Service
+
+ORDERS = str(Urn.dataset("hive", "shop.orders"))
+STOCK = str(Urn.dataset("snowflake", "stock"))
+STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
+
+
+def schema(**texts):
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": "int",
+                "description": text,
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+            }
+            for path, text in texts.items()
+        ],
+    }
+
+
+def shop():
+    """The orders, made into stock, used; one column of each is described."""
+    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
+    made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
+    used = {
+        "timestampMillis": int(time.time() * 1000) - 1000,
+        "totalSqlQueries": 5,
+        "fieldCounts": [{"fieldPath": "total", "count": 3}],
+    }
+    aspects = [
+        (ORDERS, "schemaMetadata", schema(id="The key.", total="")),
+        (ORDERS, "ownership", {"owners": [owner], "lastModified": STAMP}),
+        (ORDERS, "datasetUsageStatistics", used),
+        (STOCK, "schemaMetadata", schema(sku="", count="How many.")),
+        (STOCK, "datasetProperties", {"description": "What is there."}),
+        (STOCK, "upstreamLineage", {"upstreams": [made_from]}),
+    ]
+    return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a service with two tables."""
+    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+    listener = listen_on_tcp("127.0.0.1", 0)
+    server = uvicorn.Server(
+        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with Catalog(address) as client:
+        client.ingest_batch(shop())
+    yield address
+    server.should_exit = True
+    thread.join()
+    listener.close()
+    opened.close()
+
+
+@pytest.fixture
+def worklist(catalog, site):
+    return lambda *arguments, stdin=b"": catalog("worklist", *arguments, url=site, stdin=stdin)
+
+
+def test_the_keys_of_the_order_are_shown(worklist):
+    told = worklist("--json").json
+    # (used + 1) x (downstream + 1): (5 + 1) x 2, (3 + 1) x 2, (0 + 1) x 1
+    assert [
+        (one["urn"], one["column"], one["used"], one["used_of"], one["downstream"], one["weight"])
+        for one in told["items"]
+    ] == [
+        (ORDERS, None, 5, "table", 1, 12),
+        (ORDERS, "total", 3, "column", 1, 8),
+        (STOCK, "sku", 0, "none", 0, 1),
+    ]
+    assert (told["days"], told["total"]) == (30, 3)
+
+
+def test_people_read_a_line_for_each(worklist):
+    ran = worklist()
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert lines[0] == ["weight", "used", "of", "downstream", "table", "column", "type"]
+    assert lines[2] == ["8", "3", "column", "1", "shop.orders", "total", "int"]
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "3 of 3 undocumented shown" in ran.err
+
+
+def test_the_first_few_say_how_many_there_are(worklist):
+    ran = worklist("--top", "1")
+    assert len(ran.out.splitlines()) == 2
+    assert "1 of 3 undocumented shown" in ran.err
+
+
+def test_datasets_come_once_each_for_the_next_command(worklist):
+    assert worklist("--urns").out.splitlines() == [ORDERS, STOCK]
+
+
+def test_csv_has_the_same_keys(worklist):
+    rows = list(csv.DictReader(io.StringIO(worklist("--csv").out)))
+    assert [row["weight"] for row in rows] == ["12", "8", "1"]
+    assert list(rows[0]) == list(worklist("--json").json["items"][0])
+
+
+def test_mine_is_what_somebody_owns(worklist):
+    for owner in ("ann", "urn:li:corpuser:ann"):
+        items = worklist("--mine", owner, "--json").json["items"]
+        assert {one["urn"] for one in items} == {ORDERS}
+    assert worklist("--mine", "bob").code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--top", "0"], ["--csv", "--urns"], ["--mine", "ann", ORDERS]]
+)
+def test_wrong_use_is_exit_2(worklist, arguments):
+    assert worklist(*arguments).code == 2

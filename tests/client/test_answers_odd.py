@@ -1,0 +1,198 @@
+"""Whatever part of an answer is missing or of another kind: the server is at fault, and said so."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.client.answers import finding, following, relating, suggesting, writing
+from explorer.client.answers.following import EventReader
+from explorer.errors import ServerFault, Unreadable
+from explorer.metadata import Urn
+
+TAG = "urn:li:tag:PII"
+TABLE = Urn.dataset("hive", "a")
+ODD = [None, 1, -1, True, "x", TAG, [], [1], [None], ["x"], {}, {"a": 1}, [{}], 10**30, [[]]]
+CHANGE = {
+    "offset": 1,
+    "entityUrn": TAG,
+    "aspectName": "status",
+    "changeType": "UPSERT",
+    "aspect": {"value": "{}"},
+    "created": {"time": 1, "actor": "a"},
+}
+LISTED = {
+    "names": ["DownstreamOf"],
+    "total": 1,
+    "entities": [str(TABLE), TAG],
+    "degrees": [0, 1],
+    "upstream": [1],
+    "downstream": [0],
+    "types": [0],
+    "missing": [],
+    "removed": [],
+}
+REACHED = {
+    "degree": 1,
+    "entity": {"urn": TAG, "exists": True, "status": {"removed": False}},
+    "paths": [{"path": [{"urn": str(TABLE)}, {"urn": TAG}]}],
+}
+HIT = {"entity": TAG, "score": 1.0, "matchedFields": [{"name": "n", "value": "v"}]}
+
+
+def read_lineage(body):
+    found = relating.listed_lineage(body, TABLE, "UPSTREAM", 1)
+    return found and list(found.pairs())
+
+
+def read_graphql(data):
+    into = relating.Map(TABLE, "UPSTREAM")
+    return relating.read_page(relating.lineage_page(data), into, 5, 9, lambda *_: "")
+
+
+READERS = {
+    "changes": (following.changes, {"value": {"changes": [CHANGE], "next": 1, "head": 1}}),
+    "rollback": (writing.rollback, {"value": {"aspectsReverted": 1, "entitiesDeleted": 1}}),
+    "runs": (writing.runs, {"value": [{"runId": "a", "timestamp": 1, "rows": 1}]}),
+    "deleted": (writing.deleted, {"value": {"rows": 1, "timeseriesRows": 1}}),
+    "references": (
+        writing.references,
+        {"value": {"total": 1, "relatedAspects": [{"entity": TAG}]}},
+    ),
+    "relationships": (
+        lambda body: relating.relationships(body, "OUTGOING", ["A"], 0, 10),
+        {"relationships": [{"type": "A", "entity": TAG}], "total": 1},
+    ),
+    "lineage": (read_lineage, {"value": LISTED}),
+    "lineage in GraphQL": (read_graphql, {"scrollAcrossLineage": {"searchResults": [REACHED]}}),
+    "search": (
+        lambda body: finding.search(body, "x"),
+        {"value": {"from": 0, "numEntities": 1, "entities": [HIT]}},
+    ),
+    "autocomplete": (
+        finding.suggestions,
+        {"value": {"suggestions": ["a"], "entities": [{"urn": TAG}]}},
+    ),
+    "suggest": (
+        lambda body: suggesting.from_graphql(body, {}),
+        {
+            "data": {
+                "autoCompleteForMultiple": {
+                    "suggestions": [{"type": "TAG", "suggestions": ["a"], "entities": []}]
+                }
+            }
+        },
+    ),
+}
+
+
+def spoilt(value):
+    """The value with each of its parts left out, or another in its place."""
+    yield from ODD
+    if isinstance(value, dict):
+        for name in value:
+            yield {key: part for key, part in value.items() if key != name}
+            yield from ({**value, name: part} for part in spoilt(value[name]))
+    elif isinstance(value, list):
+        for at, element in enumerate(value):
+            yield from ([*value[:at], part, *value[at + 1 :]] for part in spoilt(element))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_answer_is_read_or_the_servers_fault(name):
+    read, body = READERS[name]
+    read(body)
+    refused = 0
+    for odd in spoilt(body):
+        if name == "lineage" and odd in _ODD_NAMES:
+            continue
+        try:
+            read(odd)
+        except ServerFault:
+            refused += 1
+    assert refused
+
+
+# Names and places are told to be lists as long as they must be; each of them is not looked at.
+_ODD_NAMES = [
+    {"value": {**LISTED, part: [odd]}} for part in ("names", "types") for odd in (*ODD, 1.5)
+]
+
+
+def test_an_event_that_never_ends_is_not_gathered_for_ever(monkeypatch):
+    monkeypatch.setattr(following, "_MAX_EVENT_BYTES", 1_000)
+    reader = EventReader()
+    piece = b"data: " + b"x" * 600
+    assert reader.read(piece) is None
+    with pytest.raises(Unreadable, match="without an end"):
+        reader.read(piece)
+    assert EventReader().read(b"id: " + b"9" * 5_000) is None
+
+
+class Standing:
+    """A server whose log says that there is more, and never goes on."""
+
+    def __init__(self):
+        self.asked = 0
+
+    async def send(self, request):
+        self.asked += 1
+        if request.path == "/config":
+            return 200, b'{"catalogExplorer": {"version": "1"}}'
+        return 200, b'{"value": {"changes": [], "next": 5, "head": 9}}'
+
+    async def close(self):
+        pass
+
+
+def test_a_log_that_does_not_go_on_is_not_asked_without_end():
+    transport = Standing()
+
+    async def work():
+        async with AsyncCatalog(transport=transport) as catalog:
+            return [change async for change in catalog.every_change()]
+
+    with pytest.raises(ServerFault, match="does not go on"):
+        asyncio.run(work())
+    assert transport.asked == 3
+
+
+class Unmoved:
+    """A server that gives the same page again, wherever it is asked to go on from."""
+
+    async def send(self, request):
+        if request.path == "/config":
+            return 200, b'{"catalogExplorer": {"version": "1"}}'
+        if "versions" in request.path:
+            listed = [{"version": number, "value": {}} for number in (0, 7)]
+            return 200, orjson.dumps({"versions": listed, "start": 0, "total": 9})
+        points = [{"aspect": {"value": f'{{"timestampMillis": {at}}}'}} for at in (9, 5)]
+        return 200, orjson.dumps({"value": {"limit": 2, "values": points}})
+
+    async def close(self):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["every_point", "every_version"])
+def test_a_server_that_stands_still_is_not_read_without_end(kind):
+    async def work():
+        async with AsyncCatalog(transport=Unmoved()) as catalog:
+            return [one async for one in getattr(catalog, kind)(TABLE, "status", page=2)]
+
+    with pytest.raises(ServerFault, match="asked for"):
+        asyncio.run(asyncio.wait_for(work(), 10))
+
+
+def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be():
+    far, near = "urn:li:tag:far", "urn:li:tag:near"
+    longer = [str(TABLE), TAG, near, far]
+    results = [
+        {"degree": 3, "entity": {"urn": far}, "paths": [{"path": [{"urn": u} for u in longer]}]},
+        {"degree": 1, "entity": {"urn": near}, "paths": []},
+    ]
+    into = relating.Map(TABLE, "DOWNSTREAM")
+    page = relating.lineage_page({"scrollAcrossLineage": {"searchResults": results}})
+    relating.read_page(page, into, 9, 9, lambda *_: "")
+    drawn = into.drawn(9, "graphql", marked=True, truncated=None)
+    assert dict(zip(drawn.urns, drawn.degrees, strict=True))[near] == 1

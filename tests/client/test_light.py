@@ -1,0 +1,48 @@
+"""The client costs what it needs: no front end, no frames, no graphs, and no more of the network
+than the address asks for."""
+
+import subprocess
+import sys
+
+import pytest
+
+FOREIGN = ("textual", "ipywidgets", "plotly", "IPython", "pandas", "networkx", "starlette")
+ASKED = """
+import sys
+from explorer.client import Catalog, Retry
+from explorer.errors import Unreachable
+
+with Catalog({url!r}, token="t", retry=Retry(tries=1), timeout_seconds=5) as catalog:
+    try:
+        {call}
+    except Unreachable:
+        print("asked", *(name for name in {names!r} if name in sys.modules))
+"""
+
+
+def loaded(url, call, names):
+    """Which of the packages a program has loaded that asked a server that is not there."""
+    code = ASKED.format(url=url, call=call, names=names)
+    done = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, check=True, text=True, timeout=60
+    )
+    asked, *found = done.stdout.split()
+    assert asked == "asked"
+    return found
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "catalog.search('orders', narrowed_by='platform:hive', sorted_by='name')",
+        "catalog.entity('urn:li:tag:x')",
+        "list(catalog.hits())",
+        "catalog.describe('urn:li:tag:x', 'text')",
+    ],
+)
+def test_asking_over_http_loads_nothing_heavy(call):
+    assert loaded("http://127.0.0.1:9", call, (*FOREIGN, "httpx")) == []
+
+
+def test_httpx_is_loaded_by_the_first_question_over_https():
+    assert loaded("https://127.0.0.1:9", "catalog.info()", (*FOREIGN, "httpx")) == ["httpx"]

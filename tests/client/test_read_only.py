@@ -1,0 +1,123 @@
+"""A catalog that is only read: nothing that would write leaves, and everything else works."""
+
+import inspect
+
+import pytest
+
+from explorer import config
+from explorer.client import AsyncCatalog, Catalog, Edit
+from explorer.errors import ReadOnly
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.aspects import Status
+
+TABLE = Urn.dataset("hive", "readonly.orders")
+TAG = "urn:li:tag:readonly"
+SCHEMA = {
+    "schemaName": "s",
+    "platform": "urn:li:dataPlatform:hive",
+    "version": 0,
+    "hash": "",
+    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+    "fields": [
+        {
+            "fieldPath": "id",
+            "nativeDataType": "int",
+            "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+        }
+    ],
+}
+WRITES = {
+    "ingest": lambda c: c.ingest(Proposal(TABLE, "status", {"removed": True})),
+    "put": lambda c: c.put(TABLE, None, Status(removed=True)),
+    "patch": lambda c: c.patch(TABLE, "globalTags", [{"op": "remove", "path": "/tags/x"}]),
+    "remove": lambda c: c.remove(TABLE, "status"),
+    "ingest_batch": lambda c: c.ingest_batch([Proposal(TABLE, "status", {})] * 2),
+    "ingest_snapshot": lambda c: c.ingest_snapshot(TABLE, {"status": {"removed": True}}),
+    "soft_delete": lambda c: c.soft_delete(TABLE),
+    "restore": lambda c: c.restore(TAG),
+    "delete": lambda c: c.delete(TABLE, with_references=True),
+    "roll_back": lambda c: c.roll_back("readonly-run"),
+    "graphql": lambda c: c.graphql("mutation { removeLink }"),
+    "describe": lambda c: c.describe(TABLE, "text", column="id"),
+    "add_link": lambda c: c.add_link(TABLE, "https://b", "B"),
+    "remove_link": lambda c: c.remove_link(TABLE, "https://a"),
+    "add_tags": lambda c: c.add_tags(TABLE, "another"),
+    "remove_tags": lambda c: c.remove_tags(TABLE, TAG),
+    "add_terms": lambda c: c.add_terms(TABLE, "Order"),
+    "remove_terms": lambda c: c.remove_terms(TABLE, "Held"),
+    "add_owners": lambda c: c.add_owners(TABLE, "another"),
+    "remove_owners": lambda c: c.remove_owners(TABLE, "jdoe"),
+    "set_domain": lambda c: c.set_domain(TABLE, "shop"),
+    "deprecate": lambda c: c.deprecate(TABLE, "old"),
+    "undeprecate": lambda c: c.undeprecate(TAG),
+    "undo": lambda c: c.undo(Edit(TABLE, "tags", (), (TAG,), None)),
+}
+READS = {
+    *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
+    *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
+    *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
+    *("timeseries", "usage", "profiles", "relationships", "lineage", "runs", "changes"),
+}
+ELSEWHERE = {"close", "keep_journal"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _written(site):
+    stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+    values = {
+        "datasetProperties": {"description": "x"},
+        "schemaMetadata": SCHEMA,
+        "globalTags": {"tags": [{"tag": TAG}]},
+        "glossaryTerms": {"terms": [{"urn": "urn:li:glossaryTerm:Held"}], "auditStamp": stamp},
+        "ownership": {"owners": [{"owner": "urn:li:corpuser:jdoe", "type": "NONE"}]},
+        "institutionalMemory": {
+            "elements": [{"url": "https://a", "description": "A", "createStamp": stamp}]
+        },
+    }
+    proposals = [Proposal(TABLE, name, value) for name, value in values.items()]
+    proposals.append(Proposal(Urn.parse(TAG), "tagProperties", {"name": "readonly"}))
+    proposals.append(Proposal(Urn.parse(TAG), "status", {"removed": True}))
+    deprecation = {"deprecated": True, "note": "old", "actor": "urn:li:corpuser:jdoe"}
+    proposals.append(Proposal(Urn.parse(TAG), "deprecation", deprecation))
+    with Catalog(site.address) as catalog:
+        assert not catalog.ingest_batch(proposals).refused
+        for urn, name in (("urn:li:tag:another", "tagProperties"), ("urn:li:domain:shop", None)):
+            catalog.put(urn, name or "domainProperties", {"name": "x"})
+        catalog.put("urn:li:glossaryTerm:Order", "status", {"removed": False})
+        catalog.put("urn:li:glossaryTerm:Held", "status", {"removed": False})
+        catalog.put("urn:li:corpuser:another", "status", {"removed": False})
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=list(WRITES))
+def test_no_method_writes_by_a_client_that_only_reads(site, write):
+    with Catalog(site.address, read_only=True) as catalog:
+        before = catalog.changes(limit=0).head
+        with pytest.raises(ReadOnly, match="nothing was sent"):
+            write(catalog)
+        assert catalog.changes(limit=0).head == before
+
+
+def test_every_method_is_known_to_read_or_to_write():
+    methods = inspect.getmembers(AsyncCatalog, inspect.iscoroutinefunction)
+    asked = {name for name, _ in methods if not name.startswith("_")}
+    assert asked == WRITES.keys() | READS | ELSEWHERE
+
+
+def test_what_would_happen_may_still_be_asked(site):
+    with Catalog(site.address, read_only=True) as catalog:
+        assert not catalog.soft_delete(TABLE, dry_run=True).written
+        assert not catalog.delete(TABLE, dry_run=True).done
+        catalog.roll_back("readonly-run", dry_run=True)
+        assert catalog.search("*", count=1).hits
+        assert catalog.graphql("{ me { corpUser { urn } } }")
+
+
+def test_a_profile_that_is_only_read_keeps_from_writing_by_name_and_by_address(
+    site, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
+    profile = config.Profile(url=site.address, read_only=True)
+    config.change_profiles(lambda _: config.Profiles(None, {"looked-at": profile}))
+    for named in ({"profile": "looked-at"}, {"url": site.address}):
+        with Catalog(**named) as catalog, pytest.raises(ReadOnly):
+            catalog.soft_delete(TABLE)

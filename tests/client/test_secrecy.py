@@ -1,0 +1,94 @@
+"""A token is shown to the server and to nobody else: not in any file that a client leaves behind,
+nor in anything that it or its errors say."""
+
+import logging
+import pickle
+import traceback
+
+import orjson
+import pytest
+
+from explorer import frames
+from explorer.client import Answer, Catalog, Retry
+from explorer.client.http import HttpTransport
+from explorer.errors import CatalogError
+from explorer.metadata import Urn
+
+TOKEN = "s3cret-of-the-secretive"
+PASSWORD = "s3cret-password"
+TABLE = Urn.dataset("hive", "secrecy.orders")
+
+
+class Forwarding:
+    """Hands everything on to the real service, and refuses what it is told to with an echo of all
+    that it was shown."""
+
+    def __init__(self, carrier):
+        self.carrier = carrier
+        self.shown = set()
+        self.refuses = False
+
+    async def send(self, request):
+        if request.signature is not None:
+            self.shown.add(request.signature.header)
+        if self.refuses:
+            said = f"no {request.signature.header if request.signature else TOKEN}"
+            return Answer(500, orjson.dumps({"message": said}))
+        return await self.carrier.send(request)
+
+    async def close(self):
+        await self.carrier.close()
+
+
+@pytest.fixture
+def left_behind(tmp_path, monkeypatch):
+    for name in ("CONFIG", "CACHE", "STATE"):
+        monkeypatch.setenv(f"CATALOG_{name}_DIR", str(tmp_path / name.lower()))
+    return tmp_path
+
+
+def use(catalog, path):
+    """A little of everything that leaves something behind."""
+    catalog.put(TABLE, "datasetProperties", {"description": "x"})
+    catalog.keep_journal(path / "journal.jsonl")
+    edits = [catalog.describe(TABLE, "written"), catalog.add_link(TABLE, "https://x", "x")]
+    entity = catalog.entity(TABLE)
+    page = catalog.search("secrecy")
+    (path / "frame.csv").write_text(
+        frames.search_frame(page).to_csv() + frames.entities_frame([entity]).to_csv()
+    )
+    (path / "given.pickle").write_bytes(pickle.dumps((edits, entity, page)))
+    return repr((edits, entity, page, catalog, catalog.core, vars(catalog)))
+
+
+def test_no_file_and_no_text_that_a_client_leaves_holds_its_token(left_behind, site, caplog):
+    wire = Forwarding(HttpTransport(site.address))
+    said = []
+    with (
+        caplog.at_level(logging.DEBUG),
+        Catalog(
+            f"http://jdoe:{PASSWORD}@secrecy.example",
+            token=TOKEN,
+            offline="keep",
+            retry=Retry(1),
+            transport=wire,
+        ) as catalog,
+    ):
+        said.append(use(catalog, left_behind))
+        wire.refuses = True
+        for ask in (catalog.info, lambda: catalog.graphql("{ a }"), lambda: catalog.search("x")):
+            with pytest.raises(CatalogError) as caught:
+                ask()
+            trace = traceback.TracebackException.from_exception(caught.value)
+            said += ["".join(trace.format()), repr(vars(caught.value))]
+            said.append(str(pickle.dumps(caught.value)))
+    assert wire.shown == {f"Bearer {TOKEN}"}
+    files = [path for path in left_behind.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".jsonl", ".csv", ".pickle"}
+    assert any("cache" in path.parts for path in files)
+    for path in files:
+        held = path.read_bytes()
+        assert TOKEN.encode() not in held, path
+        assert PASSWORD.encode() not in held, path
+    assert TOKEN not in "".join(said) + caplog.text
+    assert PASSWORD not in "".join(said) + caplog.text

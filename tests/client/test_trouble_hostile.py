@@ -1,0 +1,169 @@
+"""Answers that are made to hurt: without measure, without end, or costly to look at."""
+
+import asyncio
+import gzip
+from contextlib import asynccontextmanager
+
+import pytest
+
+from explorer.client import AsyncCatalog, failures, http, plain
+from explorer.client.http import HttpTransport
+from explorer.client.retry import Retry
+from explorer.errors import InvalidInput, TimedOut, Unreadable, Unusable
+
+pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
+
+FINE = b'{"data": {"fine": true}}'
+MOST = 1_000_000
+
+
+def answer(body, headers=b""):
+    return b"HTTP/1.1 200 X\r\n%bContent-Length: %d\r\n\r\n%b" % (headers, len(body), body)
+
+
+@asynccontextmanager
+async def serving(act):
+    """The address of a server that answers each request as `act(line)` does."""
+
+    async def serve(reader, line):
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                rows = dict(row.split(b": ", 1) for row in head.split(b"\r\n")[1:-2])
+                await reader.readexactly(int(rows.get(b"Content-Length", 0)))
+                await act(line)
+                await line.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            line.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+def client_of(carrier, address, **options):
+    options.setdefault("retry", Retry(tries=1))
+    if carrier == "httpx":
+        options["transport"] = HttpTransport(address)
+    return AsyncCatalog(address, **options)
+
+
+carried = pytest.mark.parametrize("carrier", ["plain", "httpx"])
+
+
+@carried
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 X\r\nContent-Length: 999999999999\r\n\r\n",
+        b"HTTP/1.1 200 X\r\n\r\n",
+        b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+)
+async def test_an_answer_without_measure_is_not_read_to_its_end(monkeypatch, carrier, head):
+    monkeypatch.setattr(plain, "MAX_ANSWER_BYTES", MOST)
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", MOST)
+    sent = 0
+
+    async def act(line):
+        nonlocal sent
+        piece = b" " * 65536
+        line.write(head)
+        while True:
+            line.write(b"10000\r\n%b\r\n" % piece if b"chunked" in head else piece)
+            await line.drain()
+            sent += len(piece)
+
+    async with serving(act) as address, client_of(carrier, address) as catalog:
+        with pytest.raises(Unreadable, match="more than 0 MB"):
+            await catalog.graphql("{ fine }")
+    # What the system itself keeps on the way.
+    assert sent < 16 * MOST
+
+
+@carried
+async def test_an_answer_that_unpacks_to_very_much_is_refused(monkeypatch, carrier):
+    monkeypatch.setattr(plain, "MAX_ANSWER_BYTES", MOST)
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", MOST)
+    said = [gzip.compress(b" " * (MOST + 1)), gzip.compress(FINE), gzip.compress(FINE)[:-4]]
+
+    async def act(line):
+        line.write(answer(said.pop(0), b"Content-Encoding: gzip\r\n"))
+
+    async with serving(act) as address, client_of(carrier, address) as catalog:
+        with pytest.raises(Unreadable, match="ask for less"):
+            await catalog.graphql("{ fine }")
+        assert await catalog.graphql("{ fine }") == {"fine": True}
+
+
+async def test_waiting_for_a_turn_is_no_fault_of_the_servers():
+    async def act(line):
+        await asyncio.sleep(0.1)
+        line.write(answer(FINE))
+
+    short = Retry(tries=1, total_seconds=0.3)
+    async with (
+        serving(act) as address,
+        AsyncCatalog(address, timeout_seconds=0.3, retry=short) as catalog,
+    ):
+        # Eight at once: the last have their turn after all the time that one may take.
+        asked = [catalog.graphql("{ fine }") for _ in range(48)]
+        assert await asyncio.gather(*asked) == [{"fine": True}] * 48
+
+
+@carried
+@pytest.mark.parametrize("token", ["s3cret\nX: y", "s3cret…", "two s3crets", " \n"])
+async def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(carrier, token):
+    with pytest.raises(InvalidInput, match="no token") as caught:
+        client_of(carrier, "http://127.0.0.1:9", token=token)
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_a_line_end_after_a_token_is_no_part_of_it():
+    asked = []
+
+    async def act(line):
+        line.write(answer(FINE))
+
+    async with serving(act) as address, AsyncCatalog(address, token="s3cret\n") as catalog:
+        transport = await catalog._connection._reach.open()
+        carry = transport.send
+
+        async def send(request):
+            asked.append(request.signature.header)
+            return await carry(request)
+
+        transport.send = send
+        await catalog.graphql("{ fine }")
+    assert asked == ["Bearer s3cret"]
+
+
+# Gone through again for each of its parts, it took more than a minute.
+@pytest.mark.timeout(15)
+@pytest.mark.parametrize("query", ["?" * 30_000, "?" + "token" * 6_000, "?" + "a;" * 15_000])
+def test_a_long_address_to_go_on_to_is_looked_at_once(query):
+    error = failures.from_answer(
+        302, b"", {"location": f"http://there/{query}"}, url="http://here/"
+    )
+    assert "http://there/" in str(error)
+
+
+async def test_who_still_waits_when_it_is_closed_is_told_so_and_nothing_is_sent_again():
+    asked, begun = [], asyncio.Event()
+
+    async def act(line):
+        asked.append(line)
+        begun.set()
+        await asyncio.sleep(5)
+
+    async with serving(act) as address:
+        catalog = AsyncCatalog(address)
+        waiting = asyncio.create_task(catalog.graphql("{ fine }"))
+        await begun.wait()
+        await catalog.close()
+        with pytest.raises((Unusable, TimedOut)):
+            await waiting
+    assert len(asked) == 1

@@ -1,0 +1,73 @@
+"""The worklist's order is the one that a person works out by hand."""
+
+from explorer.stewardship import Reach, TableUse, rank
+
+
+def test_the_order_is_use_times_what_is_downstream(steward):
+    worklist = steward.worklist()
+    # (use + 1) × (downstream + 1)
+    assert [
+        (item.table, str(item.column or ""), item.use, item.downstream, item.weight)
+        for item in worklist.items
+    ] == [
+        ("mart", "", 20, 1, 42),
+        ("orders", "total", 7, 2, 24),
+        ("raw", "", 4, 3, 20),
+        ("raw", "id", 4, 3, 20),
+        ("raw", "body", 4, 3, 20),
+        ("mart", "mail", 6, 1, 14),
+        ("mart", "id", 0, 1, 2),
+        ("side", "", 0, 0, 1),
+        ("side", "a", 0, 0, 1),
+        ("side", "b", 0, 0, 1),
+    ]
+    assert worklist.total == 10
+    assert not worklist.truncated
+
+
+def test_each_item_says_where_its_use_comes_from(steward):
+    told = {(item.table, str(item.column or "")): item.use_of for item in steward.worklist().items}
+    assert told["orders", "total"] == "column"
+    assert told["mart", "id"] == "column"
+    assert told["raw", "id"] == "table"
+    assert told["mart", ""] == "table"
+    assert told["side", "a"] == "none"
+
+
+def test_the_first_are_given_and_all_are_counted(steward):
+    worklist = steward.worklist(top=3)
+    assert [item.table for item in worklist.items] == ["mart", "orders", "raw"]
+    assert (worklist.total, worklist.truncated) == (10, True)
+
+
+def test_more_days_count_more_use(steward, named):
+    (item,) = steward.worklist([named("orders")], days=60).items
+    assert (item.use, item.weight) == (907, 908 * 3)
+
+
+def test_what_is_documented_leaves_the_list(steward, catalog, named):
+    catalog.describe(named("mart"), "The mart.")
+    catalog.describe(named("orders"), "Sum.", column="total")
+    assert [item.table for item in steward.worklist(top=2).items] == ["raw", "raw"]
+
+
+def test_only_what_lacks_documentation_is_measured(steward):
+    seen = []
+    steward.worklist(progress=lambda *at: seen.append(at))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_usage_by_the_path_without_types_is_that_of_the_column(steward, catalog, named):
+    from explorer.metadata import Urn
+
+    path = "[version=2.0].[type=struct].[type=string].zip"
+    value = catalog.aspect(named("side"), "schemaMetadata").value
+    value["fields"] = [value["fields"][0] | {"fieldPath": path}]
+    catalog.put(named("side"), "schemaMetadata", value)
+    urn = Urn.parse(named("side"))
+    ranked = rank(
+        [catalog.entity(urn)], {urn: TableUse(9, {"zip": 5})}, {urn: Reach(3, at_least=True)}
+    )
+    (column,) = [item for item in ranked.items if item.column]
+    assert (column.column.raw, column.use, column.use_of) == (path, 5, "column")
+    assert (column.weight, column.at_least) == (24, True)

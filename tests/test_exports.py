@@ -1,0 +1,112 @@
+"""What a package offers is what it lists: neither more nor less, and in order."""
+
+import ast
+import inspect
+import typing
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from explorer import metadata
+from explorer.client import AsyncCatalog, Catalog
+from explorer.graph import AsyncGraphs, Graphs
+from explorer.metadata import aspects, filtertext
+
+PUBLIC = (
+    "explorer",
+    "explorer.client",
+    "explorer.client.records",
+    "explorer.config",
+    "explorer.errors",
+    "explorer.frames",
+    "explorer.graph",
+    "explorer.graph.export",
+    "explorer.metadata",
+    "explorer.metadata.filtertext",
+    "explorer.notebook",
+    "explorer.stewardship",
+)
+
+
+def bound(statements):
+    """The names that statements bind, and whether each comes from a module of ours."""
+    for statement in statements:
+        match statement:
+            case ast.ImportFrom(module=module, names=names):
+                is_ours = (module or "").partition(".")[0] == "explorer"
+                yield from ((one.asname or one.name, is_ours) for one in names)
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name, True
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, True
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body):
+                yield from bound(body)
+
+
+def offered(module):
+    """The public names of a module: its own, and in a package those that it gathers too."""
+    path = Path(module.__file__)
+    body = ast.parse(path.read_text()).body
+    if path.name != "__init__.py":
+        body = [one for one in body if not isinstance(one, ast.ImportFrom | ast.If)]
+    return {
+        name
+        for name, is_ours in bound(body)
+        if is_ours and (not name.startswith("_") or name == "__version__")
+    }
+
+
+def in_order(name):
+    """Constants, then classes, then the rest."""
+    return (not name.isupper(), not name[0].isupper(), name)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_module_offers_exactly_what_it_lists(name):
+    module = import_module(name)
+    assert offered(module) == set(module.__all__)
+    for one in module.__all__:
+        assert getattr(module, one, None) is not None, one
+    assert set(module.__all__) <= set(dir(module))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_is_listed_is_sorted_and_listed_once(name):
+    listed = import_module(name).__all__
+    assert list(listed) == sorted(set(listed), key=in_order)
+
+
+def test_the_client_offers_every_record_it_gives():
+    client, records = import_module("explorer.client"), import_module("explorer.client.records")
+    assert set(records.__all__) <= set(client.__all__)
+    assert all(getattr(client, name) is getattr(records, name) for name in records.__all__)
+
+
+def parts_of(annotation):
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from parts_of(part)
+
+
+def functions_of(kind):
+    """Its public methods, its properties, and how it is made."""
+    for name, member in inspect.getmembers(kind):
+        function = member.fget if isinstance(member, property) else member
+        if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+            yield name, function
+
+
+@pytest.mark.parametrize("kind", [AsyncCatalog, Catalog, AsyncGraphs, Graphs])
+def test_every_type_in_a_signature_can_be_imported_from_a_public_place(kind):
+    client, graph = import_module("explorer.client"), import_module("explorer.graph")
+    places = (client, graph, metadata, aspects, filtertext)
+    known = {name: getattr(place, name) for place in places for name in place.__all__}
+    known["nx"] = import_module("networkx")
+    for name, function in functions_of(kind):
+        for hint in typing.get_type_hints(function, localns=known).values():
+            for part in parts_of(hint):
+                is_ours = getattr(part, "__module__", "").startswith("explorer.")
+                if is_ours and not isinstance(part, typing.TypeVar):
+                    origin = typing.get_origin(part) or part
+                    assert any(origin is one for one in known.values()), f"{name}: {part}"

@@ -1,0 +1,524 @@
+"""Intended uses of the client, asynchronous and blocking, as a type checker sees them: every public
+method with every kind of argument, and what each gives. It is checked, and never run."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, assert_type
+
+import pandas as pd
+
+from explorer import config, errors, frames
+from explorer.client import (
+    Abilities,
+    Answer,
+    AspectDiff,
+    AspectRead,
+    AsyncCatalog,
+    BrowsePage,
+    Catalog,
+    Change,
+    ChangeEvent,
+    ChangePage,
+    Column,
+    ColumnChange,
+    Deletion,
+    Direction,
+    Edge,
+    Edges,
+    Edit,
+    Entity,
+    Facet,
+    Flow,
+    Folder,
+    Held,
+    Hit,
+    Journal,
+    JournalEntry,
+    Lineage,
+    LineageEdge,
+    LoadReport,
+    Named,
+    Offline,
+    Pager,
+    Pages,
+    Reached,
+    RefusedChange,
+    Request,
+    Retry,
+    Rollback,
+    Run,
+    Schema,
+    SearchPage,
+    Secret,
+    ServerInfo,
+    StatusChange,
+    Suggestion,
+    TextConflict,
+    Timeseries,
+    Transport,
+    Version,
+    Versions,
+    Way,
+    What,
+    difference,
+)
+from explorer.graph import (
+    Affected,
+    Ancestor,
+    AsyncGraphs,
+    Budget,
+    Extent,
+    Graphs,
+    Grouping,
+    Impact,
+    Layout,
+    Paths,
+    Side,
+    cycles,
+    impact_of,
+    lay_out,
+    lineage_graph,
+    select,
+    shortest_paths,
+)
+from explorer.graph.export import from_graphml, to_dot, to_graphml, to_mermaid, to_node_link
+from explorer.metadata import (
+    Condition,
+    Criterion,
+    FieldPath,
+    Filter,
+    Proposal,
+    Registry,
+    Urn,
+    all_of,
+    read_proposal,
+)
+from explorer.metadata.aspects import (
+    DatasetProfile,
+    DatasetUsageStatistics,
+    Link,
+    Operation,
+    Owner,
+    Ownership,
+    SchemaMetadata,
+    Status,
+)
+from explorer.metadata.filtertext import Completion, Order, read_filter, write_filter
+
+TEXT = "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)"
+TABLE = Urn.dataset("hive", "db.orders")
+TAG = Urn.of("tag", "PII")
+EQUAL: Condition = "EQUAL"
+FILTER = all_of(Criterion("platform", ("hive",), EQUAL), Criterion("removed", condition="EXISTS"))
+SORTED: Sequence[Order] = (Order("name", descending=True),)
+THEN = datetime(2024, 1, 1, tzinfo=UTC)
+NOW = datetime.now(UTC)
+
+
+class Carrier:
+    """A transport of one's own."""
+
+    async def send(self, request: Request) -> Answer:
+        assert_type(request.path, str)
+        return Answer(200, b"{}")
+
+    async def close(self) -> None:
+        return None
+
+
+def made() -> None:
+    """Every way to make a client."""
+    offline: Offline = "fallback"
+    carrier: Transport = Carrier()
+    Catalog()
+    Catalog("http://localhost:8080", token="t", timeout_seconds=5, read_only=True)
+    Catalog(profile="prod", offline=offline, retry=Retry(tries=2, total_seconds=3.5))
+    Catalog(data_dir=Path("here"))
+    AsyncCatalog("http://localhost:8080", token=Secret("Bearer t"), transport=carrier)
+    assert_type(config.server(profile="prod").url, str | None)
+    assert_type(config.read_profiles().named("prod"), config.Profile)
+
+
+async def found(catalog: AsyncCatalog) -> None:
+    """Search, browsing, and everything there is."""
+    page = await catalog.search(
+        "orders", entity="dataset", narrowed_by="platform:hive", sorted_by="-name", start=20
+    )
+    assert_type(page, SearchPage)
+    assert_type([hit.urn for hit in page], list[Urn])
+    assert_type((page.total, page.shown, page.truncated), tuple[int, int, bool])
+    await catalog.search(entity=["dataset", "chart"], narrowed_by=FILTER, sorted_by=SORTED, count=5)
+    await catalog.search("o", superseding="typing")
+    facets = await catalog.facets("o", entity=("dataset",), narrowed_by=FILTER, names=["platform"])
+    assert_type(facets, tuple[Facet, ...])
+    assert_type(await catalog.counts(["dataset"]), dict[str, int])
+    names = await catalog.autocomplete(
+        "ord", entity="chart", narrowed_by="tool:x", limit=3, superseding="k"
+    )
+    assert_type(names, tuple[str, ...])
+    suggested = await catalog.suggest("ord", entities=["chart"], limit=3, superseding="k")
+    assert_type(suggested, tuple[Suggestion, ...])
+    completed = await catalog.complete_filter("platform:", 9, entity=["dataset"])
+    assert_type(completed, tuple[Completion, ...])
+    below = await catalog.browse("/prod", entity="dataset", start=0, count=10)
+    assert_type(below, BrowsePage)
+    assert_type(list(below), list[Folder | Named])
+    assert_type(await catalog.browse_paths(TEXT), tuple[str, ...])
+    hits = catalog.hits(
+        "orders",
+        entity="dataset",
+        narrowed_by=FILTER,
+        sorted_by="name",
+        page_size=10,
+        limit=100,
+    )
+    assert_type(hits, Pager[Hit])
+    async for hit in hits:
+        assert_type(hit.score, float | None)
+    assert_type((hits.total, hits.shown, hits.why), tuple[int | None, int, str | None])
+    async with catalog.urns(
+        ["tag"], narrowed_by="removed:true", include_removed=True, page_size=10, limit=20
+    ) as urns:
+        assert_type(await urns.page(), tuple[Urn, ...])
+        assert_type(await anext(urns), Urn)
+    async for entry in catalog.folder("/prod", entity="chart", page_size=5, limit=None):
+        assert_type(entry, Folder | Named)
+
+
+async def read(catalog: AsyncCatalog) -> None:
+    """Entities, aspects, their versions and points."""
+    assert_type(await catalog.info(), ServerInfo)
+    assert_type(await catalog.abilities(), Abilities)
+    assert_type(catalog.registry, Registry)
+    assert_type((catalog.address, catalog.embedded), tuple[str, bool])
+    assert_type(catalog.as_of, datetime | None)
+    entity = await catalog.entity(TEXT, ["status"])
+    assert_type(entity, Entity)
+    assert_type(entity.aspect("ownership", Ownership), Ownership | None)
+    assert_type(entity.raw("ownership"), dict[str, Any] | None)
+    assert_type(entity.owners, tuple[Owner, ...])
+    schema = entity.schema
+    assert_type(schema, Schema)
+    assert_type(schema.column("id"), Column | None)
+    assert_type([column.path for column in schema], list[FieldPath])
+    assert_type(await catalog.legacy_entity(TABLE), Entity)
+    assert_type(await catalog.exists(TABLE), bool)
+    several: Sequence[str | Urn] = (TEXT, TABLE)
+    assert_type(await catalog.entities(several, ["status"]), dict[Urn, Entity])
+    assert_type(await catalog.summaries(urn for urn in several), dict[Urn, Entity])
+    aspect = await catalog.aspect(TABLE, "status", 1)
+    assert_type(aspect, AspectRead)
+    assert_type(aspect.value, dict[str, Any])
+    assert_type(await catalog.record(TABLE, SchemaMetadata), SchemaMetadata | None)
+    versions = await catalog.versions(TEXT, "status", start=1, count=2)
+    assert_type(versions, Versions)
+    async for version in catalog.every_version(TABLE, "status", page=10):
+        assert_type(version, Version)
+    diff = await catalog.diff(TABLE, "status", older=1, newer=0)
+    assert_type(diff, AspectDiff)
+    assert_type(diff.changes, tuple[Change, ...])
+    assert_type(difference({"a": 1}, {"a": 2}), tuple[Change, ...])
+    assert_type(await catalog.column_history(TABLE, "id"), tuple[ColumnChange, ...])
+    assert_type(await catalog.blame(TEXT), dict[str, ColumnChange])
+    series = await catalog.timeseries(
+        TABLE,
+        "operation",
+        start=THEN,
+        end=NOW,
+        limit=10,
+        latest=False,
+        narrowed_by=all_of(Criterion("partitionSpec.partition", ("p",))),
+    )
+    assert_type(series, Timeseries)
+    assert_type(series.operations(), tuple[Operation, ...])
+    async for point in catalog.every_point(
+        TABLE, "operation", start=THEN, end=NOW, page=100, narrowed_by=None
+    ):
+        assert_type(point, dict[str, Any])
+    used = await catalog.usage(TEXT, start=THEN, end=NOW)
+    assert_type(used.usage(), tuple[DatasetUsageStatistics, ...])
+    profiled = await catalog.profiles(TABLE, start=None, end=NOW, days=30)
+    assert_type(profiled.profiles(), tuple[DatasetProfile, ...])
+
+
+async def related(catalog: AsyncCatalog) -> None:
+    """Edges and lineage."""
+    outgoing: Direction = "OUTGOING"
+    upstream: Flow = "UPSTREAM"
+    way: Way = "server"
+    edges = await catalog.relationships(TEXT, outgoing, ["OwnedBy"], start=0, count=10)
+    assert_type(edges, Edges)
+    async for edge in catalog.related(TABLE, "INCOMING", ["OwnedBy"], page_size=5):
+        assert_type(edge, Edge)
+    lineage = await catalog.lineage(
+        TABLE,
+        upstream,
+        hops=3,
+        entities=["dataset"],
+        platforms=["hive"],
+        limit=10,
+        budget_seconds=1.5,
+        way=way,
+    )
+    assert_type(lineage, Lineage)
+    assert_type(lineage.reached, Sequence[Reached])
+    assert_type(lineage.edges, Sequence[LineageEdge])
+    assert_type(catalog.relationship_names("dataset", outgoing), tuple[str, ...])
+
+
+async def written(catalog: AsyncCatalog) -> None:
+    """Aspects written and taken back."""
+    proposal = Proposal(TABLE, "status", {"removed": False})
+    await catalog.ingest(proposal)
+    await catalog.ingest(Proposal(TABLE, "status", change="DELETE"))
+    report = await catalog.ingest_batch(one for one in [proposal, read_proposal({})])
+    assert_type(report, LoadReport)
+    assert_type(report.refused, tuple[RefusedChange, ...])
+    await catalog.put(TEXT, "status", {"removed": True}, run_id="r", only_if_version=-1)
+    await catalog.put(TABLE, None, Status(removed=True))
+    await catalog.patch(TEXT, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:PII"}])
+    await catalog.patch(TABLE, "globalTags", {"patch": [], "arrayPrimaryKeys": {}})
+    await catalog.remove(TEXT, "status")
+    await catalog.ingest_snapshot(TABLE, {"status": Status(), "datasetProperties": {}})
+    assert_type(await catalog.soft_delete(TABLE, dry_run=True), StatusChange)
+    assert_type(await catalog.restore(TEXT, dry_run=True), StatusChange)
+    assert_type(await catalog.delete(TABLE, dry_run=True, with_references=True), Deletion)
+    assert_type(await catalog.runs(start=0, count=5, with_removed=True), tuple[Run, ...])
+    assert_type(await catalog.roll_back("r", dry_run=True), Rollback)
+
+
+async def edited(catalog: AsyncCatalog) -> None:
+    """What people write."""
+    data = await catalog.graphql("query q($u: String!) { dataset(urn: $u) { urn } }", {"u": TEXT})
+    assert_type(data, dict[str, Any])
+    journal = await catalog.keep_journal(Path("edits.jsonl"))
+    assert_type(journal, Journal)
+    edit = await catalog.describe(TABLE, "text", column="id", instead_of="old", force=True)
+    assert_type(edit, Edit)
+    what: What = edit.what
+    before: Held = edit.before
+    print(what, before)
+    for entry in journal:
+        assert_type(entry, JournalEntry)
+        assert_type(await catalog.undo(entry), Edit)
+    await catalog.undo(edit)
+    assert_type(await catalog.links(TEXT), tuple[Link, ...])
+    assert_type(await catalog.add_link(TABLE, "http://x", "label"), Edit)
+    assert_type(await catalog.remove_link(TEXT, "http://x", "label"), Edit)
+    assert_type(await catalog.add_tags(TEXT, "PII"), Edit)
+    assert_type(await catalog.remove_tags(TABLE, [TAG, "PII"], column="id"), Edit)
+    assert_type(await catalog.add_terms(TABLE, ["Email"], column="id"), Edit)
+    assert_type(await catalog.remove_terms(TEXT, Urn.of("glossaryTerm", "Email")), Edit)
+    assert_type(await catalog.add_owners(TABLE, ("jdoe",), kind="DATA_STEWARD"), Edit)
+    assert_type(await catalog.remove_owners(TEXT, "jdoe", kind=None), Edit)
+    assert_type(await catalog.set_domain(TABLE, None), Edit)
+    await catalog.set_domain(TEXT, Urn.of("domain", "sales"))
+    assert_type(await catalog.deprecate(TABLE, "old", decommission=NOW, replacement=TEXT), Edit)
+    assert_type(await catalog.undeprecate(TEXT), Edit)
+
+
+async def followed(catalog: AsyncCatalog) -> None:
+    """What was changed."""
+    page = await catalog.changes(
+        0, limit=5, urns=[TEXT, TABLE], aspects=["status"], entities=["dataset"], values=False
+    )
+    assert_type(page, ChangePage)
+    async for change in catalog.every_change(
+        page.next, urns=[TABLE], aspects=["status"], entities=["dataset"], values=True
+    ):
+        assert_type(change, ChangeEvent)
+    async for change in catalog.follow(None, entities=["dataset"]):
+        assert_type(change.at, datetime)
+
+
+async def all_of_it() -> None:
+    """The client is a context, and may be closed by hand."""
+    async with AsyncCatalog() as catalog:
+        assert_type(catalog, AsyncCatalog)
+        each: AsyncIterator[Version] = catalog.every_version(TABLE, "status")
+        print(each)
+    await catalog.close()
+
+
+def found_waiting(catalog: Catalog) -> None:
+    """The same without `await`."""
+    page = catalog.search(
+        "orders", entity="dataset", narrowed_by=FILTER, sorted_by=SORTED, start=0, count=5
+    )
+    assert_type(page, SearchPage)
+    catalog.search("o", entity=["chart"], narrowed_by="tool:x", sorted_by="name", superseding="k")
+    assert_type(catalog.facets("o", narrowed_by="platform:hive"), tuple[Facet, ...])
+    assert_type(catalog.counts(), dict[str, int])
+    assert_type(catalog.autocomplete("ord", narrowed_by=FILTER), tuple[str, ...])
+    assert_type(catalog.suggest("ord"), tuple[Suggestion, ...])
+    assert_type(catalog.complete_filter("pl", 2, entity="dataset"), tuple[Completion, ...])
+    assert_type(catalog.browse(), BrowsePage)
+    assert_type(catalog.browse_paths(TABLE), tuple[str, ...])
+    with catalog.hits("orders", narrowed_by="platform:hive", limit=3) as hits:
+        assert_type(hits, Pages[Hit])
+        assert_type(next(iter(hits)), Hit)
+        assert_type(hits.page(), tuple[Hit, ...])
+    assert_type((hits.total, hits.shifted, hits.repeated), tuple[int | None, bool, int])
+    assert_type(list(catalog.urns("dataset", include_removed=True)), list[Urn])
+    for entry in catalog.folder("/prod", page_size=5):
+        assert_type(entry, Folder | Named)
+
+
+def read_waiting(catalog: Catalog) -> None:
+    """The same without `await`."""
+    assert_type(catalog.info(), ServerInfo)
+    assert_type(catalog.abilities(), Abilities)
+    assert_type(catalog.registry, Registry)
+    assert_type((catalog.address, catalog.embedded), tuple[str, bool])
+    assert_type(catalog.as_of, datetime | None)
+    assert_type(catalog.core, AsyncCatalog)
+    assert_type(catalog.wait(catalog.core.info()), ServerInfo)
+    assert_type(catalog.entity(TABLE), Entity)
+    assert_type(catalog.legacy_entity(TEXT), Entity)
+    assert_type(catalog.exists(TEXT), bool)
+    assert_type(catalog.entities([TEXT, TABLE]), dict[Urn, Entity])
+    assert_type(catalog.summaries({TABLE}), dict[Urn, Entity])
+    assert_type(catalog.aspect(TEXT, "status"), AspectRead)
+    assert_type(catalog.record(TEXT, Ownership, 1), Ownership | None)
+    assert_type(catalog.versions(TABLE, "status"), Versions)
+    assert_type(catalog.every_version(TEXT, "status"), Iterator[Version])
+    assert_type(catalog.diff(TEXT, "status"), AspectDiff)
+    assert_type(catalog.column_history(TEXT, "id"), tuple[ColumnChange, ...])
+    assert_type(catalog.blame(TABLE), dict[str, ColumnChange])
+    assert_type(catalog.timeseries(TEXT, "operation", latest=True), Timeseries)
+    assert_type(catalog.every_point(TEXT, "operation", end=NOW), Iterator[dict[str, Any]])
+    assert_type(catalog.usage(TABLE, start=None, days=7, end=NOW), Timeseries)
+    assert_type(catalog.profiles(TEXT, start=THEN), Timeseries)
+    assert_type(catalog.relationships(TABLE, "INCOMING"), Edges)
+    assert_type(catalog.related(TEXT, "OUTGOING"), Iterator[Edge])
+    assert_type(catalog.lineage(TEXT, "DOWNSTREAM", hops=2), Lineage)
+    assert_type(catalog.relationship_names("tag", "INCOMING"), tuple[str, ...])
+    assert_type(catalog.changes(limit=0).head, int)
+    assert_type(catalog.every_change(7, values=False), Iterator[ChangeEvent])
+    assert_type(catalog.follow(7, urns=[TABLE], aspects=["status"]), Iterator[ChangeEvent])
+
+
+def written_waiting(catalog: Catalog) -> None:
+    """The same without `await`."""
+    catalog.ingest(Proposal(TABLE, "status", {"removed": False}, "UPSERT"))
+    assert_type(catalog.ingest_batch([Proposal(TAG, "tagProperties", {"name": "x"})]), LoadReport)
+    catalog.put(TEXT, None, Status(removed=False), run_id="r")
+    catalog.patch(TABLE, "globalTags", [])
+    catalog.remove(TABLE, "status")
+    catalog.ingest_snapshot(TEXT, {"status": {"removed": False}})
+    assert_type(catalog.soft_delete(TEXT), StatusChange)
+    assert_type(catalog.restore(TABLE), StatusChange)
+    assert_type(catalog.delete(TEXT), Deletion)
+    assert_type(catalog.runs(), tuple[Run, ...])
+    assert_type(catalog.roll_back("r"), Rollback)
+    assert_type(catalog.graphql("{ me { corpUser { urn } } }"), dict[str, Any])
+    assert_type(catalog.keep_journal(Path("edits.jsonl")), Journal)
+    edit = catalog.describe(TEXT, "text")
+    assert_type(edit, Edit)
+    assert_type(catalog.undo(edit), Edit)
+    assert_type(catalog.links(TABLE), tuple[Link, ...])
+    assert_type(catalog.add_link(TEXT, "http://x", "label"), Edit)
+    assert_type(catalog.remove_link(TABLE, "http://x"), Edit)
+    assert_type(catalog.add_tags(TABLE, ["PII", TAG], column="id"), Edit)
+    assert_type(catalog.remove_tags(TEXT, TAG), Edit)
+    assert_type(catalog.add_terms(TEXT, "Email"), Edit)
+    assert_type(catalog.remove_terms(TABLE, ["Email"], column="id"), Edit)
+    assert_type(catalog.add_owners(TEXT, Urn.of("corpGroup", "eng")), Edit)
+    assert_type(catalog.remove_owners(TABLE, ["jdoe"], kind="DATAOWNER"), Edit)
+    assert_type(catalog.set_domain(TEXT, "sales"), Edit)
+    assert_type(catalog.deprecate(TEXT, "old"), Edit)
+    assert_type(catalog.undeprecate(TABLE), Edit)
+
+
+def all_of_it_waiting() -> None:
+    """The client is a context, and may be closed by hand."""
+    with Catalog() as catalog:
+        assert_type(catalog, Catalog)
+    catalog.close()
+
+
+async def walked(catalog: AsyncCatalog) -> None:
+    """Graphs of what a catalog holds."""
+    graphs = AsyncGraphs(catalog)
+    extent: Extent = "BOTH"
+    side: Side = "INCOMING"
+    graph = await graphs.lineage(
+        TEXT, extent, hops=2, limit=10, seconds=1.5, with_details=True, multi=True
+    )
+    columns = await graphs.columns(TABLE, "id", "UPSTREAM", hops=2, limit=10)
+    await graphs.walk(TEXT, ["OwnedBy"], side, hops=2, budget=Budget(nodes=5, seconds=0.5))
+    impact = await graphs.impact(TABLE, "id", hops=5, limit=10, with_usage=False)
+    assert_type(impact, Impact)
+    assert_type(impact_of(graph, columns=columns), Impact)
+    paths = await graphs.paths(
+        TEXT, TABLE, relationships=["OwnedBy"], hops=3, limit=5, budget=Budget()
+    )
+    assert_type(paths, Paths)
+    ancestors = await graphs.common_ancestors(TEXT, TABLE, hops=3, limit=5)
+    assert_type(ancestors, tuple[tuple[Ancestor, ...], str | None])
+
+
+def walked_waiting(catalog: Catalog) -> None:
+    """The same without `await`, and what is done with a graph."""
+    graphs = Graphs(catalog)
+    assert_type(graphs.core, AsyncGraphs)
+    graph = graphs.lineage(TABLE)
+    graphs.columns(TEXT)
+    graphs.walk(TABLE)
+    impact = graphs.impact(TEXT)
+    grouping: Grouping = "platform"
+    assert_type(impact.by(grouping), dict[str, tuple[Affected, ...]])
+    assert_type(graphs.paths(TABLE, TEXT), Paths)
+    assert_type(graphs.common_ancestors(TABLE, TEXT), tuple[tuple[Ancestor, ...], str | None])
+    assert_type(cycles(graph, limit=3), tuple[tuple[str, ...], ...])
+    shortest_paths(graph, TEXT, str(TABLE))
+    lineage_graph(catalog.lineage(TABLE), multi=True)
+    select(graph, FILTER, bridged=True)
+    drawn: Layout[str] = lay_out(graph, {TEXT: (3.0, 1.0)})
+    print(drawn)
+    texts = [to_graphml(graph), to_node_link(graph), to_mermaid(graph), to_dot(graph)]
+    assert_type(texts, list[str])
+    from_graphml(texts[0])
+
+
+def tabled(catalog: Catalog, summaries: Mapping[Urn, Entity]) -> None:
+    """Everything as a DataFrame."""
+    page, table = catalog.search(), catalog.entity(TABLE)
+    assert_type(frames.search_frame(page, summaries), pd.DataFrame)
+    assert_type(frames.entities_frame(summaries.values()), pd.DataFrame)
+    assert_type(frames.schema_frame(table.schema), pd.DataFrame)
+    assert_type(frames.owners_frame(table.owners, {TABLE: "orders"}), pd.DataFrame)
+    assert_type(frames.edges_frame([catalog.relationships(TABLE, "INCOMING")]), pd.DataFrame)
+    assert_type(frames.lineage_frame(catalog.lineage(TABLE).edges, summaries), pd.DataFrame)
+    assert_type(frames.versions_frame(catalog.versions(TABLE, "status")), pd.DataFrame)
+    assert_type(frames.changes_frame(catalog.diff(TABLE, "status")), pd.DataFrame)
+    used, profiled = catalog.usage(TABLE), catalog.profiles(TABLE)
+    assert_type(frames.usage_frame(used), pd.DataFrame)
+    assert_type(frames.column_usage_frame(used), pd.DataFrame)
+    assert_type(frames.profile_frame(profiled), pd.DataFrame)
+    assert_type(frames.column_profile_frame(profiled), pd.DataFrame)
+
+
+def failed(catalog: Catalog) -> str | None:
+    """What goes wrong, by what one can do about it."""
+    try:
+        catalog.describe(TEXT, "text", instead_of="old")
+    except TextConflict as conflict:
+        return assert_type(conflict.theirs, str)
+    except errors.Busy as busy:
+        assert_type(busy.retry_after_seconds, float | None)
+    except (errors.NotSignedIn, errors.Forbidden, errors.NotFound, errors.Unreachable) as error:
+        assert_type((error.status, error.url), tuple[int | None, str | None])
+    except errors.UnknownName as unknown:
+        assert_type(unknown.known, tuple[str, ...])
+    except errors.CatalogError as error:
+        return error.excerpt
+    return None
+
+
+def filtered(registry: Registry) -> str:
+    """Filters go both ways between text and records."""
+    narrowed_by = read_filter("platform:hive AND rows>10", registry)
+    assert_type(narrowed_by, Filter)
+    return write_filter(narrowed_by, registry)
