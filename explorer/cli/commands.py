@@ -61,10 +61,23 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "completion": "Print the script that makes a shell complete what is typed.",
     },
 }
-"""Under each heading, in the order shown: a command, which is a click command of that name in
-the module of that name, and its sentence."""
+"""Under each heading, in the order shown: a command and its sentence."""
 
-_NAMES: Final = frozenset(name for commands in SECTIONS.values() for name in commands)
+_PACKAGES: Final = {
+    "Find and read": "find",
+    "See what hangs together": "flow",
+    "Write": "write",
+    "Care for documentation": "care",
+    "Choose a server": "keep",
+    "Serve and keep": "keep",
+    "In the shell": "shell",
+}
+# A command is a click command of its name, in the module of its name.
+_HOMES: Final = {
+    name: f"explorer.cli.{_PACKAGES[heading]}.{name.replace('-', '_')}"
+    for heading, commands in SECTIONS.items()
+    for name in commands
+}
 
 
 class Commands(click.Group):
@@ -72,19 +85,19 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, by name."""
-        return sorted({*super().list_commands(ctx), *_NAMES})
+        return sorted({*super().list_commands(ctx), *_HOMES})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported now."""
-        if cmd_name in _NAMES and cmd_name not in self.commands:
-            module = import_module(f"explorer.cli.{cmd_name.replace('-', '_')}")
+        if cmd_name in _HOMES and cmd_name not in self.commands:
+            module = import_module(_HOMES[cmd_name])
             self.add_command(getattr(module, cmd_name.replace("-", "_")))
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under their headings."""
         del ctx
-        widest = max(map(len, _NAMES))
+        widest = max(map(len, _HOMES))
         for heading, commands in SECTIONS.items():
             with formatter.section(heading):
                 rows = [(name.ljust(widest), sentence) for name, sentence in commands.items()]

@@ -1,0 +1,1 @@
+"""Documentation as a whole: files, coverage, what to write next."""

@@ -1,0 +1,1 @@
+"""Finding entities and reading what is known of them."""

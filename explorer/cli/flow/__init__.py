@@ -1,0 +1,1 @@
+"""What hangs together: lineage, impact, ways and relationships."""

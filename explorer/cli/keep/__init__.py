@@ -1,0 +1,1 @@
+"""Serving and keeping catalogs, and the names of servers."""

@@ -1,0 +1,1 @@
+"""Completion in the reader's own shell."""

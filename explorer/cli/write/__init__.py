@@ -1,0 +1,1 @@
+"""What changes a catalog: descriptions, labels, deletion, loading."""
