@@ -29,6 +29,7 @@ from explorer.errors import (
     ReadOnly,
     ServerFault,
     Unreachable,
+    Unreadable,
     Unusable,
 )
 
@@ -165,9 +166,12 @@ class Connection:
             if self._abilities is None:
                 try:
                     config_of_it = await self.send(reading.config())
-                except (InvalidInput, NotFound, Forbidden, ServerFault):
+                except (InvalidInput, NotFound, Forbidden, Unreadable):
                     # It answers, and tells nothing of itself.
                     config_of_it = None
+                except ServerFault:
+                    # It failed this once, and is asked again the next time.
+                    return read_abilities(None)
                 self._abilities = read_abilities(config_of_it)
             return self._abilities
 

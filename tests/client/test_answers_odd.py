@@ -196,3 +196,16 @@ def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be()
     relating.read_page(page, into, 9, 9, lambda *_: "")
     drawn = into.drawn(9, "graphql", marked=True, truncated=None)
     assert dict(zip(drawn.urns, drawn.degrees, strict=True))[near] == 1
+
+
+def test_a_server_that_failed_once_to_say_what_it_can_do_is_asked_again():
+    class Hiccup(Standing):
+        async def send(self, request):
+            answer = await super().send(request)
+            return (500, b"") if self.asked == 1 else answer
+
+    async def work():
+        async with AsyncCatalog(transport=Hiccup()) as catalog:
+            return [(await catalog.abilities()).changes for _ in range(2)]
+
+    assert asyncio.run(work()) == [False, True]

@@ -77,3 +77,12 @@ def test_round_trips_are_told_once_each():
 def test_a_tangle_gives_no_more_round_trips_than_asked_for():
     graph = nx.complete_graph(12, create_using=nx.DiGraph)
     assert len(cycles(nx.relabel_nodes(graph, str), limit=5)) == 5
+
+
+def test_the_shortest_round_trips_are_never_left_out_for_longer_ones():
+    every = nx.complete_graph(12, create_using=nx.DiGraph)
+    found = cycles(nx.relabel_nodes(every, {at: f"n{at:02}" for at in every}), limit=70)
+    # 66 go to another and back; the rest over two others.
+    assert [len(one) for one in found] == [2] * 66 + [3] * 4
+    ring = nx.relabel_nodes(nx.cycle_graph(300, create_using=nx.DiGraph), str)
+    assert [len(one) for one in cycles(ring)] == [300]
