@@ -1,11 +1,20 @@
 """What every test needs: one event loop, and nothing of the reader's own catalog."""
 
+import signal
+
 import pytest
 
 
 @pytest.fixture
 def anyio_backend():
     return "asyncio"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_are_heard():
+    """A run that was started in the background ignores interrupts, and so would what it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
