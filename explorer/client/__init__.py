@@ -14,6 +14,7 @@ from explorer.client.blocking import Catalog
 from explorer.client.conflict import TextConflict
 from explorer.client.difference import Change, ChangeKind, difference
 from explorer.client.entity import AspectRead, Entity
+from explorer.client.interruption import LoadInterrupted
 from explorer.client.journal import Journal, JournalEntry
 from explorer.client.keeping import Offline
 from explorer.client.paging import Pager, Pages
@@ -91,6 +92,7 @@ __all__ = [
     "JournalEntry",
     "Lineage",
     "LineageEdge",
+    "LoadInterrupted",
     "LoadReport",
     "Match",
     "Named",

@@ -22,6 +22,11 @@ class Batch:
     start: int
     proposals: tuple[Proposal, ...]
 
+    @property
+    def positions(self) -> range:
+        """The places of the changes among all."""
+        return range(self.start, self.start + len(self.proposals))
+
     @cached_property
     def urns(self) -> frozenset[Urn]:
         """Whose changes they are."""

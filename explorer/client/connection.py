@@ -163,25 +163,30 @@ class Connection:
     async def abilities(self) -> Abilities:
         """What the server can do. One request, the first time; raises `Unreachable`."""
         async with self._learning:
-            if self._abilities is None:
-                try:
-                    config_of_it = await self.send(reading.config())
-                except (InvalidInput, NotFound, Forbidden, Unreadable):
-                    # It answers, and tells nothing of itself.
-                    config_of_it = None
-                except ServerFault:
-                    # It failed this once, and is asked again the next time.
-                    return read_abilities(None)
-                self._abilities = read_abilities(config_of_it)
-            return self._abilities
+            if self._abilities is not None:
+                return self._abilities
+            try:
+                reply = await self.ask(reading.config())
+            except (InvalidInput, NotFound, Forbidden, Unreadable):
+                # It answers, and tells nothing of itself.
+                reply = Reply(None)
+            except ServerFault:
+                # It failed this once, and is asked again the next time.
+                return read_abilities(None)
+            found = read_abilities(reply.body)
+            if reply.as_of is None:
+                # What was kept may be of the server as it was before.
+                self._abilities = found
+            return found
 
     async def offers(self, type_name: str, field: str) -> bool:
         """Whether a type of the server's GraphQL schema has a field; yes where the server does
         not tell, which will then say so when it is asked. One request a type, the first time."""
         async with self._learning:
-            if type_name not in self._fields:
-                self._fields[type_name] = await self._fields_of(type_name)
-        known = self._fields[type_name]
+            if type_name in self._fields:
+                known = self._fields[type_name]
+            else:
+                known = await self._fields_of(type_name)
         return known is None or field in known
 
     async def close(self) -> None:
@@ -200,6 +205,7 @@ class Connection:
         tries = 1 if self._keeping.as_of is not None else self._retry.tries
         tried = 0
         failed: Transport | None = None
+        was_sent = False
         async with self._turns:
             # From here on: the waiting for a turn is no fault of the server's.
             end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
@@ -217,6 +223,10 @@ class Connection:
                         return answer
                     failure = self._refusal(request, answer)
                     asked = asked_pause_seconds(answer.headers)
+                was_sent = was_sent or not isinstance(failure, NeverSent)
+                if was_sent and isinstance(failure, NeverSent):
+                    # This time; an earlier try left, and may have done what it was to do.
+                    failure = Unreachable(str(failure))
                 if tried >= tries or not _is_worth_another(request, failure):
                     raise failure
                 pause = self._retry.pause_seconds(tried, asked)
@@ -328,15 +338,20 @@ class Connection:
         raise Unreachable(f"nobody is asked offline, and {why}; go online and try again")
 
     async def _fields_of(self, type_name: str) -> frozenset[str] | None:
+        """The fields, None where the server does not tell; remembered where it said so itself."""
         try:
-            body = await self.send(editing.fields_of(type_name))
-        except (InvalidInput, NotFound, Forbidden, ServerFault):
+            reply = await self.ask(editing.fields_of(type_name))
+        except (InvalidInput, NotFound, Forbidden, Unreadable):
+            reply = Reply(None)
+        except ServerFault:
             return None
-        match body:
+        found: frozenset[str] | None = None
+        match reply.body:
             case {"data": {"__type": {"fields": [*fields]}}}:
-                return frozenset(str(one.get("name")) for one in fields if isinstance(one, dict))
-            case _:
-                return None
+                found = frozenset(str(one.get("name")) for one in fields if isinstance(one, dict))
+        if reply.as_of is None:
+            self._fields[type_name] = found
+        return found
 
 
 def _is_worth_another(request: Request, failure: CatalogError) -> bool:

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from explorer.client.requests.request import Request
 from explorer.client.secret import Secret
+from explorer.metadata.addresses import GRAPHQL_PATH
 
 __all__ = ["Signing"]
-
-_GRAPHQL = "/api/graphql"
 
 
 class Signing:
@@ -30,7 +29,7 @@ class Signing:
 
     async def sign(self, request: Request) -> Request:
         """The request as it is sent. Raises what `fetch` raises."""
-        if not (self._always or request.path.startswith(_GRAPHQL)):
+        if not (self._always or request.path.startswith(GRAPHQL_PATH)):
             return request
         secret = await self._found()
         return request if secret is None else replace(request, signature=secret)

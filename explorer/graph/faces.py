@@ -40,7 +40,7 @@ class AsyncGraphs:
         *,
         hops: int = 3,
         limit: int | None = None,
-        seconds: float | None = None,
+        budget_seconds: float | None = None,
         with_details: bool = False,
         multi: bool = False,
     ) -> "nx.DiGraph":
@@ -51,14 +51,14 @@ class AsyncGraphs:
             direction,
             hops=hops,
             limit=limit,
-            seconds=seconds,
+            budget_seconds=budget_seconds,
             with_details=with_details,
             multi=multi,
         )
 
     async def columns(
         self,
-        dataset: str | Urn,
+        urn: str | Urn,
         column: str | None = None,
         direction: Flow = "DOWNSTREAM",
         *,
@@ -66,7 +66,7 @@ class AsyncGraphs:
         limit: int | None = None,
     ) -> "nx.DiGraph":
         """See `explorer.graph.columns.read_columns`."""
-        return await read_columns(self._catalog, dataset, column, direction, hops=hops, limit=limit)
+        return await read_columns(self._catalog, urn, column, direction, hops=hops, limit=limit)
 
     async def walk(
         self,
@@ -104,7 +104,8 @@ class AsyncGraphs:
         relationships: Sequence[str] | None = None,
         hops: int | None = None,
         limit: int = 100,
-        budget: Budget | None = None,
+        budget_nodes: int | None = None,
+        budget_seconds: float | None = None,
     ) -> Paths:
         """See `explorer.graph.paths.find_paths`."""
         return await find_paths(
@@ -114,7 +115,8 @@ class AsyncGraphs:
             relationships=relationships,
             hops=hops,
             limit=limit,
-            budget=budget,
+            budget_nodes=budget_nodes,
+            budget_seconds=budget_seconds,
         )
 
     async def common_ancestors(

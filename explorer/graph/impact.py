@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.records import Flow
 from explorer.errors import InvalidInput
-from explorer.graph.columns import read_columns
+from explorer.graph.columns import columns_along
 from explorer.graph.lineage import read_lineage
 from explorer.graph.nodes import read_details
 from explorer.graph.usage import Usage, read_usage
@@ -133,9 +133,10 @@ async def find_impact(
 ) -> Impact:
     """What breaks when an entity, or a column of a dataset, changes or goes away.
 
-    One request for the walk where the server walks, one for a hundred entities, and with usage
-    one for each dataset among the 500 nearest; what is left out is said. Raises `InvalidInput`
-    for a column of what has none, `UnknownName` for one that is not there.
+    One request for the walk where the server walks, one for a hundred entities, with a column one
+    more for a hundred, and with usage one for each dataset among the 500 nearest; what is left out
+    is said. Raises `InvalidInput` for a column of what has none, `UnknownName` for one that is not
+    there.
     """
     start = Urn.parse(urn)
     if column is not None and start.entity_type != "dataset":
@@ -143,7 +144,7 @@ async def find_impact(
     graph = await read_lineage(catalog, start, _DOWNSTREAM, hops=hops, limit=limit)
     columns = None
     if column is not None:
-        columns = await read_columns(catalog, start, column, hops=hops, limit=limit)
+        columns = await columns_along(catalog, graph, column)
     await read_details(catalog, graph)
     usage, cut = await _usage(catalog, graph) if with_usage else ({}, None)
     impact = impact_of(graph, columns=columns, usage=usage)

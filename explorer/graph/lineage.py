@@ -15,7 +15,6 @@ exists       false for what is only pointed at; absent where the server does not
 removed      true for what is soft-deleted; absent where the server does not say
 """
 
-import asyncio
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
+from explorer.client.parts.part import together
 from explorer.client.records import Flow, Lineage
 from explorer.graph.nodes import identity, read_details
 from explorer.metadata.urn import Urn
@@ -148,24 +148,27 @@ async def read_lineage(
     *,
     hops: int = 3,
     limit: int | None = None,
-    seconds: float | None = None,
+    budget_seconds: float | None = None,
     with_details: bool = False,
     multi: bool = False,
 ) -> "nx.DiGraph":
     """Lineage around an entity as a graph.
 
-    `limit` entities a direction and `seconds` are the budget of the walk; the graph says in
+    `limit` entities a direction and `budget_seconds` are the budget of the walk; the graph says in
     `graph.graph["truncated"]` when it was used up. `with_details` reads owners, tags and texts of
     every node. One request a direction where the server walks, and one for a hundred nodes with
     details.
     """
 
     async def one_side(flow: Flow) -> Any:
-        lineage = await catalog.lineage(urn, flow, hops=hops, limit=limit, budget_seconds=seconds)
+        lineage = await catalog.lineage(
+            urn, flow, hops=hops, limit=limit, budget_seconds=budget_seconds
+        )
         return lineage_graph(lineage, multi=multi)
 
     if direction == "BOTH":
-        graph = merged(*await asyncio.gather(one_side("UPSTREAM"), one_side("DOWNSTREAM")))
+        above, below = await together((one_side("UPSTREAM"), one_side("DOWNSTREAM")), 2)
+        graph = merged(above, below)
     else:
         graph = await one_side(direction)
     if with_details:

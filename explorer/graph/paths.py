@@ -1,7 +1,7 @@
 """Ways between entities, and where ways come from."""
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
@@ -39,6 +39,10 @@ class Paths:
     `direction` says how lineage runs along them: downstream from the source, or upstream; "any"
     for ways along other relationships, followed whichever way they were declared. `truncated`
     says in words what was left out: further ways, or parts of the graph not looked at.
+
+    `joined_by` says for each way, and of each of its steps, which relationship is the reason: one
+    fewer than the URNs along it. Several are joined by ", "; empty where the server does not name
+    them.
     """
 
     source: str
@@ -46,6 +50,7 @@ class Paths:
     direction: Literal["any", "downstream", "upstream"]
     ways: tuple[tuple[str, ...], ...] = ()
     truncated: str | None = None
+    joined_by: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.ways)
@@ -90,26 +95,30 @@ async def find_paths(
     relationships: "Sequence[str] | None" = None,
     hops: int | None = None,
     limit: int = _MOST_PATHS,
-    budget: Budget | None = None,
+    budget_nodes: int | None = None,
+    budget_seconds: float | None = None,
 ) -> Paths:
     """All shortest ways between two entities, at most `limit`.
 
     Along lineage, downstream from the source and, where that leads nowhere, upstream; or along
     the relationships named, in whichever direction each was declared. `hops` is how far is looked:
-    50 along lineage, 4 along relationships. One or two requests along lineage where the server
-    walks; one for each entity met along relationships.
+    50 along lineage, 4 along relationships. `budget_nodes` entities are walked to at most, for
+    `budget_seconds` a walk: as `lineage` and `walk` have it unless told otherwise. One or two
+    requests along lineage where the server walks; one for each entity met along relationships.
     """
     start, end = Urn.parse(source), Urn.parse(target)
     if relationships:
+        usual = Budget()
+        budget = Budget(
+            usual.nodes if budget_nodes is None else budget_nodes,
+            usual.seconds if budget_seconds is None else budget_seconds,
+        )
         reach = hops or _RELATED_HOPS
-        met = await walk(
-            catalog, start, relationships, "BOTH", hops=reach, budget=budget or Budget()
-        )
-        ways, more = shortest_paths(
-            met.to_undirected(as_view=True), str(start), str(end), limit=limit
-        )
-        cut = met.graph["truncated"]
-        return Paths(str(start), str(end), "any", ways, _said(cut, more, limit))
+        met = await walk(catalog, start, relationships, "BOTH", hops=reach, budget=budget)
+        view = met.to_undirected(as_view=True)
+        ways, more = shortest_paths(view, str(start), str(end), limit=limit)
+        cut = _said(met.graph["truncated"], more, limit)
+        return Paths(str(start), str(end), "any", ways, cut, _joined(view, ways))
     cuts: list[str] = []
     flows: tuple[tuple[Flow, Literal["downstream", "upstream"]], ...] = (
         ("DOWNSTREAM", "downstream"),
@@ -121,16 +130,28 @@ async def find_paths(
             start,
             flow,
             hops=hops or _EVERY_HOP,
-            limit=budget.nodes if budget else None,
-            seconds=budget.seconds if budget else None,
+            limit=budget_nodes,
+            budget_seconds=budget_seconds,
         )
         view = graph if flow == "DOWNSTREAM" else graph.reverse(copy=False)
         ways, more = shortest_paths(view, str(start), str(end), limit=limit)
         if graph.graph["truncated"]:
             cuts.append(f"{direction}: {graph.graph['truncated']}")
         if ways:
-            return Paths(str(start), str(end), direction, ways, _said("; ".join(cuts), more, limit))
+            cut = _said("; ".join(cuts), more, limit)
+            return Paths(str(start), str(end), direction, ways, cut, _joined(view, ways))
     return Paths(str(start), str(end), "downstream", (), "; ".join(cuts) or None)
+
+
+def _joined(graph: "nx.DiGraph", ways: "Sequence[Sequence[str]]") -> tuple[tuple[str, ...], ...]:
+    """For each step of each way along the graph's edges the relationships behind it."""
+    return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
+
+
+def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
+    held = graph.get_edge_data(here, there)
+    edges = held.values() if graph.is_multigraph() else (held,)
+    return ", ".join(sorted({edge["relationship"] for edge in edges} - {""}))
 
 
 def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancestor, ...]:

@@ -1,11 +1,11 @@
 """How much datasets are used, asked for many at once."""
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from explorer.client.parts.part import in_chunks, together
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
@@ -54,17 +54,11 @@ async def read_usage(
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
     begin = datetime.now(UTC) - timedelta(days=days)
     found: dict[Urn, Usage] = {}
-    for at in range(0, len(datasets), _AT_ONCE):
-        chunk = datasets[at : at + _AT_ONCE]
-        counted = zip(chunk, await _some(catalog, chunk, begin), strict=True)
+    for chunk in in_chunks(datasets, _AT_ONCE):
+        counts = await together((_one(catalog, urn, begin) for urn in chunk), _AT_ONCE)
+        counted = zip(chunk, counts, strict=True)
         found |= {urn: usage for urn, usage in counted if usage is not None}
     return found
-
-
-async def _some(
-    catalog: "AsyncCatalog", urns: Sequence[Urn], begin: datetime
-) -> list[Usage | None]:
-    return list(await asyncio.gather(*(_one(catalog, urn, begin) for urn in urns)))
 
 
 async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> Usage | None:

@@ -4,7 +4,6 @@ An edge goes from the entity that declares it to the one it points at, under the
 name as its key: `graph["urn:li:dataset:…"]["urn:li:corpuser:jdoe"]["OwnedBy"]`.
 """
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
 
+from explorer.client.parts.part import together
 from explorer.client.records import Direction, Edges
 from explorer.errors import InvalidInput
 from explorer.graph.nodes import identity
@@ -76,8 +76,8 @@ async def walk(
                 break
             here = frontier[at : at + _AT_ONCE]
             asked = [(one, side) for one in here for side in sides]
-            answers = await asyncio.gather(
-                *(catalog.relationships(one, side, relationships) for one, side in asked)
+            answers = await together(
+                (catalog.relationships(one, side, relationships) for one, side in asked), _AT_ONCE
             )
             for (one, side), edges in zip(asked, answers, strict=True):
                 following += _add(graph, one, side, edges, hop, budget.nodes, cuts)

@@ -1,7 +1,10 @@
 """Loading: every form goes in, what is refused is told, and nothing else is lost."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -50,7 +53,7 @@ def test_standard_input_is_a_file_too(catalog, data):
     ran = catalog("load", "-", "--json", stdin=(data / "changes.json").read_bytes())
     assert ran.code == 0
     assert ran.json["files"] == [
-        {"file": "standard input", "aspects": 3, "entities": 2, "refused": 0}
+        {"file": "standard input", "aspects": 3, "entities": 2, "refused": 0, "unanswered": 0}
     ]
 
 
@@ -99,14 +102,14 @@ def test_a_file_that_cannot_be_read_loses_no_other(catalog, data, tmp_path):
     assert "directory" in reasons[2]
 
 
-def test_more_than_a_batch_goes_in_around_a_bad_one(catalog, tmp_path):
-    def change(at, value):
-        urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,batch.t{at},PROD)"
-        aspect = {"json": value}
-        return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": aspect}
+def record(at, value):
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,batch.t{at},PROD)"
+    return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": {"json": value}}
 
-    changes = [change(at, {"description": f"number {at}"}) for at in range(250)]
-    changes[120] = change(120, {"description": ["a list"]})
+
+def test_more_than_a_batch_goes_in_around_a_bad_one(catalog, tmp_path):
+    changes = [record(at, {"description": f"number {at}"}) for at in range(250)]
+    changes[120] = record(120, {"description": ["a list"]})
     (tmp_path / "many.json").write_text(json.dumps(changes))
     ran = catalog("load", str(tmp_path / "many.json"), "--json")
     assert ran.code == 1
@@ -128,8 +131,41 @@ def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(catalog, da
     ran = catalog("load", str(data / "changes.json"), "--json", url="http://127.0.0.1:1")
     assert ran.code == 3
     assert "127.0.0.1:1" in ran.json["stopped"]
-    assert ran.json["aspects"] == 0
+    assert (ran.json["aspects"], ran.json["unanswered"]) == (0, 0)
     assert ran.err.startswith("error: ")
+
+
+def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(catalog, tmp_path):
+    class HangsUp(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        asked: ClassVar = []
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.asked.append(self.path)
+            self.close_connection = len(self.asked) > 2
+            if not self.close_connection:
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            pass
+
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps([record(at, {"description": "x"}) for at in range(300)]))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HangsUp)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        ran = catalog("load", str(file), "--json", url=f"http://127.0.0.1:{server.server_port}")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert ran.code == 3
+    assert (ran.json["aspects"], ran.json["entities"], ran.json["unanswered"]) == (200, 200, 100)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")

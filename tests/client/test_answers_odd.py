@@ -178,7 +178,7 @@ class Unmoved:
 def test_a_server_that_stands_still_is_not_read_without_end(kind):
     async def work():
         async with AsyncCatalog(transport=Unmoved()) as catalog:
-            return [one async for one in getattr(catalog, kind)(TABLE, "status", page=2)]
+            return [one async for one in getattr(catalog, kind)(TABLE, "status", page_size=2)]
 
     with pytest.raises(ServerFault, match="asked for"):
         asyncio.run(asyncio.wait_for(work(), 10))

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from explorer.client.conflict import TextConflict
@@ -190,13 +191,13 @@ def test_labels_are_added_to_those_there_are(client, table):
 def test_owners_come_and_go_by_their_kind(client, table):
     user, group = "urn:li:corpuser:jdoe", "urn:li:corpGroup:sales"
     client.add_owners(table, ["jdoe", group])
-    edit = client.add_owners(table, "jdoe", kind="DATA_STEWARD")
+    edit = client.add_owners(table, "jdoe", ownership="DATA_STEWARD")
     assert edit.after == (
         f"{user} TECHNICAL_OWNER",
         f"{group} TECHNICAL_OWNER",
         f"{user} DATA_STEWARD",
     )
-    assert client.remove_owners(table, "jdoe", kind="TECHNICAL_OWNER").after == edit.after[1:]
+    assert client.remove_owners(table, "jdoe", ownership="TECHNICAL_OWNER").after == edit.after[1:]
     assert client.remove_owners(table, ["jdoe", group]).after == ()
     assert client.entity(table).owners == ()
 
@@ -258,7 +259,7 @@ def edits_of(client, table):
         client.describe(table, "text", column=NESTED),
         client.add_tags(table, TAGS, column=PLAIN),
         client.add_terms(table, "Order"),
-        client.add_owners(table, "jdoe", kind="DATA_STEWARD"),
+        client.add_owners(table, "jdoe", ownership="DATA_STEWARD"),
         client.set_domain(table, "shop"),
         client.deprecate(table, "old"),
         client.add_link(table, "https://a", "A"),
@@ -315,3 +316,19 @@ def test_taking_back_a_label_leaves_those_of_others(client, table):
     mine = client.add_tags(table, "PII")
     client.add_tags(table, "Legacy")
     assert client.undo(mine).after == (TAGS[1],)
+
+
+def test_an_edit_made_on_another_server_is_not_taken_back_here(client, table, tmp_path):
+    client.describe(table, "before")
+    journal = client.keep_journal(tmp_path / "journal")
+    client.describe(table, "after")
+    (entry,) = journal
+    elsewhere = msgspec.structs.replace(entry, server="http://elsewhere.example:8080")
+    with pytest.raises(InvalidInput) as caught:
+        client.undo(elsewhere)
+    assert "http://elsewhere.example:8080" in str(caught.value)
+    assert client.address in str(caught.value)
+    assert client.entity(table).edited_description == "after"
+    client.undo(entry)
+    assert client.entity(table).edited_description == "before"
+    client.keep_journal(tmp_path / "another")

@@ -100,7 +100,7 @@ def test_everything_else_can_be_edited_too(run):
         await catalog.describe(TABLE, "text")
         await catalog.describe(TABLE, "column", column=COLUMN)
         await catalog.add_owners(TABLE, ["jdoe", "urn:li:corpGroup:g"])
-        await catalog.add_owners(TABLE, "jdoe", kind="urn:li:ownershipType:mine")
+        await catalog.add_owners(TABLE, "jdoe", ownership="urn:li:ownershipType:mine")
         await catalog.set_domain(TABLE, "d")
         await catalog.deprecate(TABLE, "old")
         await catalog.add_link(TABLE, "https://a", "A")
@@ -171,6 +171,75 @@ def test_a_rewrite_keeps_the_text_that_another_wrote_meanwhile(run, column):
         assert (caught.value.base, caught.value.theirs) == ("base", "theirs")
         done = await catalog.describe(TABLE, "mine", column=column, instead_of="theirs", force=True)
         assert done.after == "mine"
+
+    run(work)
+
+
+TAKEN_BACK = {
+    "domain": (lambda c, one: c.set_domain(TABLE, one), "domains"),
+    "deprecation": (lambda c, one: c.deprecate(TABLE, one), "deprecation"),
+}
+
+
+@pytest.mark.usefixtures("_offers_no_mutations")
+@pytest.mark.parametrize("what", TAKEN_BACK)
+def test_taking_back_leaves_what_another_wrote_meanwhile(run, what):
+    change, aspect = TAKEN_BACK[what]
+
+    async def work(catalog):
+        mine = await change(catalog, "mine")
+        put = catalog._put
+
+        async def late(proposal, version):
+            catalog._put = put
+            await change(catalog, "theirs")
+            await put(proposal, version)
+
+        catalog._put = late
+        with pytest.raises(TextConflict):
+            await catalog.undo(mine)
+        assert "theirs" in str(await raw(catalog, aspect))
+
+    run(work)
+
+
+EDITS = {
+    "description": lambda c: c.describe(TABLE, "text"),
+    "column": lambda c: c.describe(TABLE, "text", column=COLUMN),
+    "tags": lambda c: c.add_tags(TABLE, LABELS["tags"][0]),
+    "domain": lambda c: c.set_domain(TABLE, "d"),
+    "deprecation": lambda c: c.deprecate(TABLE, "old"),
+    "links": lambda c: c.add_link(TABLE, "https://a", "A"),
+    "links taken": lambda c: c.remove_link(TABLE, "https://b"),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(run, what, tmp_path):
+    async def work(catalog):
+        for name in LABELS["tags"]:
+            await catalog.put(name, "tagProperties", {"name": "E"})
+        await catalog.put("urn:li:domain:d", "domainProperties", {"name": "D"})
+        await catalog.add_link(TABLE, "https://b", "B")
+        journal = await catalog.keep_journal(tmp_path / "journal")
+        graphql, stored = catalog.graphql, asyncio.Event()
+
+        async def slowly(query, variables=None):
+            data = await graphql(query, variables)
+            stored.set()
+            await asyncio.sleep(0)
+            return data
+
+        catalog.graphql = slowly
+        edit = asyncio.create_task(EDITS[what](catalog))
+        await stored.wait()
+        edit.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await edit
+        (entry,) = journal
+        assert entry.urn == str(TABLE)
+        assert entry.before != entry.after
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(work)
 

@@ -122,7 +122,7 @@ def test_at_the_limit_there_may_be_more_and_every_point_gets_all(client):
     series = client.timeseries(ORDERS, "datasetUsageStatistics", limit=2)
     assert series.truncated
     assert [point.total_sql_queries for point in series.usage()] == [1, 2]
-    found = client.every_point(ORDERS, "datasetUsageStatistics", page=2)
+    found = client.every_point(ORDERS, "datasetUsageStatistics", page_size=2)
     assert [point["totalSqlQueries"] for point in found] == [2, 1, 0]
 
 

@@ -64,13 +64,13 @@ def test_a_page_of_versions_says_whether_there_are_more(client, written):
 
 
 def test_every_version_comes_once_over_many_pages(client, written):
-    assert said(client.every_version(written, "datasetProperties", page=3)) == TEXTS[::-1]
-    assert said(client.every_version(written, "datasetProperties", page=1)) == TEXTS[::-1]
+    assert said(client.every_version(written, "datasetProperties", page_size=3)) == TEXTS[::-1]
+    assert said(client.every_version(written, "datasetProperties", page_size=1)) == TEXTS[::-1]
 
 
 def test_a_write_in_between_neither_repeats_nor_loses_a_version(client):
     urn = write(client, fresh())
-    found = client.every_version(urn, "datasetProperties", page=3)
+    found = client.every_version(urn, "datasetProperties", page_size=3)
     seen = [next(found)]
     write(client, urn, "xy")
     assert said([*seen, *found]) == TEXTS[::-1]
@@ -170,7 +170,7 @@ def test_versions_are_looked_up_where_the_server_does_not_tell_them_at_once(olde
     assert (found.total, found.truncated) == (7, False)
     assert said(client.versions(urn, "datasetProperties", start=2, count=3)) == "edc"
     assert client.versions(urn, "datasetProperties", start=2, count=3).truncated
-    assert said(client.every_version(urn, "datasetProperties", page=3)) == TEXTS[::-1]
+    assert said(client.every_version(urn, "datasetProperties", page_size=3)) == TEXTS[::-1]
     assert len(client.versions(urn, "datasetProperties", start=7)) == 0
 
 

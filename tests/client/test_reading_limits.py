@@ -50,9 +50,9 @@ def test_more_points_than_a_server_gives_are_said_and_all_of_them_got():
 def test_more_points_at_one_moment_than_a_page_has_are_not_lost_in_silence():
     wire = Points([{"timestampMillis": 7, "n": at} for at in range(12)])
     with Catalog(transport=wire) as client:
-        assert len(list(client.every_point(ORDERS, "datasetProfile", page=13))) == 12
+        assert len(list(client.every_point(ORDERS, "datasetProfile", page_size=13))) == 12
         with pytest.raises(InvalidInput, match="partition"):
-            list(client.every_point(ORDERS, "datasetProfile", page=12))
+            list(client.every_point(ORDERS, "datasetProfile", page_size=12))
 
 
 class Refusing:

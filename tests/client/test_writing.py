@@ -188,7 +188,7 @@ def test_a_snapshot_brings_several_aspects_at_once(client, table):
 
 def test_a_run_is_listed_and_taken_back(client, table):
     client.put(table, None, Status(removed=True), run_id="writing-run")
-    assert "writing-run" in [run.run_id for run in client.runs(with_removed=True)]
+    assert "writing-run" in [run.run_id for run in client.runs(include_removed=True)]
     client.roll_back("writing-run")
     assert not client.entity(table).removed
 

@@ -30,6 +30,24 @@ def test_ways_along_other_relationships_run_either_way(graphs, named):
     found = graphs.paths("urn:li:corpuser:ann", named.chart, relationships=["OwnedBy", "Consumes"])
     assert found.ways == (("urn:li:corpuser:ann", named.table("mart"), named.chart),)
     assert found.direction == "any"
+    assert found.joined_by == (("OwnedBy", "Consumes"),)
+
+
+def test_every_step_says_which_relationship_it_follows(graphs, named):
+    down = graphs.paths(named.table("raw"), named.chart)
+    assert down.joined_by == (("DownstreamOf", "DownstreamOf", "Consumes"),) * 2
+    up = graphs.paths(named.table("copy"), named.table("raw"))
+    assert up.direction == "upstream"
+    assert up.joined_by == (("Produces", "Consumes"),)
+    assert graphs.paths(named.table("one"), named.table("mart")).joined_by == ()
+
+
+def test_budgets_hold_for_ways_of_either_kind(graphs, named):
+    ends = named.table("raw"), named.chart
+    assert "only" in graphs.paths(*ends, budget_nodes=1).truncated
+    names = ["DownstreamOf", "Consumes"]
+    assert "1 entities" in graphs.paths(*ends, relationships=names, budget_nodes=1).truncated
+    assert "0 seconds" in graphs.paths(*ends, relationships=names, budget_seconds=0).truncated
 
 
 def test_there_are_no_more_ways_than_asked_for_and_it_is_said(graphs, named):

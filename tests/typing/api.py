@@ -213,7 +213,7 @@ async def read(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.record(TABLE, SchemaMetadata), SchemaMetadata | None)
     versions = await catalog.versions(TEXT, "status", start=1, count=2)
     assert_type(versions, Versions)
-    async for version in catalog.every_version(TABLE, "status", page=10):
+    async for version in catalog.every_version(TABLE, "status", page_size=10):
         assert_type(version, Version)
     diff = await catalog.diff(TABLE, "status", older=1, newer=0)
     assert_type(diff, AspectDiff)
@@ -233,7 +233,7 @@ async def read(catalog: AsyncCatalog) -> None:
     assert_type(series, Timeseries)
     assert_type(series.operations(), tuple[Operation, ...])
     async for point in catalog.every_point(
-        TABLE, "operation", start=THEN, end=NOW, page=100, narrowed_by=None
+        TABLE, "operation", start=THEN, end=NOW, page_size=100, narrowed_by=None
     ):
         assert_type(point, dict[str, Any])
     used = await catalog.usage(TEXT, start=THEN, end=NOW)
@@ -284,7 +284,7 @@ async def written(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.soft_delete(TABLE, dry_run=True), StatusChange)
     assert_type(await catalog.restore(TEXT, dry_run=True), StatusChange)
     assert_type(await catalog.delete(TABLE, dry_run=True, with_references=True), Deletion)
-    assert_type(await catalog.runs(start=0, count=5, with_removed=True), tuple[Run, ...])
+    assert_type(await catalog.runs(start=0, count=5, include_removed=True), tuple[Run, ...])
     assert_type(await catalog.roll_back("r", dry_run=True), Rollback)
 
 
@@ -310,8 +310,8 @@ async def edited(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.remove_tags(TABLE, [TAG, "PII"], column="id"), Edit)
     assert_type(await catalog.add_terms(TABLE, ["Email"], column="id"), Edit)
     assert_type(await catalog.remove_terms(TEXT, Urn.of("glossaryTerm", "Email")), Edit)
-    assert_type(await catalog.add_owners(TABLE, ("jdoe",), kind="DATA_STEWARD"), Edit)
-    assert_type(await catalog.remove_owners(TEXT, "jdoe", kind=None), Edit)
+    assert_type(await catalog.add_owners(TABLE, ("jdoe",), ownership="DATA_STEWARD"), Edit)
+    assert_type(await catalog.remove_owners(TEXT, "jdoe", ownership=None), Edit)
     assert_type(await catalog.set_domain(TABLE, None), Edit)
     await catalog.set_domain(TEXT, Urn.of("domain", "sales"))
     assert_type(await catalog.deprecate(TABLE, "old", decommission=NOW, replacement=TEXT), Edit)
@@ -425,7 +425,7 @@ def written_waiting(catalog: Catalog) -> None:
     assert_type(catalog.add_terms(TEXT, "Email"), Edit)
     assert_type(catalog.remove_terms(TABLE, ["Email"], column="id"), Edit)
     assert_type(catalog.add_owners(TEXT, Urn.of("corpGroup", "eng")), Edit)
-    assert_type(catalog.remove_owners(TABLE, ["jdoe"], kind="DATAOWNER"), Edit)
+    assert_type(catalog.remove_owners(TABLE, ["jdoe"], ownership="DATAOWNER"), Edit)
     assert_type(catalog.set_domain(TEXT, "sales"), Edit)
     assert_type(catalog.deprecate(TEXT, "old"), Edit)
     assert_type(catalog.undeprecate(TABLE), Edit)
@@ -444,7 +444,7 @@ async def walked(catalog: AsyncCatalog) -> None:
     extent: Extent = "BOTH"
     side: Side = "INCOMING"
     graph = await graphs.lineage(
-        TEXT, extent, hops=2, limit=10, seconds=1.5, with_details=True, multi=True
+        TEXT, extent, hops=2, limit=10, budget_seconds=1.5, with_details=True, multi=True
     )
     columns = await graphs.columns(TABLE, "id", "UPSTREAM", hops=2, limit=10)
     await graphs.walk(TEXT, ["OwnedBy"], side, hops=2, budget=Budget(nodes=5, seconds=0.5))
@@ -452,7 +452,7 @@ async def walked(catalog: AsyncCatalog) -> None:
     assert_type(impact, Impact)
     assert_type(impact_of(graph, columns=columns), Impact)
     paths = await graphs.paths(
-        TEXT, TABLE, relationships=["OwnedBy"], hops=3, limit=5, budget=Budget()
+        TEXT, TABLE, relationships=["OwnedBy"], hops=3, limit=5, budget_nodes=9, budget_seconds=1
     )
     assert_type(paths, Paths)
     ancestors = await graphs.common_ancestors(TEXT, TABLE, hops=3, limit=5)

@@ -68,18 +68,20 @@ def read_ways(
 
 def print_ways(found: Ways) -> None:
     """A line for each way, broken between entities where it is too long; numbered where there are
-    several."""
+    several. Along other relationships than lineage each step says which one it is."""
     console = results()
     several = len(found.paths) > 1
     widest = len(str(len(found.paths)))
+    joined = found.paths.joined_by if found.paths.direction == "any" else ()
     for number, way in enumerate(found.paths.ways, 1):
+        reasons = joined[number - 1] if joined else ("",) * (len(way) - 1)
         before = f"{number:>{widest}}  " if several else ""
         lines = [Text(before, "dim")]
         for at, urn in enumerate(way):
             step = _step(found, urn)
             if at:
-                arrow = Text(f"{_ARROWS[found.paths.direction]} ", "dim")
-                if lines[-1].cell_len + step.cell_len + 3 > console.width:
+                arrow = _arrow(found.paths, reasons[at - 1])
+                if lines[-1].cell_len + arrow.cell_len + step.cell_len + 1 > console.width:
                     lines.append(Text(" " * len(before) + _INDENT) + arrow)
                 else:
                     lines[-1] = lines[-1] + Text(" ") + arrow
@@ -90,7 +92,8 @@ def print_ways(found: Ways) -> None:
 
 
 def print_as_json(found: Ways) -> None:
-    """One object: each way lists its entities from `source` to `target`."""
+    """One object: each way lists its entities from `source` to `target`, and `joined_by` for each
+    way the relationship of each step."""
     paths = found.paths
     output.print_json(
         {
@@ -98,6 +101,7 @@ def print_as_json(found: Ways) -> None:
             "target": paths.target,
             "direction": paths.direction if paths.ways else None,
             "hops": paths.hops,
+            "joined_by": paths.joined_by,
             "truncated": paths.truncated,
             "ways": [[_as_json(found, urn) for urn in way] for way in paths.ways],
         }
@@ -135,6 +139,11 @@ def _step(found: Ways, urn: str) -> Text:
     if state_of(about):
         text.append(f" {state_of(about)}", "italic")
     return text
+
+
+def _arrow(paths: Paths, reason: str) -> Text:
+    arrow = Text(f"{_ARROWS[paths.direction]} ", "dim")
+    return arrow + said(reason, "dim") + Text(" ") + arrow if reason else arrow
 
 
 def _name(found: Ways, urn: str) -> str:

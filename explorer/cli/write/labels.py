@@ -144,7 +144,7 @@ def _adding(
         case "terms":
             return lambda urn, names: catalog.add_terms(urn, names, column=path)
         case _:
-            named = {} if kind is None else {"kind": kind}
+            named = {} if kind is None else {"ownership": kind}
             return lambda urn, names: catalog.add_owners(urn, names, **named)
 
 
@@ -157,7 +157,7 @@ def _removing(
         case "terms":
             return lambda urn, names: catalog.remove_terms(urn, names, column=path)
         case _:
-            return lambda urn, names: catalog.remove_owners(urn, names, kind=kind)
+            return lambda urn, names: catalog.remove_owners(urn, names, ownership=kind)
 
 
 def _by_kind(

@@ -72,14 +72,16 @@ def _changes(name: str, registry: Registry) -> list[Proposal | Refused]:
 
 
 def print_counts(outcomes: Sequence[Outcome]) -> None:
-    """A line for each file: how many aspects of how many entities went in."""
+    """A line for each file: how many aspects of how many entities went in, how many were refused,
+    and how many may have gone in, for no answer came."""
     console = results()
     for outcome in outcomes:
         refused = len(outcome.refusals)
         console.print(
             said(outcome.source, "bold"),
             f"{_count(outcome.aspects, 'aspect')} of {_count(len(outcome.entities), 'entity')}"
-            + (f", {refused:,} refused" if refused else ""),
+            + (f", {refused:,} refused" if refused else "")
+            + (f", {outcome.unanswered:,} unanswered" if outcome.unanswered else ""),
             sep=": ",
             soft_wrap=True,
         )
@@ -93,6 +95,7 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
             "aspects": outcome.aspects,
             "entities": len(outcome.entities),
             "refused": len(outcome.refusals),
+            "unanswered": outcome.unanswered,
         }
         for outcome in outcomes
     ]
@@ -103,6 +106,7 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
             "files": files,
             "refused": [one.to_json() for outcome in outcomes for one in outcome.refusals],
             "stopped": stopped,
+            "unanswered": sum(outcome.unanswered for outcome in outcomes),
         }
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from explorer.cli.output import notes
-from explorer.client import Catalog
+from explorer.client import Catalog, LoadInterrupted, LoadReport
 from explorer.client.display import line
 from explorer.metadata.files import Refused
 from explorer.metadata.proposal import Proposal
@@ -46,10 +46,12 @@ class Refusal:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one source's changes so far."""
+    """What became of one source's changes so far. `unanswered` counts those that were sent and
+    may have gone in or not, for the server gave no answer."""
 
     source: str
     aspects: int = 0
+    unanswered: int = 0
     entities: set[Urn] = field(default_factory=set)
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -80,10 +82,24 @@ def send(
 def _send_batch(catalog: Catalog, proposals: list[tuple[int, Proposal]], outcome: Outcome) -> None:
     if not proposals:
         return
-    report = catalog.ingest_batch(proposal for _, proposal in proposals)
+    changes = [proposal for _, proposal in proposals]
+    try:
+        report = catalog.ingest_batch(changes)
+    except LoadInterrupted as interrupted:
+        outcome.unanswered += len(interrupted.unanswered)
+        known = (*interrupted.stored, *(one.position for one in interrupted.report.refused))
+        _count(interrupted.report, ((at, proposals[at]) for at in known), outcome)
+        # The counts are told beside it, and of all that was sent before this too.
+        raise interrupted.cause from interrupted
+    _count(report, enumerate(proposals), outcome)
+
+
+def _count(
+    report: LoadReport, tried: Iterable[tuple[int, tuple[int, Proposal]]], outcome: Outcome
+) -> None:
     refused = {one.position: one.reason for one in report.refused}
     outcome.aspects += report.written
-    for position, (number, proposal) in enumerate(proposals):
+    for position, (number, proposal) in tried:
         if position not in refused:
             outcome.entities.add(proposal.urn)
             continue

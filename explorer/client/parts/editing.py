@@ -1,7 +1,8 @@
 """What people write, through GraphQL."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,6 +22,8 @@ __all__ = ["Editing"]
 
 # Raises `TextConflict` where the text that stands there now is not the one that was expected.
 _Check = Callable[[str | None], None]
+# How long an edit that is called off is still waited for.
+_GRACE_SECONDS = 5.0
 
 
 class Editing(Rewriting):
@@ -86,12 +89,12 @@ class Editing(Rewriting):
 
         check(before)
         if column is not None:
-            await self._describe_column(target, column, text, check)
+            work = self._describe_column(target, column, text, check)
         elif place.mutation in documents.UPDATES:
-            await self._describe_entity(target, place, text, check)
+            work = self._describe_entity(target, place, text, check)
         else:
-            await self._describe_other(target, place, text, check)
-        return await self._noted(self._edit(target, "description", before, text, column))
+            work = self._describe_other(target, place, text, check)
+        return await self._made(work, self._edit(target, "description", before, text, column))
 
     async def _describe_entity(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
         edit = {"urn": str(urn), "input": {"editableProperties": {"description": text}}}
@@ -165,6 +168,30 @@ class Editing(Rewriting):
         self, urn: Urn, what: What, before: Held, after: Held, column: str | None = None
     ) -> Edit:
         return Edit(urn, what, before, after, datetime.now(UTC), column)
+
+    async def _made(self, work: Awaitable[None], edit: Edit) -> Edit:
+        """The edit, stored by the work and written down."""
+
+        async def whole() -> Edit:
+            await work
+            return await self._noted(replace(edit, at=datetime.now(UTC)))
+
+        return await self._to_its_end(whole())
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, Edit]) -> Edit:
+        """What stores an edit and writes it down, as one: calling it off in between would leave an
+        edit that the journal does not know, so it is given a few seconds to end by itself."""
+        task = asyncio.create_task(work)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            try:
+                await asyncio.wait((task,), timeout=_GRACE_SECONDS)
+            finally:
+                task.cancel()
+                # Also what it failed with, for the calling off is what is told.
+                await asyncio.gather(task, return_exceptions=True)
+            raise
 
     async def _noted(self, edit: Edit) -> Edit:
         """The edit, written down in the journal where one is kept."""

@@ -1,13 +1,12 @@
 """What aspects said earlier: versions, what differs between them, who wrote what of a column."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from explorer.client import answers, requests
 from explorer.client.authorship import Authorship
 from explorer.client.difference import difference
 from explorer.client.entity import AspectRead
-from explorer.client.parts.part import Part, in_chunks
+from explorer.client.parts.part import Part, in_chunks, together
 from explorer.client.records.history import AspectDiff, ColumnChange, Version, Versions
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
@@ -45,13 +44,13 @@ class History(Part):
         return await self._versions(target, aspect, 0, start, count)
 
     async def every_version(
-        self, urn: str | Urn, aspect: str, *, page: int = _PAGE
+        self, urn: str | Urn, aspect: str, *, page_size: int = _PAGE
     ) -> AsyncIterator[Version]:
         """Every version of an aspect, newest first; each once, also when it is written to in
         between. Costs what `versions` costs, a page at a time, as far as it is read."""
         target = Urn.parse(urn)
         # The number of the second says where to go on, whatever is written in between.
-        size = max(page, 2)
+        size = max(page_size, 2)
         found = await self.versions(target, aspect, count=size)
         below: float = float("inf")
         while True:
@@ -85,9 +84,9 @@ class History(Part):
             new = await self._version(target, aspect, newer)
         return AspectDiff(target, aspect, old, new, difference(old.value, new.value))
 
-    async def column_history(self, urn: str | Urn, path: str) -> tuple[ColumnChange, ...]:
+    async def column_history(self, urn: str | Urn, column: str) -> tuple[ColumnChange, ...]:
         """Every change of a column's description, newest first, by ingestion and by people; empty
-        where it never had one. `path` is the column's exact field path.
+        where it never had one. `column` is its exact field path.
 
         Reads every version of the schema and of what people wrote of it: a request for each 20 of
         either where the server tells its versions at once, else one for each.
@@ -97,7 +96,7 @@ class History(Part):
         for track in (found.edited, found.ingested):
             async for version in self._written(target, track.aspect):
                 track.read(version)
-        return found.of_column(path)
+        return found.of_column(column)
 
     async def blame(self, urn: str | Urn) -> dict[str, ColumnChange]:
         """For each documented column, in the order of the schema, the change that gave it the
@@ -126,7 +125,7 @@ class History(Part):
 
     async def _written(self, urn: Urn, aspect: str) -> AsyncGenerator[Version, None]:
         try:
-            async for version in self.every_version(urn, aspect, page=_SCHEMA_PAGE):
+            async for version in self.every_version(urn, aspect, page_size=_SCHEMA_PAGE):
                 yield version
         except NotFound:
             return
@@ -166,7 +165,7 @@ class History(Part):
         found: list[Version] = []
         as_of = None
         for chunk in in_chunks(wanted, _AT_ONCE):
-            looked = await asyncio.gather(*(self._held(urn, aspect, at, known) for at in chunk))
+            looked = await together((self._held(urn, aspect, at, known) for at in chunk), _AT_ONCE)
             for number, read in zip(chunk, looked, strict=True):
                 if read is None:
                     # Dropped, and all before it.
@@ -193,7 +192,7 @@ class History(Part):
         while True:
             numbers = range(len(found) + 1, len(found) + 1 + size)
             size = _AT_ONCE
-            looked = await asyncio.gather(*(self._held(urn, aspect, at, {}) for at in numbers))
+            looked = await together((self._held(urn, aspect, at, {}) for at in numbers), _AT_ONCE)
             for number, read in zip(numbers, looked, strict=True):
                 if read is None:
                     return found

@@ -1,13 +1,14 @@
 """Tags, glossary terms, owners, domains and deprecations."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
 from explorer.client import documents
+from explorer.client.answers.shape import Json
 from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf, urns_of
 from explorer.client.parts.editing import Editing
-from explorer.client.records import Edit, What
+from explorer.client.records import Edit, Held, What
 from explorer.client.requests.request import millis
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
@@ -16,6 +17,8 @@ from explorer.metadata.urn import Urn
 __all__ = ["Labelling"]
 
 _Names = str | Urn | Iterable[str | Urn]
+# Raises `TextConflict` where what is there now is not what was expected.
+_Check = Callable[[Held], None]
 _MUTATIONS: dict[What, tuple[tuple[str, str], tuple[str, str]]] = {
     "tags": (("addTags", documents.ADD_TAGS), ("batchRemoveTags", documents.REMOVE_TAGS)),
     "terms": (("addTerms", documents.ADD_TERMS), ("batchRemoveTerms", documents.REMOVE_TERMS)),
@@ -58,15 +61,15 @@ class Labelling(Editing):
         return await self._label(Urn.parse(urn), "terms", TERMS, column, remove=labels)
 
     async def add_owners(
-        self, urn: str | Urn, owners: _Names, *, kind: str = "TECHNICAL_OWNER"
+        self, urn: str | Urn, owners: _Names, *, ownership: str = "TECHNICAL_OWNER"
     ) -> Edit:
-        """Give an entity owners, users or (by their URN) groups; `kind` is a word
-        (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type."""
-        labels = tuple(f"{owner} {kind}" for owner in urns_of(owners, *_OWNER_TYPES))
+        """Give an entity owners, users or (by their URN) groups; `ownership` is of
+        which kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type."""
+        labels = tuple(f"{owner} {ownership}" for owner in urns_of(owners, *_OWNER_TYPES))
         return await self._label(Urn.parse(urn), "owners", OWNERS, None, add=labels)
 
     async def remove_owners(
-        self, urn: str | Urn, owners: _Names, *, kind: str | None = None
+        self, urn: str | Urn, owners: _Names, *, ownership: str | None = None
     ) -> Edit:
         """Take owners away, in one kind of ownership or in all."""
         target, gone = Urn.parse(urn), {str(owner) for owner in urns_of(owners, *_OWNER_TYPES)}
@@ -74,7 +77,7 @@ class Labelling(Editing):
         labels = tuple(
             label
             for label in held
-            if label.rpartition(" ")[0] in gone and kind in (None, label.rpartition(" ")[2])
+            if label.rpartition(" ")[0] in gone and ownership in (None, label.rpartition(" ")[2])
         )
         return await self._label(target, "owners", OWNERS, None, remove=labels)
 
@@ -122,10 +125,13 @@ class Labelling(Editing):
         new = tuple(label for label in add if label not in before)
         gone = tuple(label for label in remove if label in before)
         after = (*(label for label in before if label not in gone), *new)
-        for labels, adding in ((new, True), (gone, False)):
-            if labels:
-                await self._label_by_mutation(urn, what, shelf, column, labels, adding=adding)
-        return await self._noted(self._edit(urn, what, before, after, column))
+
+        async def write() -> None:
+            for labels, adding in ((new, True), (gone, False)):
+                if labels:
+                    await self._label_by_mutation(urn, what, shelf, column, labels, adding=adding)
+
+        return await self._made(write(), self._edit(urn, what, before, after, column))
 
     async def _label_by_mutation(
         self,
@@ -164,11 +170,24 @@ class Labelling(Editing):
         change = shelf.added if adding else shelf.removed
         await self._rewrite(urn, home, lambda value: change(value, labels, column))
 
-    async def _put_domains(self, urn: Urn, domains: tuple[str, ...]) -> Edit:
-        before = await self._domains(urn)
-        if before != domains:
+    async def _put_domains(
+        self, urn: Urn, domains: tuple[str, ...], check: _Check | None = None
+    ) -> Edit:
+        before = _domains((await self._stored(urn, "domains")).value("domains"))
+        if check is not None:
+            check(before)
+
+        def change(value: Json) -> Json:
+            # Again: a rewrite starts anew from what another wrote meanwhile.
+            if check is not None:
+                check(_domains(value))
+            return {**value, "domains": list(domains)}
+
+        async def write() -> None:
             place = {"entityUrn": str(urn)}
             match domains:
+                case _ if before == domains:
+                    return
                 case ():
                     done = await self._mutate("unsetDomain", documents.UNSET_DOMAIN, place)
                 case (domain,):
@@ -177,36 +196,44 @@ class Labelling(Editing):
                 case _:
                     done = False
             if not done:
-                new = {"domains": list(domains)}
-                await self._rewrite(urn, "domains", lambda value: {**value, **new})
-        return await self._noted(self._edit(urn, "domain", before, domains))
+                await self._rewrite(urn, "domains", change)
 
-    async def _put_deprecation(self, urn: Urn, held: dict[str, Any] | None) -> Edit:
-        before, actor = await self._deprecation(urn)
-        if before != held:
-            said = {"deprecated": held is not None, "note": "", **(held or {})}
-            done = await self._mutate(
-                "updateDeprecation",
-                documents.UPDATE_DEPRECATION,
-                {"input": {"urn": str(urn)} | said},
-            )
-            if not done:
-                await self._rewrite(urn, "deprecation", lambda _: {"actor": actor, **said})
-        return await self._noted(self._edit(urn, "deprecation", before, held))
+        return await self._made(write(), self._edit(urn, "domain", before, domains))
 
-    async def _domains(self, urn: Urn) -> tuple[str, ...]:
-        value = (await self._stored(urn, "domains")).value("domains")
-        return tuple(one for one in value.get("domains") or () if isinstance(one, str))
+    async def _put_deprecation(
+        self, urn: Urn, held: dict[str, Any] | None, check: _Check | None = None
+    ) -> Edit:
+        before = _deprecation((await self._stored(urn, "deprecation")).value("deprecation"))
+        if check is not None:
+            check(before)
+        said = {"deprecated": held is not None, "note": "", **(held or {})}
 
-    async def _deprecation(self, urn: Urn) -> tuple[dict[str, Any] | None, str]:
-        """What is said of a deprecation, nothing where there is none, and who said it."""
-        value = (await self._stored(urn, "deprecation")).value("deprecation")
-        actor = value.get("actor") or _UNKNOWN
-        if value.get("deprecated") is not True:
-            return None, actor
-        known = ("decommissionTime", "replacement")
-        said = {key: value[key] for key in known if value.get(key) is not None}
-        return {"note": value.get("note") or "", **said}, actor
+        def change(value: Json) -> Json:
+            if check is not None:
+                check(_deprecation(value))
+            return {"actor": value.get("actor") or _UNKNOWN, **said}
+
+        async def write() -> None:
+            if before == held:
+                return
+            edit = {"input": {"urn": str(urn)} | said}
+            if not await self._mutate("updateDeprecation", documents.UPDATE_DEPRECATION, edit):
+                await self._rewrite(urn, "deprecation", change)
+
+        return await self._made(write(), self._edit(urn, "deprecation", before, held))
+
+
+def _domains(value: Json) -> tuple[str, ...]:
+    return tuple(one for one in value.get("domains") or () if isinstance(one, str))
+
+
+def _deprecation(value: Json) -> dict[str, Any] | None:
+    """What is said of a deprecation, nothing where there is none."""
+    if value.get("deprecated") is not True:
+        return None
+    known = ("decommissionTime", "replacement")
+    said = {key: value[key] for key in known if value.get(key) is not None}
+    return {"note": value.get("note") or "", **said}
 
 
 def _inputs(

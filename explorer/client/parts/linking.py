@@ -44,10 +44,14 @@ class Linking(Editing):
         if any(_names(link) == (url, label) for link in before):
             return self._edit(target, "links", shown(before), shown(before))
         edit = {"linkUrl": url, "label": label, "resourceUrn": str(target)}
-        if not await self._mutate("addLink", documents.ADD_LINK, {"input": edit}):
-            await self._add_to_list(target, before, {"url": url, "description": label})
-        after = await self._elements(target)
-        return await self._noted(self._edit(target, "links", shown(before), shown(after)))
+
+        async def write() -> Edit:
+            if not await self._mutate("addLink", documents.ADD_LINK, {"input": edit}):
+                await self._add_to_list(target, before, {"url": url, "description": label})
+            after = await self._elements(target)
+            return await self._noted(self._edit(target, "links", shown(before), shown(after)))
+
+        return await self._to_its_end(write())
 
     async def remove_link(self, urn: str | Urn, url: str, label: str | None = None) -> Edit:
         """Remove the links to an address, or only the one with that label. Two requests.
@@ -65,19 +69,17 @@ class Linking(Editing):
         edit = {"linkUrl": url, "resourceUrn": str(target)}
         if any(link.get("url") == url for link in after):
             edit["label"] = label or ""
-        if not await self._mutate("removeLink", documents.REMOVE_LINK, {"input": edit}):
-            names = [_names(link) for link in gone]
-            await self._rewrite(
-                target,
-                _ASPECT,
-                lambda value: {
-                    **value,
-                    "elements": [
-                        link for link in value.get("elements") or () if _names(link) not in names
-                    ],
-                },
-            )
-        return await self._noted(self._edit(target, "links", shown(before), shown(after)))
+        names = [_names(link) for link in gone]
+
+        def change(value: Json) -> Json:
+            left = [link for link in value.get("elements") or () if _names(link) not in names]
+            return {**value, "elements": left}
+
+        async def write() -> None:
+            if not await self._mutate("removeLink", documents.REMOVE_LINK, {"input": edit}):
+                await self._rewrite(target, _ASPECT, change)
+
+        return await self._made(write(), self._edit(target, "links", shown(before), shown(after)))
 
     async def _elements(self, urn: Urn) -> list[Json]:
         value = (await self._stored(urn, _ASPECT)).value(_ASPECT)

@@ -50,17 +50,17 @@ class Measuring(Part):
         *,
         start: datetime | None = None,
         end: datetime | None = None,
-        page: int = _MAX_POINTS,
+        page_size: int = _MAX_POINTS,
         narrowed_by: Filter | None = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """Every point between two moments, as JSON, newest first, however many there are.
 
-        One request for each `page` of points. Raises `InvalidInput` when more points than a
+        One request for each `page_size` points. Raises `InvalidInput` when more points than a
         page has stand at one moment: narrow them down by their partition.
         """
         while True:
             series = await self.timeseries(
-                urn, aspect, start=start, end=end, limit=page, narrowed_by=narrowed_by
+                urn, aspect, start=start, end=end, limit=page_size, narrowed_by=narrowed_by
             )
             newest_first = series.values[::-1]
             if not series.truncated or not newest_first:

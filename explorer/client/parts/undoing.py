@@ -6,6 +6,7 @@ from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf
 from explorer.client.parts.labelling import Labelling
 from explorer.client.parts.linking import Linking, shown
 from explorer.client.records import Edit, Held, What
+from explorer.errors import InvalidInput
 
 __all__ = ["Undoing"]
 
@@ -24,9 +25,17 @@ class Undoing(Labelling, Linking):
         requests, for links more.
 
         Raises `TextConflict` where somebody changed it since: `base` is what the edit left,
-        `theirs` what is there now, `mine` what would have come back; and as the edit itself does.
+        `theirs` what is there now, `mine` what would have come back; `InvalidInput` for a line of
+        the journal about an edit on another server; and as the edit itself does.
         """
+        if isinstance(edit, JournalEntry):
+            await self._check_server(edit)
         done = edit.edit if isinstance(edit, JournalEntry) else edit
+
+        def check(now: Held) -> None:
+            if now != done.after:
+                raise _changed(done, now)
+
         match done.what:
             case "description":
                 before, after = _text(done.before), _text(done.after)
@@ -36,14 +45,23 @@ class Undoing(Labelling, Linking):
             case "links":
                 return await self._undo_links(done)
             case "domain":
-                _check(done, await self._domains(done.urn))
-                return await self._put_domains(done.urn, _several(done.before))
+                return await self._put_domains(done.urn, _several(done.before), check)
             case "deprecation":
-                _check(done, (await self._deprecation(done.urn))[0])
                 held = done.before if isinstance(done.before, dict) else None
-                return await self._put_deprecation(done.urn, held)
+                return await self._put_deprecation(done.urn, held, check)
             case "tags" | "terms" | "owners":
                 return await self._undo_labels(done)
+
+    async def _check_server(self, entry: JournalEntry) -> None:
+        if not self._connection.address:
+            # The embedded catalog has an address once it was found.
+            await self.abilities()
+        here = self._connection.address
+        if entry.server.rstrip("/") != here.rstrip("/"):
+            raise InvalidInput(
+                f"this edit was made on {entry.server} and cannot be taken back on {here}; "
+                "take it back with a client of that server"
+            )
 
     async def _undo_labels(self, edit: Edit) -> Edit:
         shelf = _SHELVES[edit.what]
@@ -62,11 +80,6 @@ class Undoing(Labelling, Linking):
             url, _, label = link.partition(" ")
             last = await self.add_link(edit.urn, url, label)
         return last
-
-
-def _check(edit: Edit, now: Held) -> None:
-    if now != edit.after:
-        raise _changed(edit, now)
 
 
 def _difference(edit: Edit, now: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,81 +1,26 @@
 """What changes the catalog, an aspect at a time."""
 
-import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from explorer.client import answers, requests
-from explorer.client.batches import Batch, cut
-from explorer.client.parts.rewriting import Rewriting
-from explorer.client.records import (
-    Deletion,
-    LoadReport,
-    Reference,
-    RefusedChange,
-    Rollback,
-    Run,
-    StatusChange,
-)
-from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault
+from explorer.client.parts.loading import Loading
+from explorer.client.records import Deletion, Reference, Rollback, Run, StatusChange
+from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.aspects import RECORDS
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
 __all__ = ["Writing"]
 
-_AT_ONCE = 2
-_OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
-"""What concerns one change rather than all of them."""
 _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 
 
-class Writing(Rewriting):
+class Writing(Loading):
     """How aspects are written and taken back."""
-
-    _in_batches = True
-
-    async def ingest(self, proposal: Proposal) -> None:
-        """Write, or remove, one aspect. Stored when this returns. One request."""
-        await self._connection.send(requests.writing.ingest(proposal))
-
-    async def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
-        """Write many aspects, as many as possible: what is refused is reported and loses no other.
-
-        One request for one or two hundred, two of them at once where they concern different
-        entities; changes of one entity are stored in the order given. A batch that is refused is
-        sent again one by one. The changes are drawn as they are sent. Raises only what concerns
-        them all (`Unreachable`, `NotSignedIn`, `Forbidden`).
-        """
-        written = 0
-        refused: list[RefusedChange] = []
-        under_way: dict[asyncio.Task[list[RefusedChange]], Batch] = {}
-
-        async def collect() -> None:
-            nonlocal written
-            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                batch = under_way.pop(task)
-                found = task.result()
-                refused.extend(found)
-                written += len(batch.proposals) - len(found)
-
-        try:
-            for batch in cut(proposals):
-                while len(under_way) >= _AT_ONCE or any(
-                    batch.must_follow(other) for other in under_way.values()
-                ):
-                    await collect()
-                under_way[asyncio.create_task(self._load(batch))] = batch
-            while under_way:
-                await collect()
-        finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
-        return LoadReport(written, tuple(sorted(refused, key=lambda one: one.position)))
 
     async def put(
         self,
@@ -180,11 +125,11 @@ class Writing(Rewriting):
         return Deletion(target, True, versions, points, count, found)
 
     async def runs(
-        self, *, start: int = 0, count: int = 100, with_removed: bool = False
+        self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> tuple[Run, ...]:
-        """The runs of ingestion that something is left of, newest first; `with_removed` counts what
+        """The runs of ingestion that something is left of, newest first; `include_removed` counts
         belongs to soft-deleted entities too. One request."""
-        request = requests.writing.runs(start, count, with_removed=with_removed)
+        request = requests.writing.runs(start, count, include_removed=include_removed)
         return answers.writing.runs(await self._connection.send(request))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
@@ -192,30 +137,6 @@ class Writing(Rewriting):
         One request."""
         request = requests.writing.roll_back(run_id, dry_run=dry_run)
         return answers.writing.rollback(await self._connection.send(request))
-
-    async def _load(self, batch: Batch) -> list[RefusedChange]:
-        if await self._took(batch.proposals):
-            return []
-        refused = []
-        for position, proposal in enumerate(batch.proposals, batch.start):
-            try:
-                await self.ingest(proposal)
-            except _OF_ONE as error:
-                place = (position, proposal.urn, proposal.aspect)
-                refused.append(RefusedChange(*place, str(error)))
-        if len(batch.proposals) > 1 and not refused:
-            # It was the batch itself: a server that takes none is not sent another.
-            self._in_batches = (await self.abilities()).batch_writes
-        return refused
-
-    async def _took(self, proposals: Sequence[Proposal]) -> bool:
-        if len(proposals) == 1 or not self._in_batches:
-            return False
-        try:
-            await self._connection.send(requests.writing.ingest_batch(proposals))
-        except _OF_ONE:
-            return False
-        return True
 
     async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
         found = await self._stored(urn, "status")

@@ -4,10 +4,9 @@ import re
 from typing import Any
 
 from explorer.client.requests.request import Request
+from explorer.metadata.addresses import GRAPHQL_PATH
 
 __all__ = ["fields_of", "graphql", "is_graphql", "is_writing"]
-
-_PATH = "/api/graphql"
 
 # What may hold braces and words that mean nothing: block strings, strings, comments.
 _TOKENS = re.compile(
@@ -21,7 +20,7 @@ def graphql(query: str, variables: dict[str, Any]) -> Request:
     """A GraphQL operation; what people wrote travels in `variables` only."""
     body = {"query": query, "variables": variables}
     writes = is_writing(query)
-    return Request("POST", _PATH, body, repeatable=_is_question(query), writes=writes)
+    return Request("POST", GRAPHQL_PATH, body, repeatable=_is_question(query), writes=writes)
 
 
 def fields_of(type_name: str) -> Request:
@@ -31,7 +30,7 @@ def fields_of(type_name: str) -> Request:
 
 def is_graphql(request: Request) -> bool:
     """Whether a request is a GraphQL operation, whose refusal comes as an answer of status 200."""
-    return request.path == _PATH
+    return request.path == GRAPHQL_PATH
 
 
 def is_writing(query: str) -> bool:

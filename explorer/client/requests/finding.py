@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from explorer.client.requests.request import Request, action
+from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
 
@@ -203,7 +204,7 @@ def with_removed(narrowed_by: Filter) -> Filter:
 
 
 def _graphql(query: str, asked: Mapping[str, Any]) -> Request:
-    return Request("POST", "/api/graphql", {"query": query, "variables": {"input": dict(asked)}})
+    return Request("POST", GRAPHQL_PATH, {"query": query, "variables": {"input": dict(asked)}})
 
 
 def _narrowing(narrowed_by: Filter) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from explorer.client.records import Direction, Flow
 from explorer.client.requests.request import Request, action
+from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
 
@@ -82,7 +83,7 @@ def lineage_page(
     if scroll_id is not None:
         asked["scrollId"] = scroll_id
     body = {"query": _PAGE % (_MARKS if marked else ""), "variables": {"input": asked}}
-    return Request("POST", "/api/graphql", body)
+    return Request("POST", GRAPHQL_PATH, body)
 
 
 def lineage_names(

@@ -71,9 +71,9 @@ def delete_references(urn: Urn, *, dry_run: bool) -> Request:
     return action("/entities", "deleteReferences", body, writes=not dry_run)
 
 
-def runs(start: int, count: int, *, with_removed: bool) -> Request:
+def runs(start: int, count: int, *, include_removed: bool) -> Request:
     """The runs of ingestion, newest first."""
-    body = {"pageOffset": start, "pageSize": count, "includeSoft": with_removed}
+    body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
     return action("/runs", "list", body)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import __version__
+from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.registry import Registry
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.docs.markup import Markup, anchor, code, element
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["documentation_page"]
 
-_GRAPHQL = "/api/graphql"
 _HERE = Path(__file__).parent
 # What most callers come for is first; the rest follows by name.
 _FIRST = ("/aspects", "/entitiesV2", "/entities", "/relationships")
@@ -103,7 +103,7 @@ def _resource_sections(endpoints: Iterable[Endpoint]) -> list[_Section]:
         return _FIRST.index(path) if path in _FIRST else len(_FIRST), path.casefold()
 
     served = sorted(
-        (one for one in endpoints if one.path != _GRAPHQL),
+        (one for one in endpoints if one.path != GRAPHQL_PATH),
         key=lambda one: (*order(one), one.method, not one.item, one.action or ""),
     )
     return [
@@ -117,7 +117,7 @@ def _graphql_section(schema: "GraphQLSchema") -> list[_Section]:
         "p",
         [
             "Documents are sent with POST to ",
-            code(_GRAPHQL),
+            code(GRAPHQL_PATH),
             " as ",
             code('{"query": …, "variables": {…}}'),
             "; the answer is ",

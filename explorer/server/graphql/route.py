@@ -4,6 +4,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidInput
+from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
@@ -39,7 +40,7 @@ class GraphqlRoute:
         return (
             Endpoint(
                 "POST",
-                "/api/graphql",
+                GRAPHQL_PATH,
                 self._run,
                 "read what is asked for, and edit: descriptions, links, tags, owners and more",
                 parameters=(

@@ -1,0 +1,211 @@
+"""A load that does not go as it should: what went in is known, and nothing is done twice that may
+not be."""
+
+import asyncio
+import pickle
+
+import orjson
+import pytest
+
+from explorer.client import AsyncCatalog, LoadInterrupted, NeverSent, Retry
+from explorer.client.http import HttpTransport
+from explorer.errors import TimedOut, Unreachable
+from explorer.metadata import Proposal, Urn
+
+FAILED = (500, b'{"message": "it broke"}')
+REFUSED = (400, b'{"message": "no"}')
+
+
+def changes(count, **more):
+    return [
+        Proposal(Urn.of("tag", f"load{at}"), "tagProperties", {"name": f"l{at}"}, **more)
+        for at in range(count)
+    ]
+
+
+class Scripted:
+    """Answers every write as `act(number, changes in it)` says."""
+
+    def __init__(self, act):
+        self.act = act
+        self.sent = []
+
+    async def send(self, request):
+        if not request.writes:
+            return 200, b'{"noCode": "true", "catalogExplorer": {"version": "1"}}'
+        body = request.body
+        held = body["proposals"] if "proposals" in body else [body["proposal"]]
+        self.sent.append(held)
+        return await self.act(len(self.sent), held)
+
+    async def close(self):
+        pass
+
+
+def load(proposals, wire):
+    async def run():
+        async with AsyncCatalog(transport=wire, retry=Retry(1)) as catalog:
+            return await catalog.ingest_batch(proposals)
+
+    return asyncio.run(run())
+
+
+def interrupted(proposals, act):
+    with pytest.raises(LoadInterrupted) as caught:
+        load(proposals, Scripted(act))
+    return caught.value
+
+
+def test_what_had_gone_in_when_the_server_stopped_answering_is_told():
+    async def act(number, held):
+        if number == 3:
+            raise TimedOut("too slow")
+        return 200, b"{}"
+
+    error = interrupted(changes(500), act)
+    assert isinstance(error, Unreachable)
+    assert isinstance(error.cause, TimedOut)
+    # Whatever was under way beside it arrived, and counts.
+    assert error.report.written == len(error.stored) in (200, 300)
+    assert error.stored[:200] == tuple(range(200))
+    assert error.unanswered == tuple(range(200, 300))
+    assert error.not_tried == 400 - error.report.written
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.stored, again.report) == (str(error), error.stored, error.report)
+
+
+def test_what_came_while_the_other_batch_was_lost_counts():
+    lost = asyncio.Event()
+
+    async def act(number, held):
+        if number == 1:
+            lost.set()
+            raise Unreachable("gone")
+        await lost.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return 200, b"{}"
+
+    error = interrupted(changes(400), act)
+    assert error.stored == tuple(range(100, 200))
+    assert (len(error.unanswered), error.not_tried) == (100, 200)
+
+
+def test_what_never_left_is_not_said_to_be_unanswered():
+    async def act(number, held):
+        raise NeverSent("nobody there")
+
+    error = interrupted(changes(150), act)
+    assert (error.report.written, error.unanswered, error.not_tried) == (0, (), 150)
+    assert interrupted(iter(changes(150)), act).not_tried is None
+
+
+def test_one_by_one_too_it_is_known_how_far_it_came():
+    async def act(number, held):
+        if number == 1:
+            return REFUSED
+        if number == 4:
+            return REFUSED
+        if number == 6:
+            raise Unreachable("gone")
+        return 200, b"{}"
+
+    error = interrupted(changes(10), act)
+    assert error.stored == (0, 1, 3)
+    assert [one.position for one in error.report.refused] == [2]
+    assert (error.unanswered, error.not_tried) == ((4,), 5)
+
+
+class FailsAfterwards:
+    """The real service, which stores a batch and then says that it failed."""
+
+    def __init__(self, address):
+        self._http = HttpTransport(address)
+        self.sent = []
+
+    async def send(self, request):
+        answer = await self._http.send(request)
+        if request.writes:
+            self.sent.append(request)
+        if "ingestProposalBatch" in request.path:
+            assert answer.status == 200, answer
+            return FAILED
+        return answer
+
+    async def close(self):
+        await self._http.close()
+
+
+@pytest.fixture
+def fresh(site):
+    """An entity that is not there, and is gone again afterwards."""
+    urn = Urn.of("tag", "load-again")
+
+    def there(*given):
+        async def run():
+            async with AsyncCatalog(site.address) as catalog:
+                await catalog.delete(urn)
+
+        wire = FailsAfterwards(site.address)
+        report = load([Proposal(urn, *one[:2], **one[2]) for one in given], wire)
+        asyncio.run(run())
+        return report, wire
+
+    return there
+
+
+def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh):
+    report, wire = fresh(
+        ("tagProperties", {"name": "x"}, {"change": "CREATE_ENTITY"}),
+        ("status", {"removed": False}, {"change": "CREATE"}),
+        ("ownership", {"owners": []}, {"headers": {"If-Version-Match": "-1"}}),
+    )
+    assert (report.written, report.refused) == (3, ())
+    assert len(wire.sent) == 4
+
+
+def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site):
+    urn = Urn.of("tag", "load-theirs")
+
+    class Failing(FailsAfterwards):
+        async def send(self, request):
+            return FAILED if "Batch" in request.path else await self._http.send(request)
+
+    async def run():
+        async with AsyncCatalog(site.address) as catalog:
+            await catalog.put(urn, "tagProperties", {"name": "theirs"})
+            async with AsyncCatalog(transport=Failing(site.address)) as failing:
+                name = Proposal(urn, "tagProperties", {"name": "mine"}, "CREATE")
+                report = await failing.ingest_batch([name, Proposal(urn, "status", {})])
+            await catalog.delete(urn)
+            return report
+
+    report = asyncio.run(run())
+    assert (report.written, [one.position for one in report.refused]) == (1, [0])
+
+
+def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_from():
+    async def act(number, held):
+        return FAILED if len(held) > 1 else (200, b"{}")
+
+    tags = [{"op": "add", "path": "/tags/urn:li:tag:a", "value": {"tag": "urn:li:tag:a"}}]
+    urn, other = Urn.of("chart", "(looker,a)"), Urn.of("chart", "(looker,b)")
+    wire = Scripted(act)
+    report = load(
+        [
+            Proposal(urn, "globalTags", tags, "PATCH"),
+            Proposal(other, "globalTags", {"tags": []}),
+            Proposal(other, "globalTags", tags, "PATCH"),
+        ],
+        wire,
+    )
+    assert report.written == 2
+    (refused,) = report.refused
+    assert refused.position == 0
+    assert "not sent twice" in refused.reason
+    singly = [held[0] for held in wire.sent[1:]]
+    assert [(one["entityUrn"], one["changeType"]) for one in singly] == [
+        (str(other), "UPSERT"),
+        (str(other), "PATCH"),
+    ]
+    assert orjson.loads(singly[1]["aspect"]["value"]) == tags
