@@ -61,8 +61,42 @@ async def overview(pilot: Pilot[None]) -> None:
     await press(pilot, "slash", *"fct_orders", "enter", "enter", "1")
 
 
+async def lineage(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "3", "l", "l")
+
+
+async def impact(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "3", "x")
+
+
 async def relationships(pilot: Pilot[None]) -> None:
     await press(pilot, "slash", *"fct_orders", "enter", "enter", "4")
+
+
+async def history(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "7", *["down"] * 4)
+
+
+async def blame(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "7", "b", "down")
+
+
+async def raw(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "8", "down", "down", "down")
+    await press(pilot, "space", *["down"] * 6, "space")
+
+
+async def usage(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"fct_orders", "enter", "enter", "5", "left", "left")
+
+
+async def profile(pilot: Pilot[None]) -> None:
+    await press(pilot, "slash", *"dim_customers", "enter", "enter", "6", *["down"] * 4)
+
+
+async def profile_column(pilot: Pilot[None]) -> None:
+    await profile(pilot)
+    await press(pilot, "up", "enter", "left", "left", "left")
 
 
 async def edit(pilot: Pilot[None]) -> None:
@@ -86,12 +120,25 @@ SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
     "facets": (narrow_down, WIDE),
     "columns": (columns, WIDE),
     "overview": (overview, WIDE),
+    "lineage": (lineage, WIDE),
+    "lineage-80x24": (lineage, NARROW),
+    "impact": (impact, WIDE),
     "relationships": (relationships, WIDE),
+    "history": (history, WIDE),
+    "blame": (blame, WIDE),
+    "raw": (raw, WIDE),
+    "usage": (usage, WIDE),
+    "profile": (profile, WIDE),
+    "profile-column": (profile_column, WIDE),
     "editor": (edit, WIDE),
     "keys": (keys, WIDE),
     "browse": (browse, WIDE),
     "find-80x24": (find, NARROW),
     "columns-80x24": (columns, NARROW),
+    "history-80x24": (history, NARROW),
+    "raw-80x24": (raw, NARROW),
+    "usage-80x24": (usage, NARROW),
+    "profile-80x24": (profile, NARROW),
     "editor-80x24": (edit, NARROW),
     "browse-80x24": (browse, NARROW),
 }

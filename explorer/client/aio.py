@@ -94,6 +94,11 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
         return self._connection.address
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing is ever written here; every write is refused before it is sent."""
+        return self._connection.read_only
+
+    @property
     def as_of(self) -> datetime | None:
         """How old what is shown may be: when the oldest of the kept answers was kept that were
         given since the server last answered. None when the last answer was the server's."""

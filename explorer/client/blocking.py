@@ -90,6 +90,11 @@ class Catalog(Waiting):
         return self._core.embedded
 
     @property
+    def read_only(self) -> bool:
+        """Whether nothing is ever written here; every write is refused before it is sent."""
+        return self._core.read_only
+
+    @property
     def as_of(self) -> datetime | None:
         """How old what is shown may be: when the oldest of the kept answers was kept that were
         given since the server last answered. None when the last answer was the server's."""

@@ -66,14 +66,14 @@ class Connection:
         if token is not None:
             token.check()
         fetch, always, known_seconds = None, False, None
-        address, self._read_only = "in process", False
+        address, self.read_only = "in process", False
         server = ""
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=data_dir)
             address, login = part_login(found.url or "")
             token = token or login
             fetch, always = found.token, found.signs == "always"
-            known_seconds, self._read_only = found.timeout_seconds, found.read_only
+            known_seconds, self.read_only = found.timeout_seconds, found.read_only
             data_dir = (found.data_dir or config.data_dir()) if found.url is None else None
             # The profile too: two of one server are two people, who may not see the same.
             server = f"{part_login(found.name)[0]} {part_login(found.identity)[0]}"
@@ -82,7 +82,7 @@ class Connection:
         elif transport is not None:
             data_dir = None
         if read_only is not None:
-            self._read_only = read_only
+            self.read_only = read_only
         self._timeout_seconds = timeout_seconds or known_seconds or _TIMEOUT_SECONDS
         self._retry = retry or Retry()
         self._signing = Signing(token, fetch, always=always)
@@ -195,7 +195,7 @@ class Connection:
         await self._reach.close()
 
     def _check_allowed(self, request: Request) -> None:
-        if request.writes and self._read_only:
+        if request.writes and self.read_only:
             raise ReadOnly("this profile is read-only, and nothing was sent; use one that writes")
 
     async def _answered(self, request: Request) -> Answer:

@@ -16,6 +16,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import SCOPES, Scope, actions_of, bindings
 from explorer.tui.browse import BrowseTree
 from explorer.tui.columns import ColumnsView
+from explorer.tui.differences import DifferenceRows
 from explorer.tui.editor import EditorScreen, Saved, Target
 from explorer.tui.entity import EntityView
 from explorer.tui.facets import Facets
@@ -23,10 +24,15 @@ from explorer.tui.find import FindView, SearchBox
 from explorer.tui.header import Header
 from explorer.tui.help import HelpScreen
 from explorer.tui.history import History
+from explorer.tui.history_rows import HistoryRows
 from explorer.tui.keyline import KeyLine
+from explorer.tui.lineage import AskLine, ImpactRows, LineageMap
+from explorer.tui.profile import ProfileTab
+from explorer.tui.raw import KeyFilter, RawRows
 from explorer.tui.results import Results
 from explorer.tui.rows import Rows
 from explorer.tui.safety import ControlFilter
+from explorer.tui.series import SeriesTab
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
@@ -141,7 +147,8 @@ class CatalogApp(App[None]):
     async def _greet(self) -> None:
         with self._session.reporting("opening the catalog"):
             catalog = await self._session.catalog()
-            self._desk.query_one(Header).show(await catalog.info())
+            info = await catalog.info()
+            self._desk.query_one(Header).show(info, read_only=catalog.read_only)
 
     def _heard(self, answered: bool) -> None:
         """The header tells when the server falls silent, and when it is back."""
@@ -206,6 +213,15 @@ class CatalogApp(App[None]):
             (Facets, "facets"),
             (EntityView, "entity"),
             (ColumnsView, "schema"),
+            (LineageMap, "lineage"),
+            (ImpactRows, "impact"),
+            (AskLine, "asking"),
+            (ProfileTab, "profile"),
+            (SeriesTab, "series"),
+            (HistoryRows, "history"),
+            (DifferenceRows, "difference"),
+            (RawRows, "raw"),
+            (KeyFilter, "keyfilter"),
             (BrowseTree, "tree"),
             (Rows, "list"),
         )
@@ -283,6 +299,9 @@ class CatalogApp(App[None]):
 
     @on(EntityView.Edit)
     def _edit(self, event: EntityView.Edit) -> None:
+        if self._session.read_only:
+            self._say("Nothing is written here: the server was opened to be read only.", error=True)
+            return
         self._open_editor(event.entity, event.path)
 
     def _open_editor(self, entity: "Entity", path: str | None) -> None:

@@ -15,10 +15,15 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.columns import ColumnsView
 from explorer.tui.content import join, said
+from explorer.tui.history_tab import HistoryTab
+from explorer.tui.lineage import LineageTab
 from explorer.tui.overview import OverviewTab
+from explorer.tui.profile import ProfileTab
+from explorer.tui.raw import RawTab
 from explorer.tui.relations import RelationsView
 from explorer.tui.session import Session
 from explorer.tui.tabs import Tab
+from explorer.tui.usage import UsageTab
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:
@@ -64,7 +69,16 @@ class EntityView(Vertical):
         self._read_tabs: set[str] = set()
         self.relations = RelationsView(session)
         self.columns = ColumnsView()
-        self._tabs: tuple[Tab, ...] = (OverviewTab(), self.columns, self.relations)
+        self._tabs: tuple[Tab, ...] = (
+            OverviewTab(),
+            self.columns,
+            LineageTab(session, self._column_path),
+            self.relations,
+            UsageTab(session),
+            ProfileTab(session),
+            HistoryTab(session),
+            RawTab(session),
+        )
 
     def compose(self) -> ComposeResult:
         """Header, tabs, and what the tab chosen shows."""
@@ -123,6 +137,11 @@ class EntityView(Vertical):
     def _current(self) -> Tab:
         return self._tab(self.query_one(ContentSwitcher).current or OverviewTab.NAME)
 
+    def _column_path(self) -> str | None:
+        """The column chosen under Columns."""
+        current = self.columns.current
+        return current.path.raw if current else None
+
     def _tab(self, name: str) -> Tab:
         return next(tab for tab in self._tabs if name == tab.NAME)
 
@@ -151,8 +170,21 @@ class EntityView(Vertical):
         if self._entity is not None:
             self.post_message(self.Edit(self._entity, event.path))
 
+    @on(UsageTab.ColumnChosen)
+    def _look_at_column(self, event: UsageTab.ColumnChosen) -> None:
+        event.stop()
+        self.action_tab(ColumnsView.NAME)
+        self.columns.move_to_path(event.path)
+
+    @on(HistoryTab.Restored)
+    @work(group="entity-again")
+    async def _read_again(self, event: HistoryTab.Restored) -> None:
+        event.stop()
+        await self.refresh_entity()
+
     @on(RelationsView.Opened)
-    def _follow(self, event: RelationsView.Opened) -> None:
+    @on(LineageTab.Opened)
+    def _follow(self, event: RelationsView.Opened | LineageTab.Opened) -> None:
         event.stop()
         self.post_message(self.Opened(event.urn))
 
@@ -257,7 +289,8 @@ class EntityView(Vertical):
         text = Text(no_wrap=True)
         for tab in self._tabs:
             if tab.offers(entity):
-                title, tally = tab.SHORT if short else tab.TITLE, tab.tally()
+                title = tab.SHORT if short and tab is not self._current else tab.TITLE
+                tally = tab.tally()
                 text.append(f" {tab.KEY} ", "dim")
                 text.append(
                     f"{title}·{tally}" if tally else title,

@@ -26,12 +26,14 @@ class Header(Widget):
         self.silent = False
         self._server = Text("○ opening the catalog; the first time takes a moment …", "dim")
 
-    def show(self, info: "ServerInfo") -> None:
-        """Tell what the server says of itself."""
+    def show(self, info: "ServerInfo", *, read_only: bool = False) -> None:
+        """Tell what the server says of itself, and whether anything is written there."""
         parts = [Text("●", "bold green")]
         if info.sample:
             parts.append(Text("sample catalog", "bold"))
         parts.append(said("on this machine" if info.embedded else info.address))
+        if read_only:
+            parts.append(Text("read only", "bold reverse"))
         if info.entities is not None:
             things = "entity" if info.entities == 1 else "entities"
             parts.append(Text(f"{info.entities:,} {things}", "dim"))

@@ -49,6 +49,11 @@ class Session:
                 self._catalog = await asyncio.to_thread(self._make)
             return self._catalog
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing is written through this client."""
+        return self._catalog is not None and self._catalog.read_only
+
     async def close(self) -> None:
         """Hang up."""
         if self._catalog is not None:

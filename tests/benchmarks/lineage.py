@@ -32,6 +32,7 @@ from explorer.client import Catalog
 from explorer.client.answers import relating
 from explorer.client.records import Lineage, Way
 from explorer.client.requests.relating import listed_lineage
+from explorer.graph import lineage_graph
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
 from explorer.server.opening import open_catalog
@@ -97,21 +98,6 @@ def serve(directory: Path) -> tuple[subprocess.Popen[bytes], str]:
     )
     assert process.stdout is not None
     return process, process.stdout.readline().decode().strip()
-
-
-def into_graph(lineage: Lineage) -> "nx.DiGraph[str]":
-    """The graph with degree, type and platform of every node, and the name of every edge."""
-    alike: dict[str, tuple[str, str | None]] = {}
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    for urn, degree in zip(lineage.urns, lineage.degrees, strict=True):
-        beginning = urn.partition(",")[0]
-        told = alike.get(beginning)
-        if told is None:
-            read = Urn.parse(urn)
-            told = alike[beginning] = (read.entity_type, read.platform)
-        graph.add_node(urn, degree=degree, type=told[0], platform=told[1])
-    graph.add_edges_from((up, down, {"relationship": name}) for up, down, name in lineage.pairs())
-    return graph
 
 
 def bare_walk(file: Path, root: str, most: int) -> int:
@@ -187,13 +173,13 @@ def measure(address: str, file: Path, most: int, repeat: int) -> None:
                 return seconds / nodes * 1e6
 
             def whole(hops: int = hops, limit: int = limit) -> object:
-                return into_graph(walk(hops, limit))
+                return lineage_graph(walk(hops, limit))
 
             def fetch(hops: int = hops, limit: int = limit) -> object:
                 return walk(hops, limit)
 
             def build(lineage: Lineage = lineage) -> object:
-                return into_graph(lineage)
+                return lineage_graph(lineage)
 
             def bare(nodes: int = nodes) -> object:
                 return bare_walk(file, str(root), nodes - 1)
@@ -215,7 +201,7 @@ def measure(address: str, file: Path, most: int, repeat: int) -> None:
             nodes = sum(len(walk(4, 341, way, one).urns) for one in roots)
 
             def six(way: Way = way) -> object:
-                return [into_graph(walk(4, 341, way, one)) for one in roots]
+                return [lineage_graph(walk(4, 341, way, one)) for one in roots]
 
             seconds = best(repeat, six)
             print(f"4 hops, 6 graphs, {nodes} nodes by {way}: {seconds / nodes * 1e6:8.2f}")

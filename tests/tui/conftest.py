@@ -103,10 +103,10 @@ def at():
     from contextlib import asynccontextmanager
 
     @asynccontextmanager
-    async def open_at(directory, size=(120, 36), transport=None, **start):
+    async def open_at(directory, size=(120, 36), transport=None, read_only=None, **start):
         def make():
             if transport is not None:
-                return AsyncCatalog(transport=transport)
+                return AsyncCatalog(transport=transport, read_only=read_only)
             return AsyncCatalog(data_dir=directory)
 
         app = CatalogApp(make, **start)

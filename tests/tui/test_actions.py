@@ -8,18 +8,28 @@ from explorer.tui.actions import ACTIONS, SCOPES, actions_of
 from explorer.tui.app import CatalogApp
 from explorer.tui.browse import BrowseTree
 from explorer.tui.columns import ColumnRows
+from explorer.tui.differences import DifferenceRows
 from explorer.tui.editor import DescriptionArea, EditorScreen
 from explorer.tui.entity import EntityView
 from explorer.tui.facets import Facets
 from explorer.tui.find import SearchBox
 from explorer.tui.help import HelpScreen
+from explorer.tui.history_rows import HistoryRows
+from explorer.tui.lineage import AskLine, ImpactRows, LineageMap
+from explorer.tui.profile import ProfileTab
+from explorer.tui.raw import KeyFilter, RawRows
+from explorer.tui.restoring import RestoreScreen
 from explorer.tui.results import Results
 from explorer.tui.rows import Rows
+from explorer.tui.series import SeriesTab
 
 OWNERS = {
     "app": CatalogApp,
     "tree": BrowseTree,
     "schema": ColumnRows,
+    "lineage": LineageMap,
+    "impact": ImpactRows,
+    "asking": AskLine,
     "editor": EditorScreen,
     "entity": EntityView,
     "find": SearchBox,
@@ -28,6 +38,13 @@ OWNERS = {
     "text": DescriptionArea,
     "results": Results,
     "list": Rows,
+    "profile": ProfileTab,
+    "series": SeriesTab,
+    "history": HistoryRows,
+    "difference": DifferenceRows,
+    "restore": RestoreScreen,
+    "raw": RawRows,
+    "keyfilter": KeyFilter,
 }
 
 

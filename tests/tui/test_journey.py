@@ -173,7 +173,9 @@ async def test_help_says_the_keys_that_work_here(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("question_mark")
-        await reader.sees("Columns  here", "Edit this column's description", "Everywhere  here")
+        await reader.sees("Columns  here", "Edit this column's description", "Entity  here")
+        await reader.press("pagedown")
+        await reader.sees("Everywhere  here")
         await reader.press("escape")
         await reader.sees("documented")
 

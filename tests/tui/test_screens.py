@@ -14,6 +14,7 @@ pytestmark = pytest.mark.anyio
 
 KEPT = Path(__file__).parent / "screens"
 SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
 CHART = Urn.parse("urn:li:chart:(looker,dashboard_elements.104)")
 
@@ -22,6 +23,9 @@ SCREENS = {
     "columns": (SALES, []),
     "typed-paths": (TOPIC, []),
     "overview": (SALES, ["1"]),
+    "lineage": (SALES, ["3", "l"]),
+    "lineage-larger": (ORDERS, ["3"]),
+    "impact": (ORDERS, ["3", "x"]),
     "relationships": (SALES, ["4"]),
     "chart": (CHART, []),
     "editor": (SALES, ["e"]),

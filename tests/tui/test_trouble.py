@@ -203,3 +203,11 @@ async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(at, tmp_path, monkey
         await reader.pilot.pause()
         assert not reader.app.is_running or reader.app._exit
     assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]
+
+
+async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(at):
+    async with at(None, transport=Wire(), urn=URN, read_only=True) as reader:
+        await reader.sees("1 of 1 documented", "read only")
+        await reader.press("e")
+        shown = await reader.sees("opened to be read only")
+        assert "save" not in shown

@@ -1,0 +1,44 @@
+"""The line under the drawing in which something is typed."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widgets import Input
+
+from explorer.tui.actions import bindings
+
+__all__ = ["AskLine", "Purpose"]
+
+Purpose = Literal["file", "filter"]
+
+
+class AskLine(Input):
+    """The line in which a filter, or the name of a file, is typed."""
+
+    DEFAULT_CSS = """
+    AskLine { display: none; }
+    AskLine, AskLine:focus { border: none; height: 1; padding: 0 1; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("asking")
+
+    @dataclass
+    class Left(Message):
+        """The line was left without an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cursor_blink = False
+        self.purpose: Purpose = "filter"
+
+    def ask(self, purpose: Purpose, value: str, placeholder: str) -> None:
+        """Come up, and take the keys."""
+        self.purpose, self.display = purpose, True
+        self.value, self.placeholder = value, placeholder
+        self.cursor_position = len(value)
+        self.focus()
+
+    def action_leave(self) -> None:
+        """Leave, and change nothing."""
+        self.post_message(self.Left())

@@ -1,0 +1,237 @@
+"""The lineage on screen: a window on a drawing of any size, and a cursor that goes from box to
+box."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region, Size, Spacing
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from explorer.tui.actions import bindings
+from explorer.tui.content import padded, said
+from explorer.tui.lineage.drawing import CURSOR, Drawing, Ink, Span
+from explorer.tui.lineage.moving import Way, box_at, nearest
+from explorer.tui.lineage.neighbourhood import Edge, Node, edges_between
+
+__all__ = ["LineageMap"]
+
+_STYLES: dict[int, Style] = {
+    Ink.BLANK: Style(),
+    Ink.LINE: Style(dim=True),
+    Ink.WAY: Style(bold=True),
+    Ink.NAME: Style(),
+    Ink.ROOT: Style(bold=True),
+    Ink.GHOST: Style(italic=True, dim=True),
+    Ink.REMOVED: Style(strike=True, dim=True),
+    Ink.MORE: Style(italic=True),
+    Ink.FACT: Style(dim=True),
+}
+_MARGIN = Spacing(1, 4, 1, 4)
+
+
+class LineageMap(ScrollView, can_focus=True):
+    """A drawing in a window; only the cells in it are ever drawn."""
+
+    DEFAULT_CSS = """
+    LineageMap { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    LineageMap > .map--cursor { background: $surface-lighten-2; }
+    LineageMap:focus > .map--cursor { background: $primary-muted; }
+    LineageMap > .map--way { color: $accent; }
+    LineageMap > .map--root { color: $primary; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"map--cursor", "map--way", "map--root"}
+    BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the tab around the map does."""
+
+        what: str
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        super().__init__()
+        self._moved = moved
+        self.drawing: Drawing | None = None
+        self.cursor = ""
+        self.root = ""
+        self.mark = ""
+        self._said = ""
+        self._way: frozenset[Edge] = frozenset()
+        self._held: frozenset[Edge] = frozenset()
+        self._window: list[list[Span]] = []
+        self._window_at: tuple[int, ...] = ()
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence in the place of a drawing."""
+        self.drawing, self._said = None, sentence
+        self.cursor = ""
+        self.virtual_size = Size(0, 0)
+        self.redraw()
+
+    def show(self, drawing: Drawing, root: str, cursor: str) -> None:
+        """Show a drawing, the cursor on one of its boxes, or else on the root."""
+        same = self.drawing is not None and self.root == root
+        self.drawing, self.root = drawing, root
+        self.cursor = cursor if cursor in drawing.boxes else root
+        # A cell is free around it, so that brackets and arrows never touch the edge.
+        self.virtual_size = Size(drawing.width + 2, drawing.height)
+        self._lead()
+        if same:
+            self.call_after_refresh(self._follow)
+        else:
+            self.call_after_refresh(self.centre)
+        self.redraw()
+
+    def hold(self, edges: frozenset[Edge]) -> None:
+        """Show these edges as a way, wherever the cursor goes; with none, that to the cursor."""
+        self._held = edges
+        self._lead()
+        self.redraw()
+
+    @property
+    def node(self) -> Node | None:
+        """What is under the cursor."""
+        return self.drawing.hood.nodes.get(self.cursor) if self.drawing else None
+
+    def move_to(self, node: str) -> None:
+        """Put the cursor on a box and bring it into view."""
+        if self.drawing is None or node not in self.drawing.boxes:
+            return
+        self.cursor = node
+        self._lead()
+        self._follow()
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the window anew, and tell what is under the cursor."""
+        self._window_at = ()
+        self.refresh()
+        self._moved()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        region = self.scrollable_content_region
+        width, height = region.width, max(region.height, y + 1)
+        if self.drawing is None or width < 1:
+            text = padded(said(f"  {self._said}" if y == 1 else "", "dim italic"), width)
+            text.end = ""
+            return Strip(text.render(self.app.console), width).apply_style(self.rich_style)
+        left, top = self._offset()
+        at = (left, top, width, height)
+        if at != self._window_at:
+            self._window_at = at
+            self._window = self.drawing.window(
+                left, top, width, height, lit=self._way, cursor=self.cursor, mark=self.mark
+            )
+        styles = self._dress()
+        pieces = [Segment(text, styles[ink]) for text, ink in self._window[y]]
+        return Strip(pieces, width).apply_style(self.rich_style)
+
+    def _dress(self) -> dict[int, Style]:
+        cursor = self.get_component_rich_style("map--cursor", partial=True)
+        styles = dict(_STYLES)
+        styles[Ink.WAY] += self.get_component_rich_style("map--way", partial=True)
+        styles[Ink.ROOT] += self.get_component_rich_style("map--root", partial=True)
+        return styles | {ink | CURSOR: style + cursor for ink, style in styles.items()}
+
+    def _offset(self) -> tuple[int, int]:
+        """The cell of the drawing at the top left; a small drawing stands in the middle."""
+        region, drawing = self.scrollable_content_region, self.drawing
+        if drawing is None:
+            return 0, 0
+        aside = max((region.width - drawing.width) // 2, 1)
+        above = max((region.height - drawing.height) // 2, 0)
+        return self.scroll_offset.x - aside, self.scroll_offset.y - above
+
+    def _lead(self) -> None:
+        """The way that is shown: the one held, or that between the root and the cursor."""
+        if self._held or self.drawing is None:
+            self._way = self._held
+        elif self.cursor == self.root:
+            self._way = frozenset()
+        else:
+            self._way = edges_between(self.drawing.hood.edges, self.root, self.cursor)
+
+    def _region(self) -> Region | None:
+        box = self.drawing.boxes.get(self.cursor) if self.drawing else None
+        if box is None:
+            return None
+        return Region(int(box.x) + 1, int(box.y), int(box.width), int(box.height))
+
+    def _follow(self) -> None:
+        region = self._region()
+        if region is not None and self.size.area:
+            self.scroll_to_region(
+                region, spacing=_MARGIN, animate=False, immediate=True, force=True
+            )
+
+    def centre(self) -> None:
+        """Bring what is under the cursor to the middle."""
+        region, seen = self._region(), self.scrollable_content_region
+        if region is None:
+            return
+        x = max(0, region.x - (seen.width - region.width) // 2)
+        y = max(0, region.y - (seen.height - region.height) // 2)
+        self.scroll_to(x, y, animate=False, immediate=True, force=True)
+        self.redraw()
+
+    def on_resize(self) -> None:
+        """In another window the cursor stays in view."""
+        self._follow()
+        self.redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on a box; on the box under the cursor it opens it."""
+        if self.drawing is None:
+            return
+        left, top = self._offset()
+        node = box_at(self.drawing.boxes, event.x + left, event.y + top)
+        if node is not None and node == self.cursor:
+            self.action_ask("open")
+        elif node is not None:
+            self.move_to(node)
+
+    def action_move(self, way: Way) -> None:
+        """To the next box in a direction."""
+        if self.drawing is not None:
+            drawing = self.drawing
+            found = nearest(drawing.boxes, drawing.hood.edges, self.cursor, way)
+            if found is not None:
+                self.move_to(found)
+
+    def action_pan(self, rows: int, columns: int) -> None:
+        """Move the window by half of its size, the cursor where it is."""
+        seen = self.scrollable_content_region
+        self.scroll_relative(
+            columns * max(seen.width // 2, 1),
+            rows * max(seen.height // 2, 1),
+            animate=False,
+            immediate=True,
+        )
+
+    def action_root(self) -> None:
+        """Back to the entity whose page this is."""
+        self.move_to(self.root)
+        self.centre()
+
+    def action_centre(self) -> None:
+        """Bring what is under the cursor to the middle."""
+        self.centre()
+
+    def action_mark(self) -> None:
+        """Mark what is under the cursor, or take its mark off."""
+        node = self.node
+        if node is not None and node.state != "more":
+            self.mark = "" if self.mark == node.id else node.id
+            self.redraw()
+
+    def action_ask(self, what: str) -> None:
+        """What the tab around the map does."""
+        self.post_message(self.Asked(what))

@@ -1,0 +1,188 @@
+"""What is asked of the catalog for a drawing, and what a filter or a way makes of the answer."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.tui.lineage.neighbourhood import Edge
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client import AsyncCatalog
+    from explorer.graph import AsyncGraphs, Extent, Paths
+    from explorer.metadata.filters import Filter
+
+__all__ = [
+    "Answer",
+    "Question",
+    "complete",
+    "has_lineage",
+    "narrowed",
+    "open_graphs",
+    "read_answer",
+    "read_ways",
+    "ways_edges",
+]
+
+_READ_WHOLE = 1_000
+_MOST_HOPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whose lineage is shown, which way and how far; of a column where one is named."""
+
+    urn: Urn
+    extent: "Extent" = "BOTH"
+    hops: int = 2
+    column: str | None = None
+
+    def turned(self, way: str) -> "Question":
+        """The same with a hop "more" or "fewer", or "upstream", "downstream" or "both"."""
+        match way:
+            case "more" | "fewer":
+                hops = self.hops + (1 if way == "more" else -1)
+                return replace(self, hops=max(1, min(_MOST_HOPS, hops)))
+            case "upstream":
+                return replace(self, extent="UPSTREAM")
+            case "downstream":
+                return replace(self, extent="DOWNSTREAM")
+            case _:
+                return replace(self, extent="BOTH")
+
+
+@dataclass(slots=True)
+class Answer:
+    """The graph of a question, and of which of its nodes the details were read."""
+
+    graph: "nx.DiGraph"
+    roots: tuple[str, ...]
+    detailed: set[str] = field(default_factory=set)
+
+
+@cache
+def has_lineage(entity_type: str) -> bool:
+    """Whether data can flow from or to entities of a type."""
+    registry = load_registry()
+    known = registry.entities.get(entity_type)
+    told = {
+        name: [edge for edge in aspect.relationships if edge.lineage]
+        for name, aspect in registry.aspects.items()
+    }
+    declares = known is not None and any(told.get(name) for name in known.aspects)
+    return declares or any(entity_type in edge.to for edges in told.values() for edge in edges)
+
+
+async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
+    """The graph questions of a catalog; their library is imported beside the screen's thread."""
+
+    def load() -> "AsyncGraphs":
+        from explorer.graph import AsyncGraphs
+
+        return AsyncGraphs(catalog)
+
+    return await asyncio.to_thread(load)
+
+
+async def read_answer(catalog: "AsyncCatalog", question: Question) -> Answer:
+    """The graph of a question. One request a direction, and in a graph of up to a thousand nodes
+    one for a hundred of them; in a larger one `complete` asks for what is looked at."""
+    graphs = await open_graphs(catalog)
+    if question.column is not None:
+        return await _read_columns(catalog, graphs, question)
+    root = str(question.urn)
+    graph = await graphs.lineage(question.urn, question.extent, hops=question.hops)
+    answer = Answer(graph, (root,))
+    if len(graph) <= _READ_WHOLE:
+        await complete(catalog, answer, graph)
+    return answer
+
+
+async def _read_columns(
+    catalog: "AsyncCatalog", graphs: "AsyncGraphs", question: Question
+) -> Answer:
+    from explorer.graph import merged
+
+    urn, column, hops = question.urn, question.column, question.hops
+    if question.extent == "BOTH":
+        upper, lower = await asyncio.gather(
+            graphs.columns(urn, column, "UPSTREAM", hops=hops),
+            graphs.columns(urn, column, "DOWNSTREAM", hops=hops),
+        )
+        graph = merged(upper, lower)
+    else:
+        graph = lower = await graphs.columns(urn, column, question.extent, hops=hops)
+    roots = tuple(lower.graph["roots"])
+    holders = {said.get("dataset", node): None for node, said in graph.nodes(data=True)}
+    known = await catalog.summaries(Urn.parse_all(holders))
+    for node, said in graph.nodes(data=True):
+        held = known.get(Urn.parse(said.get("dataset", node)))
+        if held is not None:
+            said["name"] = held.name
+    return Answer(graph, roots, set(graph))
+
+
+async def complete(catalog: "AsyncCatalog", answer: Answer, nodes: Collection[str]) -> None:
+    """Read the details of those nodes of which they were not read yet."""
+    from explorer.graph.nodes import read_details
+
+    left = [node for node in nodes if node not in answer.detailed and node in answer.graph]
+    if left:
+        await read_details(catalog, answer.graph, left)
+        answer.detailed.update(left)
+
+
+async def read_ways(
+    catalog: "AsyncCatalog", answer: Answer, source: str, target: str, *, columns: bool
+) -> "Paths":
+    """All shortest ways of lineage between two nodes, through whatever they lead; those between
+    columns as far as the graph goes."""
+    from explorer.graph import Paths, shortest_paths
+
+    if not columns:
+        graphs = await open_graphs(catalog)
+        return await graphs.paths(source, target)
+    ways, _ = shortest_paths(answer.graph, source, target)
+    if ways:
+        return Paths(source, target, "downstream", ways)
+    back, _ = shortest_paths(answer.graph, target, source)
+    turned = tuple(way[::-1] for way in back)
+    return Paths(source, target, "upstream", turned)
+
+
+def ways_edges(paths: "Paths") -> frozenset[Edge]:
+    """The edges of ways, each as data flows along it."""
+    steps = ((way[at], way[at + 1]) for way in paths.ways for at in range(len(way) - 1))
+    turned = paths.direction == "upstream"
+    return frozenset((down, up) if turned else (up, down) for up, down in steps)
+
+
+def narrowed(
+    answer: Answer, by: "Filter | None", ways: Collection[Edge], names: Mapping[str, str]
+) -> "nx.DiGraph":
+    """The graph that is drawn: what passes the filter, what lies between stepped over, with the
+    roots and the ways that are shown whatever the filter says."""
+    from explorer.graph.nodes import identity
+    from explorer.graph.selecting import contracted, matches
+
+    graph = answer.graph
+    if by is not None:
+        kept = {node for node, said in graph.nodes(data=True) if matches(node, said, by)}
+        kept |= {node for edge in ways for node in edge if node in graph}
+        graph = contracted(graph, kept.union(answer.roots))
+    if any(not graph.has_edge(*edge) for edge in ways):
+        graph = graph.copy()
+        for edge in ways:
+            for node in edge:
+                if node not in graph:
+                    said = dict(answer.graph.nodes[node]) if node in answer.graph else None
+                    graph.add_node(node, **(said or identity(node)))
+                    if said is None and node in names:
+                        graph.nodes[node]["name"] = names[node]
+            graph.add_edge(*edge)
+    return graph

@@ -1,0 +1,398 @@
+"""The lineage of an entity: what it is made from and what is made from it, as a drawing to walk
+in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Input, Static
+
+from explorer.errors import CatalogError
+from explorer.metadata.filtertext import read_filter
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.tui.content import said
+from explorer.tui.lineage.asking import AskLine, Purpose
+from explorer.tui.lineage.files import suggest_name, write_graph
+from explorer.tui.lineage.impact import ImpactRows
+from explorer.tui.lineage.map import LineageMap
+from explorer.tui.lineage.neighbourhood import unfold
+from explorer.tui.lineage.picture import Sight, make_picture
+from explorer.tui.lineage.reading import (
+    Answer,
+    Question,
+    has_lineage,
+    read_ways,
+    ways_edges,
+)
+from explorer.tui.lineage.telling import (
+    tell_affected,
+    tell_extent,
+    tell_impact,
+    tell_node,
+    tell_ways,
+)
+from explorer.tui.rows import Rows
+from explorer.tui.session import Session
+from explorer.tui.tabs import Tab
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client.entity import Entity
+    from explorer.metadata.filters import Filter
+    from explorer.tui.lineage.neighbourhood import Edge
+
+__all__ = ["LineageTab"]
+
+_LOW, _LOWEST, _AROUND = 12, 5, 4
+_NOTHING = "No lineage is known of this one: nothing feeds it, and it feeds nothing."
+
+
+class LineageTab(Vertical, Tab):
+    """A drawing of the neighbourhood, a line on what it shows, and one on what is under the
+    cursor; or what depends on an entity, as a list."""
+
+    NAME: ClassVar[str] = "lineage"
+    KEY: ClassVar[str] = "3"
+    TITLE: ClassVar[str] = "Lineage"
+    SHORT: ClassVar[str] = "Line"
+
+    DEFAULT_CSS = """
+    LineageTab #extent { height: auto; padding: 0 1; }
+    LineageTab ContentSwitcher { height: 1fr; }
+    LineageTab #under {
+        height: 3; padding: 0 1; border-top: solid $border-blurred;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    LineageTab.-low #under { display: none; }
+    LineageTab.-low #extent { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    LineageTab.-lowest #extent { display: none; }
+    LineageTab.-lowest LineageMap { scrollbar-size: 0 0; }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """An entity of the drawing was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: Session, column: Callable[[], str | None]) -> None:
+        super().__init__(id=self.NAME)
+        self._session = session
+        self._column = column
+        self._question: Question | None = None
+        self._answer: Answer | None = None
+        self._shown: nx.DiGraph | None = None
+        self._expanded: dict[str, int] = {}
+        self._filter: Filter | None = None
+        self._filter_text = ""
+        self._ways: frozenset[Edge] = frozenset()
+        self._names: dict[str, str] = {}
+        self._called = ""
+        self._impact_told = Text()
+        self._turn = 0
+        self._replacing = ""
+
+    def compose(self) -> ComposeResult:
+        """What is shown, the drawing or the list, a line to type in, and what is under the
+        cursor."""
+        yield Static("", id="extent", markup=False)
+        with ContentSwitcher(initial="drawn"):
+            drawn = LineageMap(self._tell)
+            drawn.id = "drawn"
+            yield drawn
+            impact = ImpactRows()
+            impact.id = "impact"
+            yield impact
+        yield AskLine()
+        yield Static("", id="under", markup=False)
+
+    @property
+    def _map(self) -> LineageMap:
+        return self.query_one(LineageMap)
+
+    def offers(self, entity: "Entity") -> bool:
+        """Whether data can flow from or to it."""
+        return has_lineage(entity.entity_type)
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Forget the drawing of another entity."""
+        self._turn += 1
+        self._answer = None
+        self._called = entity.name
+        if not keep or self._question is None:
+            self._question = Question(entity.urn)
+            self._expanded.clear()
+            self._filter, self._filter_text, self._ways = None, "", frozenset()
+            self._shown = None
+            self.query_one(AskLine).display = False
+            self.query_one(ContentSwitcher).current = "drawn"
+            self._map.hold(frozenset())
+            self._map.say("reading the lineage …")
+            self._tell_extent()
+
+    async def read(self, entity: "Entity") -> None:
+        """Read and draw the lineage: see `read_answer` for the requests."""
+        if self._question is not None and entity.urn == self._question.urn:
+            await self._look()
+
+    def focus_content(self) -> None:
+        """The keys move in the drawing, or in the list."""
+        if self.query_one(ContentSwitcher).current == "impact":
+            self.query_one(ImpactRows).focus()
+        else:
+            self._map.focus()
+
+    @work(exclusive=True, group="lineage")
+    async def _look_again(self, cursor: str = "") -> None:
+        with self._session.reporting(f"reading the lineage of {self._called}"):
+            await self._look(cursor=cursor)
+
+    async def _look(self, *, cursor: str = "") -> None:
+        """Ask what is not known yet, and draw it. What was asked for later is drawn alone."""
+        question = self._question
+        if question is None:
+            return
+        self._turn += 1
+        turn = self._turn
+        try:
+            catalog = await self._session.catalog()
+            # The drawing itself may not have its size yet, what holds it always does.
+            room = self.parent.size if isinstance(self.parent, Widget) else self.app.size
+            size = (room.width, max(room.height - _AROUND, 1))
+            sight = Sight(dict(self._expanded), self._filter, self._ways, self._names, size)
+            picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
+        except CatalogError:
+            if turn == self._turn:
+                self._map.say("The lineage was not read; r reads it again.")
+            raise
+        if turn != self._turn:
+            return
+        answer = self._answer = picture.answer
+        self._shown = picture.graph
+        if len(answer.graph) <= 1 and not self._ways:
+            self._map.say(_NOTHING)
+        else:
+            self._map.show(picture.drawing, answer.roots[0], cursor or self._map.cursor)
+            self._map.hold(self._ways)
+        self._tell_extent()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there are few lines, the drawing has them."""
+        self.set_class(event.size.height < _LOW, "-low")
+        self.set_class(event.size.height < _LOWEST, "-lowest")
+
+    @on(LineageMap.Asked)
+    def _asked(self, event: LineageMap.Asked) -> None:
+        event.stop()
+        match event.what:
+            case "open":
+                self._open()
+            case "expand":
+                self._expand()
+            case "filter":
+                self._type("filter", self._filter_text, "platform:snowflake, owners:jdoe, hops<2 …")
+            case "write" if self._shown is not None:
+                self._type("file", suggest_name(self._called), "")
+            case "column":
+                self._follow_column()
+            case "impact":
+                self._show_impact()
+            case "ways":
+                self._show_ways()
+            case "forget":
+                self._forget()
+            case way if self._question is not None:
+                self._ask_for(self._question.turned(way))
+
+    def _ask_for(self, question: Question) -> None:
+        """Ask anew, if it is another question."""
+        if question != self._question:
+            self._question, self._answer = question, None
+            self._tell_extent()
+            self._look_again()
+
+    def _held(self, node: str) -> "Mapping[str, Any]":
+        return self._shown.nodes[node] if self._shown is not None and node in self._shown else {}
+
+    def _open(self) -> None:
+        node = self._map.node
+        if node is None or node.state == "more":
+            self._expand()
+            return
+        urn = Urn.parse(self._held(node.id).get("dataset", node.id))
+        if self._question is None or urn != self._question.urn:
+            self.post_message(self.Opened(urn))
+
+    def _expand(self) -> None:
+        """Draw more of the neighbours of what is under the cursor, or the usual ones again."""
+        node, drawing = self._map.node, self._map.drawing
+        if node is None or drawing is None:
+            return
+        owner = node.owner or node.id
+        if not unfold(self._expanded, drawing.hood, owner):
+            self._session.say(f"Nothing around {drawing.hood.nodes[owner].name} is left out.")
+            return
+        self._look_again(cursor=owner)
+
+    def _follow_column(self) -> None:
+        if self._question is None:
+            return
+        column = self._column() if self._question.column is None else None
+        if column is None and self._question.column is None:
+            self._session.say("This one has no columns whose lineage could be followed.")
+            return
+        self._expanded.clear()
+        self._ways = frozenset()
+        self._map.mark = ""
+        self._ask_for(replace(self._question, column=column))
+
+    def _forget(self) -> None:
+        """Take off what was put on last: the ways and the mark, the filter, the column."""
+        if self._ways or self._map.mark:
+            self._ways, self._map.mark = frozenset(), ""
+            self._look_again()
+        elif self._filter is not None:
+            self._filter, self._filter_text = None, ""
+            self._look_again()
+        elif self._question is not None:
+            self._ask_for(replace(self._question, column=None))
+
+    @work(exclusive=True, group="lineage")
+    async def _show_ways(self) -> None:
+        node, mark = self._map.node, self._map.mark
+        if node is None or node.state == "more" or self._answer is None:
+            return
+        if not mark or mark == node.id:
+            self._session.say("Mark one end with m, go to the other, and press p.")
+            return
+        question = self._question
+        columns = bool(question and question.column)
+        with self._session.reporting("looking for ways"):
+            catalog = await self._session.catalog()
+            paths = await read_ways(catalog, self._answer, mark, node.id, columns=columns)
+            if question is not self._question:
+                return
+            if not paths.ways:
+                self._session.say(tell_ways(paths, node.name))
+                return
+            self._ways = ways_edges(paths)
+            met = Urn.parse_all({one for way in paths.ways for one in way})
+            known = {} if columns else await catalog.summaries(met)
+            self._names = {str(urn): entity.name for urn, entity in known.items()}
+            await self._look(cursor=node.id)
+            self._session.say(tell_ways(paths, node.name))
+
+    def _show_impact(self) -> None:
+        node, rows = self._map.node, self.query_one(ImpactRows)
+        if node is None or node.state == "more" or self._question is None:
+            return
+        urn, column = Urn.parse(node.id), None
+        if urn.entity_type == "schemaField":
+            held = self._held(node.id)
+            urn, column = Urn.parse(held["dataset"]), held["column"]
+        self.query_one(ContentSwitcher).current = "impact"
+        rows.say(f"reading what depends on {node.name} …")
+        rows.focus()
+        self._impact_told = said(f"what depends on {node.name}", "bold")
+        self._tell_extent()
+        self._tell()
+        self._read_impact(urn, column, node.name)
+
+    @work(exclusive=True, group="impact")
+    async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:
+        rows, question = self.query_one(ImpactRows), self._question
+        with self._session.reporting(f"reading what depends on {name}"):
+            impact = await rows.read(await self._session.catalog(), urn, column)
+            if question is self._question:
+                rows.show_impact(impact)
+                self._impact_told = tell_impact(name, impact)
+                self._tell_extent()
+                self._tell()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        affected = self.query_one(ImpactRows).affected
+        if affected is not None:
+            self.post_message(self.Opened(Urn.parse(affected.urn)))
+
+    @on(ImpactRows.Left)
+    def _leave_impact(self, event: ImpactRows.Left) -> None:
+        event.stop()
+        self.query_one(ContentSwitcher).current = "drawn"
+        self._tell_extent()
+        self._tell()
+        self._map.focus()
+
+    def _type(self, purpose: Purpose, value: str, placeholder: str) -> None:
+        self._replacing = ""
+        self.query_one(AskLine).ask(purpose, value, placeholder)
+
+    @on(AskLine.Left)
+    def _close_line(self) -> None:
+        self.query_one(AskLine).display = False
+        self._map.focus()
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        try:
+            if self.query_one(AskLine).purpose == "filter":
+                self._narrow(event.value.strip())
+            elif self._shown is not None:
+                self._write(event.value.strip(), self._shown)
+        except CatalogError as error:
+            self._session.say(str(error), error=True)
+        else:
+            self._close_line()
+
+    def _narrow(self, text: str) -> None:
+        self._filter = read_filter(text, load_registry(), strict=False) if text else None
+        self._filter_text = text
+        self._look_again()
+
+    def _write(self, name: str, shown: "nx.DiGraph") -> None:
+        again, self._replacing = name == self._replacing, name
+        path = write_graph(shown, name, replace=again)
+        self._session.say(f"Wrote {len(shown):,} of the lineage of {self._called} to {path}")
+
+    def _tell_extent(self) -> None:
+        """The line above: whose lineage, how far, and how much of it is drawn."""
+        text = Text()
+        if self.query_one(ContentSwitcher).current == "impact":
+            text = self._impact_told
+        elif self._question is not None:
+            drawing = self._map.drawing if self._answer is not None else None
+            cut = self._answer.graph.graph.get("truncated") if self._answer is not None else None
+            text = tell_extent(
+                self._called,
+                self._question,
+                drawing.hood if drawing else None,
+                self._filter_text,
+                cut,
+            )
+        self.query_one("#extent", Static).update(text)
+
+    def _tell(self) -> None:
+        """The lines below: what is under the cursor."""
+        node = self._map.node
+        told = Text()
+        if self.query_one(ContentSwitcher).current == "impact":
+            told = tell_affected(self.query_one(ImpactRows).affected)
+        elif node is not None:
+            owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
+            told = tell_node(node, self._held(node.id), owner, is_mark=node.id == self._map.mark)
+        self.query_one("#under", Static).update(told, layout=False)

@@ -1,0 +1,367 @@
+"""What profiling measured: rows over time, the columns of the newest profile, and one in full."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from explorer.metadata.aspects import FieldProfile
+from explorer.metadata.fieldpath import FieldPath
+from explorer.tui.actions import bindings
+from explorer.tui.charts import Chart, Plot, Point
+from explorer.tui.content import join, padded, said
+from explorer.tui.keyline import KeyLine
+from explorer.tui.profilecolumns import ColumnTable, share
+from explorer.tui.profiles import (
+    DRIFT_RULE,
+    ColumnHistory,
+    Measure,
+    Moved,
+    Profiled,
+    read_profiles,
+)
+from explorer.tui.rows import Rows
+from explorer.tui.series import Listed, SeriesTab, compact, whole
+from explorer.tui.session import Session
+from explorer.tui.shapes import bar
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = ["ProfileTab"]
+
+_WORDS: dict[Measure, str] = {
+    "nulls": "share of nulls",
+    "distinct": "distinct values",
+    "min": "least",
+    "max": "greatest",
+    "mean": "mean",
+    "median": "median",
+}
+_READ: dict[Measure, str] = {**_WORDS, "nulls": "nulls"}
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+class ProfileTab(SeriesTab[Profiled]):
+    """Rows over time above the columns; a column that is opened takes the place of both."""
+
+    NAME: ClassVar[str] = "profile"
+    KEY: ClassVar[str] = "6"
+    TITLE: ClassVar[str] = "Profile"
+    SHORT: ClassVar[str] = "Prof"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("profile")
+    has_detail: ClassVar[bool] = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._open: str | None = None
+        self._measure: Measure | None = None
+        self._left = 0
+
+    def offers(self, entity: "Entity") -> bool:
+        """Datasets are profiled, nothing else."""
+        return entity.exists and entity.entity_type == "dataset"
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Forget what was measured of another, and which column was open."""
+        super().show_entity(entity, keep=keep)
+        if not keep:
+            self._open = None
+
+    async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> Profiled:
+        """The profiles: one request."""
+        series = await catalog.profiles(entity.urn, days=days)
+        return await asyncio.to_thread(read_profiles, series)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Measures are those of a column that is open."""
+        if action in ("measure", "close_column"):
+            return self._open is not None
+        return super().check_action(action, parameters)
+
+    def action_measure(self) -> None:
+        """Draw the next measure of the column."""
+        column = self._column
+        if column is not None and column.measures:
+            at = column.measures.index(self._measure_of(column))
+            self._measure = column.measures[(at + 1) % len(column.measures)]
+            self._redraw()
+
+    def action_close_column(self) -> None:
+        """Back to all columns."""
+        self._open = None
+        self._redraw()
+        self.query_one(Rows).move_to(self._left)
+        self._say_keys()
+
+    def draw(self, data: Profiled) -> None:
+        """Show the columns or the one that is open, with a chart or a table over time."""
+        if not data.profiles:
+            self.say_nothing_measured("Nothing")
+            return
+        column = self._column
+        chart = self.query_one(Chart)
+        chart.display = not self._as_table
+        if column is None:
+            self._draw_all(data, chart)
+        else:
+            self._draw_one(column, chart)
+
+    @property
+    def _column(self) -> ColumnHistory | None:
+        held = self._held.get(self._days)
+        columns = held.columns if held else ()
+        return next((one for one in columns if one.path == self._open), None)
+
+    def _draw_all(self, data: Profiled, chart: Chart) -> None:
+        at, newest = data.profiles[-1]
+        size = newest.size_in_bytes
+        facts = [
+            Text(f"{whole(newest.row_count)} rows", "bold"),
+            self._moved(data.drift),
+            *_cautions(data),
+            Text(f"measured {self.said_moment(at)}"),
+            Text("" if newest.column_count is None else f"{newest.column_count:,} columns", "dim"),
+            Text("" if size is None else _size(size), "dim"),
+        ]
+        self.show_totals(join(facts))
+        chart.show(
+            self._plot(data.rows, compact),
+            lambda index: self._read_rows(data, index),
+            "The number of rows was not measured.",
+        )
+        if self._as_table:
+            self._show_rows_table(data)
+        else:
+            table = ColumnTable(data.columns)
+            lines = [
+                Listed(partial(table.draw, one), partial(self._open_column, one.path))
+                for one in data.columns
+            ]
+            width = self.query_one(Rows).size.width - 1
+            self.show_lines(
+                lines or [_note("No column was measured.")], heading=table.heading(width)
+            )
+        self._tell()
+
+    def _draw_one(self, column: ColumnHistory, chart: Chart) -> None:
+        measure = self._measure_of(column)
+        name = said(FieldPath(column.path).simple, "bold")
+        drift = self._moved(column.drift)
+        others = [one for one in column.measures if one != measure]
+        remark = f"m: {', '.join(others)}" if others else ""
+        self.show_totals(join([name, Text(_WORDS[measure], "bold"), drift, Text(remark, "dim")]))
+        values = tuple(column.values(measure))
+        write = share if measure == "nulls" else compact
+
+        def read_out(index: int) -> Text:
+            at, value = values[index]
+            exact = share(value) if measure == "nulls" else f"{value:,.6g}"
+            if measure == "distinct":
+                exact = whole(value)
+            before = values[index - 1][1] if index else None
+            return join(
+                [
+                    Text(self.said_moment(at), "bold"),
+                    Text(f"{exact} {_READ[measure]}", "bold"),
+                    Text("" if before is None else _since(value - before, measure), "dim"),
+                ]
+            )
+
+        nothing = "There is no number of it over time."
+        chart.show(self._plot(values, write, measure), read_out, nothing)
+        if self._as_table:
+            table = ColumnTable([column])
+            lines = [
+                Listed(partial(table.draw_at, self.said_moment(at), field))
+                for at, field in reversed(column.points)
+            ]
+            heading = table.heading_at(self.query_one(Rows).size.width - 1)
+            self.show_lines(lines, heading=heading)
+        else:
+            self.show_lines(list(_values(column.newest)))
+        self._tell()
+
+    def _measure_of(self, column: ColumnHistory) -> Measure:
+        if self._measure in column.measures and self._measure is not None:
+            return self._measure
+        return column.measures[0] if column.measures else "nulls"
+
+    def _plot(
+        self,
+        values: "tuple[tuple[datetime, float], ...]",
+        write: Callable[[float], str],
+        measure: Measure | None = None,
+    ) -> Plot | None:
+        if not values:
+            return None
+        points = tuple(Point(at, value) for at, value in values)
+        first, last = points[0].at, points[-1].at
+        begin, end = self.first_moment(first), self.last_moment(last)
+        shares = measure == "nulls"
+        return Plot("line", points, begin, end, write, self.local, from_nothing=shares)
+
+    def _read_rows(self, data: Profiled, index: int) -> Text:
+        at, count = data.rows[index]
+        since = _since(count - data.rows[index - 1][1], None) if index else ""
+        return join(
+            [
+                Text(self.said_moment(at), "bold"),
+                Text(f"{count:,} rows", "bold"),
+                Text(since, "dim"),
+            ]
+        )
+
+    def _show_rows_table(self, data: Profiled) -> None:
+        lines = []
+        for at, one in reversed(data.profiles):
+            size = "—" if one.size_in_bytes is None else _size(one.size_in_bytes)
+            text = f"  {self.said_moment(at):<20}  {whole(one.row_count):>16}"
+            text += f"  {whole(one.column_count):>7}  {size:>9}"
+            lines.append(_note(text))
+        heading = Text(f"  {'measured':<20}  {'rows':>16}  {'columns':>7}  {'size':>9}")
+        self.show_lines(lines, heading=heading)
+
+    def _open_column(self, path: str) -> None:
+        self._left = self.query_one(Rows).cursor
+        self._open = path
+        self._redraw()
+        self.query_one(Rows).move_to(0)
+        self._say_keys()
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """The line below tells of the column under the cursor."""
+        event.stop()
+        self._tell()
+
+    def on_resize(self) -> None:
+        """What there is room for changes with the width."""
+        super().on_resize()
+        self._redraw()
+
+    def _tell(self) -> None:
+        held = self._held.get(self._days)
+        column = self._column
+        if held and column is None and not self._as_table and held.columns:
+            cursor = self.query_one(Rows).cursor
+            column = held.columns[min(cursor, len(held.columns) - 1)]
+        detail = self.query_one(".detail", Static)
+        told = self._told(column) if column else []
+        told.append(Text(DRIFT_RULE, "dim"))
+        for text in told:
+            text.truncate(max(detail.content_size.width, 1), overflow="ellipsis")
+        detail.update(Text("\n").join(told), layout=False)
+
+    def _told(self, column: ColumnHistory) -> list[Text]:
+        """All that the newest profile says of a column, and what moved, on two lines."""
+        newest = column.newest
+        numbers: list[tuple[str, str | None]] = [
+            ("nulls", _of(newest.null_count, newest.null_proportion)),
+            ("distinct", _of(newest.unique_count, newest.unique_proportion)),
+            ("min", newest.min),
+            ("max", newest.max),
+            ("mean", newest.mean),
+            ("median", newest.median),
+        ]
+        facts = [
+            Text.assemble((f"{name} ", "dim"), said(value)) for name, value in numbers if value
+        ]
+        text = join([said(FieldPath(column.path).simple, "bold"), *facts])
+        if column.drift:
+            return [text, self._moved(column.drift)]
+        samples = ", ".join(newest.sample_values or ())
+        return [text, said(f"e.g. {samples}" if samples else "", "dim")]
+
+    def _moved(self, drift: Moved | None) -> Text:
+        if drift is None:
+            return Text()
+        return Text(f"! {drift.words} since {self.said_moment(drift.since)}", "bold")
+
+    def _say_keys(self) -> None:
+        """What the keys do changes with what is open."""
+        for keys in self.screen.query(KeyLine):
+            keys.refresh()
+
+
+def _cautions(data: Profiled) -> Iterator[Text]:
+    """What a reader should know before the numbers are trusted."""
+    drifting = sum(bool(column.drift) for column in data.columns)
+    if drifting:
+        yield Text(f"! {_counted(drifting, 'column')} moved", "bold")
+    if data.parts:
+        yield Text(f"{_counted(data.parts, 'profile')} of parts left out", "italic")
+    elif data.newest.partial and data.newest.partition_spec is not None:
+        yield said(f"of partition {data.newest.partition_spec.partition}", "italic")
+    if data.limit is not None:
+        yield Text(f"the newest {data.limit:,} only", "bold italic")
+
+
+def _values(field: FieldProfile) -> Iterator[Listed]:
+    """The values of a column: how often each is there, and some that were seen."""
+    counted = sorted(field.distinct_value_frequencies or (), key=lambda one: -one.frequency)
+    if counted:
+        all_told = field.unique_count
+        more = f" of {all_told:,}" if all_told is not None and all_told > len(counted) else ""
+        yield _titled("Values", f"{len(counted):,}{more} counted")
+        most = counted[0].frequency or 1
+        for one in counted:
+            yield Listed(partial(_frequency, one.value, one.frequency, most))
+    if field.sample_values:
+        yield _titled("Samples", f"{len(field.sample_values):,}")
+        for value in field.sample_values:
+            yield Listed(partial(_sample, value))
+    if not counted and not field.sample_values:
+        yield _note("  Profiling kept no values of this column.")
+
+
+def _frequency(value: str, count: int, most: int, width: int) -> Text:
+    digits = max(len(f"{most:,}"), 4)
+    long = min(36, max(12, width * 2 // 5))
+    shown = padded(said(value, missing="(empty)"), long)
+    text = Text("   ").append_text(shown).append(f" {count:>{digits},} ")
+    return text.append(bar(count / most, max(width - long - digits - 6, 4)))
+
+
+def _sample(value: str, width: int) -> Text:
+    del width
+    return Text("   ").append_text(said(value, missing="(empty)"))
+
+
+def _titled(title: str, remark: str) -> Listed:
+    return Listed(lambda _: Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
+
+
+def _note(text: str) -> Listed:
+    return Listed(lambda _: Text(text))
+
+
+def _since(by: float, measure: Measure | None) -> str:
+    if measure == "nulls":
+        moved = f"{by * 100:+.1f}"
+        same = moved in ("+0.0", "-0.0")
+        return "as the one before" if same else f"{moved} points since the one before"
+    return "as the one before" if by == 0 else f"{by:+,.6g} since the one before"
+
+
+def _of(count: int | None, proportion: float | None) -> str | None:
+    if count is None:
+        return None if proportion is None else share(proportion)
+    return f"{count:,}" if proportion is None else f"{count:,} ({share(proportion)})"
+
+
+def _size(count: int) -> str:
+    size, at = float(count), 0
+    while size >= 1000 and at < len(_SIZES) - 1:
+        size, at = size / 1000, at + 1
+    return f"{size:.3g} {_SIZES[at]}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,0 +1,42 @@
+"""How history and raw aspects look, as text kept beside this test, all moments masked.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_history_screens.py` writes them anew.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+
+SCREENS = {
+    "history": (["7", *["down"] * 4], "~ description"),
+    "blame": (["7", "b", "down"], "order_number ·"),
+    "raw": (["8", *["down"] * 6, "l", "l", "l"], "▾ tags"),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("name", SCREENS)
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+    keys, words = SCREENS[name]
+    async with at(sample, size=size, urn=ORDERS) as reader:
+        await reader.sees("entities", "documented")
+        await reader.press(*keys)
+        await reader.sees(words)
+        await reader.settle()
+        # Below the tabs, which have tests of their own.
+        shown = MOMENT.sub("YYYY-MM-DD hh:mm", reader.screen()).partition(" 8 Raw")[2] + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(shown)
+    assert shown == kept.read_text()

@@ -1,0 +1,287 @@
+"""A reader sees what was changed, when and by whom, and puts an old description back."""
+
+import asyncio
+
+import pytest
+from rich.cells import cell_len
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.errors import Unreachable
+from explorer.metadata import Urn
+from explorer.tui.app import CatalogApp
+from explorer.tui.history_tab import HistoryTab
+from explorer.tui.wrapping import broken
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+HOSTILE = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]here[/] \x9b31m\u202e [bold red"
+
+
+def dataset(name):
+    return Urn.dataset("snowflake", f"analytics.marts.{name}")
+
+
+def described(directory, urn, *texts, column=None):
+    """Write one text after another."""
+    with Catalog(data_dir=directory) as catalog:
+        for text in texts:
+            catalog.describe(urn, text, column=column)
+
+
+def first_column(directory, urn):
+    with Catalog(data_dir=directory) as catalog:
+        return catalog.entity(urn).schema.columns[0].path.raw
+
+
+def edited(directory, urn, column=None):
+    with Catalog(data_dir=directory) as catalog:
+        entity = catalog.entity(urn)
+        return entity.schema.column(column).edited if column else entity.edited_description
+
+
+async def move_to(reader, words):
+    """Move down the list until the row under the cursor is told of in these words."""
+    for _ in range(40):
+        await reader.settle()
+        if words in str(reader.app.query_one("#head").render()):
+            return
+        await reader.press("j")
+    raise AssertionError(f"no row is {words}\n{reader.screen()}")
+
+
+async def test_versions_are_listed_with_what_each_changed(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        shown = await reader.sees("13 aspects · 16 versions", "~ description", "first version")
+        assert "▸ globalTags" in shown
+        await move_to(reader, "schemaMetadata · latest version")
+        await reader.sees("+ fields / dbt_updated_at", '"fieldPath": "dbt_updated_at"')
+
+
+async def test_an_aspect_unfolds_and_folds(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await move_to(reader, "globalTags")
+        await reader.press("right", "j")
+        shown = await reader.sees("▾ globalTags", "globalTags · latest version")
+        await reader.press("left")
+        assert "▸ globalTags" in reader.screen()
+        assert shown.count("first version") == reader.screen().count("first version") + 1
+
+
+async def test_a_text_is_compared_line_by_line(desk, at):
+    urn = dataset("dim_stores")
+    described(desk, urn, "one\ntwo\nthree", "one\n2\nthree")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await reader.sees("~ description", "- two", "+ 2", "  three")
+
+
+async def test_any_two_versions_are_compared(desk, at):
+    urn = dataset("dim_dates")
+    described(desk, urn, "first words", "second words", "third words")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await reader.sees("3 versions", "- second words", "+ third words")
+        await reader.press("j", "v")
+        await reader.sees("◆", "move to another version")
+        await reader.press("j", "j")
+        await reader.sees("against ◆", "- first words", "+ third words")
+        await reader.press("k", "k", "v")
+        assert "◆" not in reader.screen()
+
+
+async def test_versions_beyond_the_first_are_read_when_asked_for(desk, at):
+    urn = dataset("fct_refunds")
+    described(desk, urn, *(f"text number {n}" for n in range(40)))
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Over")
+        await reader.press("7")
+        await reader.sees("40 versions", "… 36 older; ⏎ reads on")
+        await reader.press(*["j"] * 5, "enter")
+        await reader.sees("text number 35")
+        await reader.press(*["j"] * 20)
+        await reader.sees("… 16 older", "⏎ asks the server for the versions")
+
+
+async def test_each_column_tells_who_described_it(desk, at):
+    urn = dataset("dim_products")
+    path = first_column(desk, urn)
+    described(desk, urn, "An old text", "A newer text", column=path)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "b")
+        await reader.sees("Who described the columns", "✎", "A newer text", "nobody")
+        await reader.press("enter")
+        await reader.sees(f"{path} · ", "changes", "- An old text", "+ A newer text")
+        await reader.press("escape")
+        await reader.sees("Who described the columns")
+        await reader.press("escape")
+        await reader.sees("aspects · ")
+
+
+async def test_a_column_that_was_never_described_says_so(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "b")
+        await move_to(reader, "channel")
+        await reader.sees("No description")
+        await reader.press("enter")
+        await reader.sees("channel · 0 changes", "Nobody ever described this column.")
+
+
+async def test_an_old_description_of_a_column_is_put_back(desk, at):
+    urn = dataset("dim_customers")
+    path = first_column(desk, urn)
+    described(desk, urn, "The good\nold text", "A worse one", column=path)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "b", "enter", "j", "R")
+        await reader.sees("Put the old description back?", "- A worse one", "+ The good")
+        await reader.press("escape")
+        assert edited(desk, urn, path) == "A worse one"
+        await reader.press("R", "y")
+        await reader.sees("The old description is back", "4 changes")
+    assert edited(desk, urn, path) == "The good\nold text"
+
+
+async def test_an_old_description_of_a_dataset_is_put_back(desk, at):
+    urn = dataset("fct_shipments")
+    described(desk, urn, "# Good\n", "# Worse\n")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "R")
+        await reader.sees("That is the description as it is now.")
+        await reader.press("j", "j", "R")
+        await reader.sees("- # Worse", "+ # Good")
+        await reader.press("enter")
+        await reader.sees("The old description is back", "4 versions")
+    assert edited(desk, urn) == "# Good\n"
+
+
+async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(desk, at):
+    urn = dataset("fct_payments")
+    described(desk, urn, "the old", "the new")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "j", "j", "R")
+        await reader.sees("- the new", "+ the old")
+        described(desk, urn, "of somebody else")
+        await reader.press("y")
+        await reader.sees("Nothing was written", "- of somebody else", "+ the old")
+        assert edited(desk, urn) == "of somebody else"
+        await reader.press("y")
+        await reader.sees("The old description is back")
+    assert edited(desk, urn) == "the old"
+
+
+async def test_what_holds_no_description_is_not_put_back(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await move_to(reader, "ownership")
+        await reader.press("R")
+        await reader.sees("No description is in this one")
+
+
+async def test_where_nothing_is_written_nothing_is_put_back(desk):
+    urn = dataset("fct_returns")
+    described(desk, urn, "before", "after")
+
+    def read_only():
+        return AsyncCatalog(data_dir=desk, read_only=True)
+
+    app = CatalogApp(read_only, urn=urn)
+    async with app.run_test(size=(120, 36)) as pilot:
+
+        async def until(words):
+            for _ in range(200):
+                texts = [
+                    str(one.render()) for one in (*app.query("#of"), *app.screen.query("#what"))
+                ]
+                if any(words in text for text in texts):
+                    return
+                await asyncio.sleep(0.02)
+                await pilot.pause()
+            raise AssertionError(f"not said: {words}")
+
+        tab = app.query_one(HistoryTab)
+        await pilot.pause()
+        for _ in range(200):
+            if app.query_one("#tabs").render():
+                break
+            await asyncio.sleep(0.02)
+        await pilot.press("7")
+        await until("versions")
+        await pilot.press("j", "j", "R")
+        await until("Put the old")
+        await pilot.press("y")
+        await until("read-only: nothing can be put back")
+        restore = [
+            one.enabled for one in app.screen.active_bindings.values() if one.binding.key == "R"
+        ]
+        assert tab.has_focus_within
+        assert not any(restore)
+    assert edited(desk, urn) == "after"
+
+
+async def test_what_was_opened_before_is_not_shown_for_another(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "b")
+        await reader.sees("Who described")
+        await reader.press("4", "enter")
+        await reader.sees("1 Over")
+        await reader.press("7")
+        shown = await reader.sees("aspects · ")
+        assert "Who described" not in shown
+
+
+@pytest.mark.parametrize("size", [(120, 36), (40, 10)])
+async def test_hostile_texts_are_literal_in_every_list(desk, at, size):
+    urn = dataset("fct_sessions")
+    path = first_column(desk, urn)
+    described(desk, urn, f"{HOSTILE} 1", f"{HOSTILE}\n{HOSTILE} {size}")
+    described(desk, urn, f"{HOSTILE} 1", f"{HOSTILE} {size}", column=path)
+    async with at(desk, urn=urn, size=size) as reader:
+        await reader.settle()
+        for keys in ("7", "j", "l", "h", "b", "enter", "R", "escape"):
+            await reader.press(keys)
+            shown = reader.screen()
+            assert all(line.isprintable() for line in shown.splitlines())
+            lines = shown.splitlines()
+            assert len(lines) <= size[1]
+        await reader.press("7", "escape", "escape")
+        await reader.sees("aspects")
+
+
+def test_a_line_is_broken_after_words_and_loses_nothing():
+    for text in ("", "word " * 30, "      " + "x" * 90, "日本語" * 20 + " x", "🇩🇪" * 10):
+        parts = list(broken(text, 20))
+        assert "".join(parts) == text
+        assert all(cell_len(part) <= 20 for part in parts)
+    assert list(broken("one two three", 8)) == ["one two ", "three"]
+    assert next(broken("    " + "x" * 30, 20)) == "    " + "x" * 16
+
+
+async def test_a_server_that_falls_silent_is_told_and_asked_again(sample, at, monkeypatch):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await reader.sees("16 versions")
+
+        async def refuse(*_):
+            raise Unreachable("nobody answers")
+
+        # A service of this machine is started again when it has gone: silence is made here.
+        with monkeypatch.context() as silence:
+            silence.setattr(AsyncCatalog, "blame", refuse)
+            await reader.press("b")
+            await reader.sees("nobody answers", "It could not be read; r tries again.")
+        await reader.press("r")
+        await reader.sees("Who described the columns · 13 of 29")

@@ -1,0 +1,241 @@
+"""A reader sees what a table held, column by column and over time, and what moved."""
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.client.records import Timeseries
+from explorer.metadata import Urn
+from explorer.metadata.proposal import Proposal
+from explorer.tui.profiles import read_profiles
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+CUSTOMERS = Urn.dataset("snowflake", "analytics.marts.dim_customers")
+SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
+UNPROFILED = Urn.dataset("kafka", "shop.order-placed.v1")
+PROFILED = Urn.dataset("bench", "profiled")
+FIRST = datetime(2025, 3, 3, 6, tzinfo=UTC)
+
+
+def field(path, nulls=0.0, distinct=100, **more):
+    return {
+        "fieldPath": path,
+        "nullCount": round(nulls * 1_000),
+        "nullProportion": nulls,
+        "uniqueCount": distinct,
+        "uniqueProportion": distinct / 1_000,
+        **more,
+    }
+
+
+def profile(day, *fields, rows=1_000, **more):
+    at = FIRST + timedelta(days=day)
+    return {
+        "timestampMillis": round(at.timestamp() * 1000),
+        "rowCount": rows,
+        "columnCount": len(fields),
+        "fieldProfiles": list(fields),
+        **more,
+    }
+
+
+def read(*values, limit=10_000):
+    return read_profiles(Timeseries("datasetProfile", limit, values))
+
+
+@pytest.fixture(scope="module")
+def profiled(desk):
+    """A table profiled over twelve days of 2025 with three missing, in which a column loses its
+    values."""
+    counts = [{"value": "paid", "frequency": 700}, {"value": "[/b]\x1b[2Jopen", "frequency": 300}]
+    with Catalog(data_dir=desk) as catalog:
+        catalog.ingest(Proposal(PROFILED, "status", {"removed": False}))
+        for day in (0, 1, 2, 3, 4, 8, 9, 10, 11):
+            value = profile(
+                day,
+                field("amount", min="0.5", max="99.5", mean=f"{20 + day}", median="18"),
+                field("status", distinct=2, distinctValueFrequencies=counts),
+                field("zip", nulls=0.01 * day**1.5, sampleValues=["10115", "20095"]),
+                rows=1_000 + 40 * day,
+                sizeInBytes=2_500_000,
+            )
+            catalog.ingest(Proposal(PROFILED, "datasetProfile", value))
+    return desk
+
+
+async def open_all(reader):
+    await reader.sees("profiled")
+    await reader.press("6", "greater_than_sign", "greater_than_sign")
+    await reader.sees("[all]", "1,440 rows")
+
+
+def test_nulls_that_moved_five_points_in_a_week_are_told():
+    found = read(profile(0, field("zip", 0.01)), profile(7, field("zip", 0.07)))
+    assert found.columns[0].drift.words == "nulls 1.0% → 7.0%"
+    assert found.columns[0].drift.since == FIRST
+
+
+def test_what_moved_less_or_has_no_week_before_it_is_not_told():
+    less = read(profile(0, field("zip", 0.01)), profile(7, field("zip", 0.05)))
+    sooner = read(profile(0, field("zip", 0.01)), profile(6, field("zip", 0.5)))
+    assert less.columns[0].drift is None
+    assert sooner.columns[0].drift is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [(5, 6, True), (100, 120, False), (100, 126, True), (100, 70, True), (6, 6, False)],
+)
+def test_distinct_values_move_by_a_quarter_or_where_they_are_few_by_any(before, after, told):
+    found = read(
+        profile(0, field("zip", distinct=before)), profile(8, field("zip", distinct=after))
+    )
+    assert (found.columns[0].drift is not None) == told
+
+
+def test_rows_that_stand_still_are_told_with_the_moment():
+    found = read(*(profile(day, rows=1_000 + min(day, 3)) for day in range(6)))
+    assert found.drift.words == "rows the same"
+    assert found.drift.since == FIRST + timedelta(days=3)
+    assert read(*(profile(day) for day in range(6))).drift is None
+
+
+def test_rows_that_jumped_are_told():
+    found = read(profile(0, rows=1_000), profile(8, rows=1_300))
+    assert found.drift.words == "rows 1,000 → 1,300"
+
+
+def test_profiles_of_parts_are_left_out_where_there_are_whole_ones():
+    part = {"type": "PARTITION", "partition": "day=1"}
+    both = read(profile(0, rows=5, partitionSpec=part), profile(1, rows=1_000))
+    assert both.rows == ((FIRST + timedelta(days=1), 1_000),)
+    assert both.parts == 1
+    alone = read(profile(0, rows=5, partitionSpec=part))
+    assert alone.parts == 0
+    assert alone.newest.partial
+
+
+async def test_the_profile_shows_rows_over_time_and_every_column(sample, at):
+    async with at(sample, size=(160, 40), urn=CUSTOMERS) as reader:
+        await reader.sees("documented")
+        await reader.press("6")
+        await reader.sees("1,184,212 rows", "18 columns", "238 MB", "+586 since the one before")
+        shown = await reader.sees("nulls trend", "customer_id", "median", "1 column moved")
+        marked = [line for line in shown.splitlines() if " ! country_code" in line]
+        assert "11.8%" in marked[0]
+
+
+async def test_a_table_without_new_rows_is_noticed(sample, at):
+    async with at(sample, urn=SHIPMENTS) as reader:
+        await reader.sees("documented")
+        await reader.press("6")
+        await reader.sees("! rows the same since")
+
+
+async def test_a_column_opens_with_its_values_and_its_history(profiled, at):
+    async with at(profiled, urn=PROFILED) as reader:
+        await open_all(reader)
+        await reader.press("down", "enter")
+        shown = await reader.sees("status · share of nulls", "2 counted", "paid", "700")
+        assert "[/b][2Jopen" in shown
+        assert "\x1b" not in shown
+        await reader.sees("esc all columns", "m measure")
+        await reader.press("escape")
+        await reader.sees("1,440 rows", "amount")
+        await reader.press("down", "enter")
+        await reader.sees("zip · share of nulls", "! nulls 8.0%", "Samples", "20095")
+
+
+async def test_every_measure_of_a_column_can_be_drawn(profiled, at):
+    async with at(profiled, urn=PROFILED) as reader:
+        await open_all(reader)
+        await reader.press("enter")
+        for words in ("share of nulls", "distinct values", "least", "greatest", "mean", "median"):
+            await reader.sees(f"amount · {words}")
+            await reader.press("m")
+        await reader.sees("amount · share of nulls")
+        await reader.press("m", "m", "m", "m")
+        await reader.sees("31 mean · +1 since the one before")
+        await reader.press("left")
+        await reader.sees("30 mean")
+
+
+async def test_a_column_over_time_is_a_table_too(profiled, at):
+    async with at(profiled, urn=PROFILED) as reader:
+        await open_all(reader)
+        await reader.press("t")
+        shown = await reader.sees("measured", "2.5 MB", "1,080")
+        assert "┤" not in shown
+        await reader.press("t", "down", "down", "enter", "t")
+        await reader.sees("measured", "36.5%", "2025-03-14")
+
+
+async def test_days_without_a_profile_break_the_line(profiled, at):
+    async with at(profiled, size=(80, 24), urn=PROFILED) as reader:
+        await open_all(reader)
+        shown = reader.screen()
+        drawn = [line.split("┤")[1] for line in shown.splitlines() if "┤" in line]
+        columns = ["".join(column).strip() for column in zip(*drawn, strict=False)]
+        drawn_at = [at for at, column in enumerate(columns) if column and column != "│"]
+        holes = [b - a for a, b in pairwise(drawn_at) if b - a > 1]
+        assert len(holes) == 1
+
+
+async def test_times_are_of_here_or_of_utc(profiled, at, monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        async with at(profiled, size=(160, 40), urn=PROFILED) as reader:
+            await open_all(reader)
+            await reader.sees("measured 2025-03-14 02:00 ")
+            await reader.press("Z")
+            await reader.sees("measured 2025-03-14 06:00 UTC")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+async def test_what_was_never_profiled_says_so(sample, at):
+    async with at(sample, urn=UNPROFILED) as reader:
+        await reader.sees("documented")
+        await reader.press("6")
+        await reader.sees("Nothing was measured in the last 30 days; > looks further back.")
+        await reader.press("greater_than_sign", "greater_than_sign")
+        await reader.sees("Nothing was ever measured of this one.")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
+async def test_it_can_be_read_at_any_size(profiled, at, size):
+    async with at(profiled, size=size, urn=PROFILED) as reader:
+        await reader.sees("profiled")
+        await reader.press("6", "greater_than_sign", "greater_than_sign")
+        await reader.sees("2025-03-14", "amount")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("profile", ["down", "down"]),
+        ("profile-column", ["down", "down", "enter", "left"]),
+        ("profile-table", ["t"]),
+    ],
+    ids=["columns", "column", "table"],
+)
+async def test_the_screen_looks_as_it_was_found_good(profiled, at, name, keys, size):
+    async with at(profiled, size=size, urn=PROFILED) as reader:
+        await reader.sees("entities", "profiled")
+        await reader.press("b", "b", "6", "greater_than_sign", "greater_than_sign", "Z", *keys)
+        # The line above says how many there are in the catalog, which other tests add to.
+        shown = reader.screen().partition("\n")[2] + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.write_text(shown)
+    assert shown == kept.read_text()
