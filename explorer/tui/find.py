@@ -104,12 +104,13 @@ class FindView(Vertical):
     def focus_box(self) -> None:
         """Type into the box, what stands there selected so that typing replaces it."""
         box = self.query_one(SearchBox)
-        box.focus()
+        # At once, not with the next turn: whoever types fast has typed on by then.
+        self.screen.set_focus(box)
         box.action_select_all()
 
     def focus_results(self) -> None:
         """On to the results."""
-        self.query_one(Results).focus()
+        self.screen.set_focus(self.query_one(Results))
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
