@@ -36,7 +36,7 @@ class Retry:
         """How long to wait after `tried` tries; `asked` is what the server wants at least."""
         pause = self.first_pause_seconds * 2.0 ** (tried - 1)
         # Chance, not secrecy.
-        pause *= random.uniform(0.5, 1.0)  # noqa: S311
+        pause *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
         return pause if asked is None else max(pause, asked)
 
 
