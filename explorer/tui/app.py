@@ -13,27 +13,18 @@ from textual.theme import Theme
 from textual.widgets import ContentSwitcher
 
 from explorer.metadata.urn import Urn
-from explorer.tui.actions import SCOPES, Scope, actions_of, bindings
-from explorer.tui.browse import BrowseTree
-from explorer.tui.columns import ColumnsView
-from explorer.tui.differences import DifferenceRows
-from explorer.tui.editor import EditorScreen, Saved, Target
-from explorer.tui.entity import EntityView
-from explorer.tui.facets import Facets
-from explorer.tui.find import FindView, SearchBox
-from explorer.tui.header import Header
-from explorer.tui.help import HelpScreen
-from explorer.tui.history import History
-from explorer.tui.history_rows import HistoryRows
-from explorer.tui.keyline import KeyLine
-from explorer.tui.lineage import AskLine, ImpactRows, LineageMap
-from explorer.tui.profile import ProfileTab
-from explorer.tui.raw import KeyFilter, RawRows
-from explorer.tui.results import Results
-from explorer.tui.rows import Rows
+from explorer.tui.actions import bindings
+from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.editing.editor import EditorScreen, Saved, Target
+from explorer.tui.entity.page import EntityView
+from explorer.tui.find.view import FindView
 from explorer.tui.safety import ControlFilter
-from explorer.tui.series import SeriesTab
 from explorer.tui.session import Session
+from explorer.tui.shell.header import Header
+from explorer.tui.shell.help import HelpScreen
+from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.shell.palette import commands_here, scopes_here
+from explorer.tui.visited import History
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -183,53 +174,8 @@ class CatalogApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen by name, and the settings."""
-        for scope in self._scopes_of(screen):
-            for action in actions_of(scope):
-                if action.help and action.name != "command_palette" and scope != "list":
-                    title = f"{action.help}  ({action.key})"
-                    yield SystemCommand(
-                        title, SCOPES[scope], self._doing(screen, scope, action.name)
-                    )
+        yield from commands_here(screen)
         yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
-
-    def _doing(self, screen: Screen[object], scope: Scope, name: str) -> Callable[[], None]:
-        """What runs an action on what has the focus now, when the palette is gone again."""
-        method = f"action_{name.partition('(')[0]}"
-        focused = screen.focused
-        nodes = focused.ancestors_with_self if focused and scope != "app" else [self]
-        owner = next((node for node in nodes if hasattr(node, method)), self)
-
-        def act() -> None:
-            self.call_later(self.run_action, name, owner)
-
-        return act
-
-    def _scopes_of(self, screen: Screen[object]) -> tuple[Scope, ...]:
-        scopes: list[Scope] = []
-        node = screen.focused
-        kinds: tuple[tuple[type, Scope], ...] = (
-            (SearchBox, "find"),
-            (Results, "results"),
-            (Facets, "facets"),
-            (EntityView, "entity"),
-            (ColumnsView, "schema"),
-            (LineageMap, "lineage"),
-            (ImpactRows, "impact"),
-            (AskLine, "asking"),
-            (ProfileTab, "profile"),
-            (SeriesTab, "series"),
-            (HistoryRows, "history"),
-            (DifferenceRows, "difference"),
-            (RawRows, "raw"),
-            (KeyFilter, "keyfilter"),
-            (BrowseTree, "tree"),
-            (Rows, "list"),
-        )
-        for ancestor in node.ancestors_with_self if node else ():
-            scopes += [scope for kind, scope in kinds if isinstance(ancestor, kind)]
-        # What every list can do is least worth saying.
-        ordered = sorted(dict.fromkeys(scopes), key=lambda scope: scope == "list")
-        return (*ordered, "app")
 
     async def action_leave_all(self) -> None:
         """Quit from anywhere; what is being typed is kept as a draft first."""
@@ -238,7 +184,7 @@ class CatalogApp(App[None]):
 
     def action_help(self) -> None:
         """The keys that work here."""
-        self.push_screen(HelpScreen(self._scopes_of(self.screen)))
+        self.push_screen(HelpScreen(scopes_here(self.screen)))
 
     def action_find(self) -> None:
         """To the search box."""

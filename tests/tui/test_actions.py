@@ -6,22 +6,22 @@ import pytest
 
 from explorer.tui.actions import ACTIONS, SCOPES, actions_of
 from explorer.tui.app import CatalogApp
-from explorer.tui.browse import BrowseTree
-from explorer.tui.columns import ColumnRows
-from explorer.tui.differences import DifferenceRows
-from explorer.tui.editor import DescriptionArea, EditorScreen
-from explorer.tui.entity import EntityView
-from explorer.tui.facets import Facets
-from explorer.tui.find import SearchBox
-from explorer.tui.help import HelpScreen
-from explorer.tui.history_rows import HistoryRows
+from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.columns.view import ColumnRows
+from explorer.tui.editing.editor import DescriptionArea, EditorScreen
+from explorer.tui.entity.page import EntityView
+from explorer.tui.find.facets import Facets
+from explorer.tui.find.results import Results
+from explorer.tui.find.view import SearchBox
+from explorer.tui.history.differences import DifferenceRows
+from explorer.tui.history.restoring import RestoreScreen
+from explorer.tui.history.rows import HistoryRows
 from explorer.tui.lineage import AskLine, ImpactRows, LineageMap
-from explorer.tui.profile import ProfileTab
-from explorer.tui.raw import KeyFilter, RawRows
-from explorer.tui.restoring import RestoreScreen
-from explorer.tui.results import Results
+from explorer.tui.measures.profile import ProfileTab
+from explorer.tui.measures.series import SeriesTab
+from explorer.tui.raw.tab import KeyFilter, RawRows
 from explorer.tui.rows import Rows
-from explorer.tui.series import SeriesTab
+from explorer.tui.shell.help import HelpScreen
 
 OWNERS = {
     "app": CatalogApp,

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from explorer.tui.charts import Plot, Point
-from explorer.tui.shapes import bar, bars, line, spark
+from explorer.tui.measures.charts import Plot, Point
+from explorer.tui.measures.shapes import bar, bars, line, spark
 
 FIRST = datetime(2025, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp
-from explorer.tui.history_tab import HistoryTab
+from explorer.tui.history.tab import HistoryTab
 from explorer.tui.wrapping import broken
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.find import FindView
+from explorer.tui.find.view import FindView
 
 pytestmark = pytest.mark.anyio
 
@@ -195,7 +195,7 @@ async def test_what_is_not_in_the_catalog_is_said(sample, at):
 
 
 async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk, at, monkeypatch):
-    from explorer.tui import drafts
+    from explorer.tui.editing import drafts
 
     urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
     async with at(desk, urn=urn) as first, at(desk, urn=urn) as second:

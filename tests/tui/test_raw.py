@@ -6,8 +6,8 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.tui.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
-from explorer.tui.raw import RawTab
+from explorer.tui.raw.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
+from explorer.tui.raw.tab import RawTab
 
 pytestmark = pytest.mark.anyio
 

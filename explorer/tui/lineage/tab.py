@@ -18,6 +18,7 @@ from explorer.metadata.filtertext import read_filter
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.content import said
+from explorer.tui.entity.tab import Tab
 from explorer.tui.lineage.asking import AskLine, Purpose
 from explorer.tui.lineage.files import suggest_name, write_graph
 from explorer.tui.lineage.impact import ImpactRows
@@ -40,7 +41,6 @@ from explorer.tui.lineage.telling import (
 )
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -16,10 +16,10 @@ from textual.widgets import Static
 from explorer.client.display import moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.charts import Chart
+from explorer.tui.entity.tab import Tab
+from explorer.tui.measures.charts import Chart
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

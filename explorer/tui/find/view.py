@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.facets import Facets, named_in
-from explorer.tui.results import Results
+from explorer.tui.find.facets import Facets, named_in
+from explorer.tui.find.results import Results
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
 

@@ -16,11 +16,11 @@ from explorer.client.display import block
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
-from explorer.tui.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
+from explorer.tui.entity.tab import Tab
+from explorer.tui.history.versions import run_of, when, who
+from explorer.tui.raw.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
-from explorer.tui.versions import run_of, when, who
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFound
-from explorer.tui.versions import Track, run_of, steps_of
+from explorer.tui.history.versions import Track, run_of, steps_of
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

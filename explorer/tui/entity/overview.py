@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from explorer.tui.content import markdown, said
-from explorer.tui.tabs import Tab
+from explorer.tui.entity.tab import Tab
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

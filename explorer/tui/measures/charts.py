@@ -14,7 +14,7 @@ from textual.app import RenderResult
 from textual.message import Message
 from textual.widget import Widget
 
-from explorer.tui.shapes import bars, cell_of, line
+from explorer.tui.measures.shapes import bars, cell_of, line
 
 __all__ = ["Chart", "Plot", "Point"]
 

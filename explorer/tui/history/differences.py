@@ -13,8 +13,8 @@ from explorer.client.difference import Change
 from explorer.client.display import block, line
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
+from explorer.tui.history.versions import MARKS, news
 from explorer.tui.rows import Rows
-from explorer.tui.versions import MARKS, news
 from explorer.tui.wrapping import broken
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from textual.message import Message
 from explorer.client.display import block
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.tui.charts import Chart, Plot, Point
 from explorer.tui.content import join, padded, said
+from explorer.tui.measures.charts import Chart, Plot, Point
+from explorer.tui.measures.series import Listed, SeriesTab, compact, whole
+from explorer.tui.measures.shapes import bar
+from explorer.tui.measures.use import Day, Use, read_use
 from explorer.tui.rows import Rows
-from explorer.tui.series import Listed, SeriesTab, compact, whole
 from explorer.tui.session import Session
-from explorer.tui.shapes import bar
-from explorer.tui.use import Day, Use, read_use
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -7,9 +7,9 @@ from rich.text import Text
 from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.content import padded, said
-from explorer.tui.profiles import ColumnHistory
-from explorer.tui.series import whole
-from explorer.tui.shapes import spark
+from explorer.tui.measures.profiles import ColumnHistory
+from explorer.tui.measures.series import whole
+from explorer.tui.measures.shapes import spark
 
 __all__ = ["ColumnTable", "share"]
 

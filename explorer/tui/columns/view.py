@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, preview, said
+from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
-from explorer.tui.tabs import Tab
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

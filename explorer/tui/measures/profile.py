@@ -12,11 +12,10 @@ from textual.widgets import Static
 from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
-from explorer.tui.charts import Chart, Plot, Point
 from explorer.tui.content import join, padded, said
-from explorer.tui.keyline import KeyLine
-from explorer.tui.profilecolumns import ColumnTable, share
-from explorer.tui.profiles import (
+from explorer.tui.measures.charts import Chart, Plot, Point
+from explorer.tui.measures.profilecolumns import ColumnTable, share
+from explorer.tui.measures.profiles import (
     DRIFT_RULE,
     ColumnHistory,
     Measure,
@@ -24,10 +23,11 @@ from explorer.tui.profiles import (
     Profiled,
     read_profiles,
 )
+from explorer.tui.measures.series import Listed, SeriesTab, compact, whole
+from explorer.tui.measures.shapes import bar
 from explorer.tui.rows import Rows
-from explorer.tui.series import Listed, SeriesTab, compact, whole
 from explorer.tui.session import Session
-from explorer.tui.shapes import bar
+from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -12,16 +12,29 @@ from textual.message import Message
 from textual.widgets import Static
 
 from explorer.errors import CatalogError
-from explorer.tui.differences import DifferenceRows, Line, lines_of, lines_of_text, plain_lines
-from explorer.tui.history_lists import BlameList, ColumnList, HistoryList, VersionsList
-from explorer.tui.history_rows import HistoryRows
-from explorer.tui.keyline import KeyLine
-from explorer.tui.restoring import Old, Outcome, RestoreScreen, old_of_change, old_text_of, text_now
+from explorer.tui.entity.tab import Tab
+from explorer.tui.history.differences import (
+    DifferenceRows,
+    Line,
+    lines_of,
+    lines_of_text,
+    plain_lines,
+)
+from explorer.tui.history.lists import BlameList, ColumnList, HistoryList, VersionsList
+from explorer.tui.history.restoring import (
+    Old,
+    Outcome,
+    RestoreScreen,
+    old_of_change,
+    old_text_of,
+    text_now,
+)
+from explorer.tui.history.rows import HistoryRows
+from explorer.tui.history.tracks import read_on, tracks_of
+from explorer.tui.history.versions import Place, Step, Track, when, who
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
-from explorer.tui.tracks import read_on, tracks_of
-from explorer.tui.versions import Place, Step, Track, when, who
+from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

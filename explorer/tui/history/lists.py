@@ -7,7 +7,7 @@ from rich.text import Text
 
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.content import join, padded, preview, said
-from explorer.tui.versions import Place, Track, run_of, when, who
+from explorer.tui.history.versions import Place, Track, run_of, when, who
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

@@ -11,9 +11,9 @@ from textual.message import Message
 
 from explorer.metadata.urn import Urn
 from explorer.tui.content import join, padded, said
+from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:

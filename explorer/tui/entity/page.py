@@ -13,17 +13,17 @@ from textual.widgets import ContentSwitcher, Static
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.columns import ColumnsView
+from explorer.tui.columns.view import ColumnsView
 from explorer.tui.content import join, said
-from explorer.tui.history_tab import HistoryTab
+from explorer.tui.entity.overview import OverviewTab
+from explorer.tui.entity.relations import RelationsView
+from explorer.tui.entity.tab import Tab
+from explorer.tui.history.tab import HistoryTab
 from explorer.tui.lineage import LineageTab
-from explorer.tui.overview import OverviewTab
-from explorer.tui.profile import ProfileTab
-from explorer.tui.raw import RawTab
-from explorer.tui.relations import RelationsView
+from explorer.tui.measures.profile import ProfileTab
+from explorer.tui.measures.usage import UsageTab
+from explorer.tui.raw.tab import RawTab
 from explorer.tui.session import Session
-from explorer.tui.tabs import Tab
-from explorer.tui.usage import UsageTab
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:

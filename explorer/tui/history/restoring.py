@@ -15,10 +15,10 @@ from explorer.errors import ReadOnly
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
-from explorer.tui.differences import DifferenceRows, lines_of_text
-from explorer.tui.keyline import KeyLine
+from explorer.tui.history.differences import DifferenceRows, lines_of_text
+from explorer.tui.history.versions import when, who
 from explorer.tui.session import Session
-from explorer.tui.versions import when, who
+from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

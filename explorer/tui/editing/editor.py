@@ -17,9 +17,9 @@ from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, markdown, said
-from explorer.tui.drafts import Draft, Drafts
-from explorer.tui.keyline import KeyLine
+from explorer.tui.editing.drafts import Draft, Drafts
 from explorer.tui.session import Session
+from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

@@ -1,0 +1,1 @@
+"""Browsing: entity types, their folders, and the entities in them."""

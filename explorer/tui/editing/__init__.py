@@ -1,0 +1,1 @@
+"""Writing a description, and keeping what is typed."""

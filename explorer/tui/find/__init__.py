@@ -1,0 +1,1 @@
+"""Finding: the search box, what completes it, facets and results."""

@@ -1,0 +1,1 @@
+"""How an entity came to say what it says."""

@@ -1,0 +1,1 @@
+"""What was measured: usage and profiles, as charts and tables."""

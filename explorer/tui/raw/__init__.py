@@ -1,0 +1,1 @@
+"""Every aspect as it is kept."""

@@ -1,0 +1,1 @@
+"""What frames every screen: the header, the line of keys, help."""
