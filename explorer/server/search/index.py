@@ -254,7 +254,7 @@ class SearchIndex:
         plan = self._plan(wanted, view)
         merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
         found: dict[str, Suggestion] = {}
-        start, size = 0, count + 10
+        start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
             page = merged.page(start, size)
             for one in page:

@@ -86,7 +86,7 @@ class Listing:
         result = self._run(
             lambda: self._searcher.search(
                 both([self._step(step), *span]),
-                limit,
+                self._at_most(limit),
                 count=after is None,
                 order_by_field="order",
                 order=_ASCENDING,
@@ -95,6 +95,10 @@ class Listing:
         if after is None:
             self._counts[step] = _count(result)
         return result.hits
+
+    def _at_most(self, limit: int) -> int:
+        """A limit that the index can be asked for: it makes room for as many before it looks."""
+        return max(1, min(limit, self._searcher.num_docs))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
         """The keys of documents of a step picked at random between two keys, in order."""

@@ -112,7 +112,7 @@ class Sorted(Listing):
     ) -> list[tuple[str, tantivy.DocAddress]]:
         return self._searcher.search(
             query,
-            limit,
+            self._at_most(limit),
             count=False,
             order_by_field=self._terms.sort_column(field.name),
             order=tantivy.Order.Desc if field.descending else tantivy.Order.Asc,
