@@ -49,7 +49,7 @@ def data():
     return DATA
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """The address of a service that `catalog serve` runs on an empty directory."""
     directory = tmp_path_factory.mktemp("served") / "catalog"
@@ -69,7 +69,7 @@ def served(tmp_path_factory):
         process.communicate(timeout=20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def process(served):
     """Runs the command in a process of its own: `process("search", "orders")`."""
 
@@ -87,7 +87,7 @@ def process(served):
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def catalog(served):
     """Runs the command as `process` does, in this process and so in a tenth of the time."""
 
@@ -111,7 +111,7 @@ def _written(stream):
     return stream.buffer.getvalue()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shop(catalog):
     """The service with the small shop's metadata loaded, and the command that asks it."""
     files = ("snapshots.json", "changes.json", "changes_as_json.json", "usage.json")
@@ -120,7 +120,7 @@ def shop(catalog):
     return catalog
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def warehouse(catalog, tmp_path_factory):
     """The service with a warehouse's lineage, and the command that asks it: raw → (left, right) →
     mart → a chart → a dashboard; raw → a job → copy; one ↔ two; mart also from a ghost."""
@@ -140,7 +140,7 @@ def warehouse(catalog, tmp_path_factory):
     return catalog
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mill(catalog):
     """The service with a mill's metadata, and the command that asks it: a dataset with two
     versions of its schema, with usage and profiles of the first days of 2026; one whose paths have
