@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from explorer.client.connection import Connection
+from explorer.client.exchange import Watching
 from explorer.client.keeping import Offline
 from explorer.client.parts import Finding, Following, Reading, Relating, Undoing, Writing
 from explorer.client.retry import Retry
@@ -82,6 +83,11 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
     async def close(self) -> None:
         """Hang up. The embedded catalog goes on for others, and away when nobody asks it."""
         await self._connection.close()
+
+    def watch(self, told: Watching | None) -> None:
+        """Have `told` called with every exchange as it ends, on the client's own thread; None
+        ends that. A request that is tried again is told of each time."""
+        self._connection.watching = told
 
     @property
     def embedded(self) -> bool:

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from explorer.client.aio import AsyncCatalog
+from explorer.client.exchange import Watching
 from explorer.client.keeping import Offline
 from explorer.client.paging import paged
 from explorer.client.records import Direction
@@ -83,6 +84,11 @@ class Catalog(Waiting):
     def registry(self) -> Registry:
         """The vocabulary this client knows."""
         return self._core.registry
+
+    def watch(self, told: Watching | None) -> None:
+        """Have `told` called with every exchange as it ends, on the client's own thread; None
+        ends that. A request that is tried again is told of each time."""
+        self._core.watch(told)
 
     @property
     def embedded(self) -> bool:

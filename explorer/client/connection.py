@@ -4,7 +4,8 @@ to do."""
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import orjson
 from explorer import config
 from explorer.client import failures
 from explorer.client.abilities import Abilities, read_abilities
+from explorer.client.exchange import Exchange, Watching
 from explorer.client.keeping import Keeping, Offline, Reply
 from explorer.client.reach import Reach
 from explorer.client.requests import Request, editing, reading
@@ -93,6 +95,7 @@ class Connection:
         self._learning = asyncio.Lock()
         self._abilities: Abilities | None = None
         self._fields: dict[str, frozenset[str] | None] = {}
+        self.watching: Watching | None = None
 
     @property
     def embedded(self) -> bool:
@@ -245,6 +248,29 @@ class Connection:
         return answer
 
     async def _carried(self, transport: Transport, request: Request, end: float) -> Answer:
+        if self.watching is None:
+            return await self._exchanged(transport, request, end)
+        began, answer, failure = datetime.now(UTC), None, "it was given up"
+        try:
+            answer = await self._exchanged(transport, request, end)
+        except CatalogError as error:
+            failure = str(error)
+            raise
+        finally:
+            self._tell(request, began, answer, failure)
+        return answer
+
+    def _tell(self, request: Request, began: datetime, answer: Answer | None, failure: str) -> None:
+        if self.watching is None:
+            return
+        told = Exchange.since(began, request.method, request.path, writes=request.writes)
+        if answer is not None:
+            # A refusal is without the token already.
+            failure = "" if answer.status < 300 else answer.body.decode(errors="replace")
+            told = replace(told, status=answer.status, sized_bytes=len(answer.body))
+        self.watching(replace(told, failure=failure))
+
+    async def _exchanged(self, transport: Transport, request: Request, end: float) -> Answer:
         latest = asyncio.get_running_loop().time() + self._timeout_seconds
         given = None
         try:

@@ -1,0 +1,196 @@
+"""Graphs as SVG pictures, from the same layout as every front end draws."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
+
+from explorer.client.display import line
+from explorer.graph.export.labels import choose, label, state
+from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["COLOURS", "box_size", "nearest", "to_svg"]
+
+COLOURS: Mapping[str, str] = {
+    "dataset": "#0072B2",
+    "dataJob": "#D55E00",
+    "dataFlow": "#E69F00",
+    "chart": "#009E73",
+    "dashboard": "#CC79A7",
+}
+"""The colour of each entity type, of those that Okabe and Ito found told apart by everybody; any
+other type is grey. A box says its type in words as well."""
+
+_OTHER = "#56646F"
+_NAME_LIMIT = 30
+_HEIGHT = 40.0
+_NARROWEST, _WIDEST = 96.0, 220.0
+_ROOM = Spacing(layer=44, node=14, edge=10)
+_MARGIN = 8.0
+_FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    nodes: Mapping[str, Mapping[str, Any]]
+    edges: Sequence[tuple[str, str, bool]]
+    cut: str
+
+
+def to_svg(
+    graph: "nx.DiGraph | nx.MultiDiGraph",
+    *,
+    focus: str | None = None,
+    most_nodes: int = 60,
+    most_edges: int = 400,
+    layout: Layout[str] | None = None,
+) -> str:
+    """A picture of the nodes nearest to the root, data flowing to the right.
+
+    A box holds a node's name, its type and platform in words; `focus` (the graph's root unless
+    told) has a thick frame, what was soft-deleted is struck through, what is only named by others
+    has a dashed frame, guessed edges are dashed. What was left out is said below the boxes. With
+    the `layout` of a front end (boxes by URN, made with `box_size`) its places are kept and only
+    its nodes drawn. Colours are the same in light and in dark: boxes bring their own ground.
+
+    The text is one `<svg>` with no script, no reference to anything outside, and no style sheet.
+    """
+    chosen = _choose(graph, most_nodes, most_edges, layout)
+    sizes = {urn: box_size(urn, said) for urn, said in chosen.nodes.items()}
+    drawn = layout or lay_out_pairs(
+        sizes, [(source, target) for source, target, _ in chosen.edges], spacing=_ROOM
+    )
+    root = focus or graph.graph.get("root")
+    width = max(drawn.width, 7 * len(chosen.cut)) + 2 * _MARGIN
+    height = drawn.height + 2 * _MARGIN + (20 if chosen.cut else 0)
+    guesses = {(source, target): guess for source, target, guess in chosen.edges}
+    pieces = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="{-_MARGIN:g} {-_MARGIN:g} {width:.0f} {height:.0f}" '
+        f'font-family="{_FONT}" font-size="12">',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
+        '<path d="M0 0.8L8 4L0 7.2z" fill="#8A949C"/></marker></defs>',
+    ]
+    for route in drawn.routes:
+        pair = (route.source, route.target)
+        if pair in guesses:
+            dashes = ' stroke-dasharray="4 4"' if guesses[pair] else ""
+            pieces.append(
+                f'<path d="{_curve(route.points)}" fill="none" stroke="#8A949C" '
+                f'stroke-width="1.3" marker-end="url(#tip)"{dashes}/>'
+            )
+    pieces += [
+        _boxed(drawn.positions[urn], urn, said, urn == root)
+        for urn, said in chosen.nodes.items()
+        if urn in drawn.positions
+    ]
+    if chosen.cut:
+        pieces.append(f'<text x="0" y="{drawn.height + 18:.0f}" fill="#808080">{chosen.cut}</text>')
+    return "".join((*pieces, "</svg>"))
+
+
+def box_size(urn: str, said: Mapping[str, Any]) -> Size:
+    """How large the box of a node is, in pixels, by what is written in it."""
+    name, below = _words(urn, said)
+    wide = max(_width(name, 7.1), _width(below, 5.6)) + 24
+    return (min(max(wide, _NARROWEST), _WIDEST), _HEIGHT)
+
+
+def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:
+    """The nodes by how far they are from the root, else in the graph's order."""
+    return sorted(graph.nodes, key=lambda urn: abs(graph.nodes[urn].get("hops") or 0))
+
+
+def _choose(
+    graph: "nx.DiGraph | nx.MultiDiGraph",
+    most_nodes: int,
+    most_edges: int,
+    layout: Layout[str] | None,
+) -> _Chosen:
+    every = choose(graph, len(graph), graph.number_of_edges())
+    kept = [urn for urn in nearest(graph) if layout is None or urn in layout.positions]
+    if layout is None:
+        kept = kept[:most_nodes]
+    inside = set(kept)
+    edges = [edge for edge in every.edges if edge[0] in inside and edge[1] in inside]
+    cut = ""
+    if len(kept) < len(graph):
+        cut = f"{len(kept):,} of {len(graph):,} are drawn, the nearest"
+    elif len(edges) > most_edges:
+        cut = f"{most_edges:,} of {len(edges):,} edges are drawn"
+    nodes = {urn: graph.nodes[urn] for urn in kept}
+    return _Chosen(nodes, edges if layout else edges[:most_edges], cut)
+
+
+def _words(urn: str, said: Mapping[str, Any]) -> tuple[str, str]:
+    name = label(urn, said, 400)
+    if len(name) > _NAME_LIMIT:
+        # The end of a dotted name tells more than its beginning.
+        name = "…" + name[1 - _NAME_LIMIT :]
+    kinds = (said.get("kind") or said.get("type"), said.get("platform"))
+    told = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
+    if state(said) != "plain":
+        told.append("removed" if state(said) == "removed" else "only named by others")
+    elif said.get("deprecated") is True:
+        told.append("deprecated")
+    return name, " · ".join(told)
+
+
+def _boxed(box: Box, urn: str, said: Mapping[str, Any], is_root: bool) -> str:
+    name, below = _words(urn, said)
+    kind = state(said)
+    colour = COLOURS.get(str(said.get("type")), _OTHER)
+    frame = "#1B1F23" if is_root else colour
+    thick = "2.5" if is_root else "1.2"
+    dashes = ' stroke-dasharray="4 3"' if kind == "ghost" else ""
+    struck = ' text-decoration="line-through"' if kind == "removed" else ""
+    room = box.width - 20
+    return (
+        f'<g transform="translate({box.x:.1f} {box.y:.1f})">'
+        f"<title>{_written(line(urn))}</title>"
+        f'<rect width="{box.width:.1f}" height="{box.height:.1f}" rx="5" fill="#FBFCFD" '
+        f'stroke="{frame}" stroke-width="{thick}"{dashes}/>'
+        f'<rect x="1.5" y="5" width="4" height="{box.height - 10:.1f}" rx="2" fill="{colour}"/>'
+        f'<text x="12" y="17" font-weight="600" fill="#1B1F23"{struck}{_fit(name, 7.1, room)}>'
+        f"{_written(name)}</text>"
+        f'<text x="12" y="32" font-size="10" fill="#56646F"{_fit(below, 5.6, room)}>'
+        f"{_written(below)}</text></g>"
+    )
+
+
+def _written(text: str) -> str:
+    """Text that XML takes: two characters are none of it, nor are halves of them."""
+    sound = text.encode(errors="replace").decode()
+    return escape(sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))
+
+
+def _width(text: str, each: float) -> float:
+    """About how wide a text is; fonts differ."""
+    return sum(1.8 * each if east_asian_width(char) in "WF" else each for char in text)
+
+
+def _fit(text: str, each: float, room: float) -> str:
+    """Texts about as wide as their box are made to fit, whatever the font."""
+    wide = _width(text, each)
+    return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
+
+
+def _curve(points: Sequence[Point]) -> str:
+    """The line through the points, curved where it goes from layer to layer."""
+    (x, y), *rest = points
+    drawn = [f"M{x:.1f} {y:.1f}"]
+    for to_x, to_y in rest:
+        if to_y == y:
+            drawn.append(f"H{to_x:.1f}")
+        elif to_x == x:
+            drawn.append(f"V{to_y:.1f}")
+        else:
+            middle = (x + to_x) / 2
+            drawn.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
+        x, y = to_x, to_y
+    return "".join(drawn)
