@@ -1,58 +1,49 @@
 """The terminal application: one screen on which finding, browsing and one entity take turns."""
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
-from textual.app import App, ComposeResult, SystemCommand
+from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.theme import Theme
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.browse.tree import BrowseTree
-from explorer.tui.editing.editor import EditorScreen, Saved, Target
-from explorer.tui.entity.page import EntityView
+from explorer.tui.exchanges import Exchanges
 from explorer.tui.find.view import FindView
+from explorer.tui.inorder import Home, InOrder
 from explorer.tui.safety import ControlFilter
-from explorer.tui.session import Session
+from explorer.tui.shell.dressed import DressedApp
 from explorer.tui.shell.header import Header
-from explorer.tui.shell.help import HelpScreen
 from explorer.tui.shell.keyline import KeyLine
-from explorer.tui.shell.palette import commands_here, scopes_here
-from explorer.tui.visited import History
+from explorer.tui.shell.look import Look
+from explorer.tui.shell.remembering import Remembered
+from explorer.tui.shell.themes import ATTRIBUTES
+from explorer.tui.shell.zoom import ZOOMED, keep_zoom
+from explorer.tui.watching import Changes
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.entity import Entity
+    from explorer.tui.editing.flow import Editing
+    from explorer.tui.entity.page import EntityView
 
 __all__ = ["CatalogApp"]
 
-_THEME = Theme(
-    name="catalog",
-    primary="#7aa2c8",
-    secondary="#9d8fc0",
-    accent="#d0a66b",
-    foreground="#d8d8d2",
-    background="#16181b",
-    surface="#1e2125",
-    panel="#262a2f",
-    success="#8fb573",
-    warning="#d0a66b",
-    error="#d08070",
-    dark=True,
-    variables={"border-blurred": "#3a3f46", "block-cursor-blurred-background": "#2a2f36"},
-)
 _WIDE = 100
 
 
-class CatalogApp(App[None]):
+class CatalogApp(DressedApp):
     """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
-    where they are given."""
+    where they are given, or with `last` what was open last."""
 
     TITLE = "catalog"
     ENABLE_COMMAND_PALETTE = True
@@ -62,7 +53,10 @@ class CatalogApp(App[None]):
         (_WIDE, "-wide"),
     ]
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    CSS = """
+    CSS = (
+        ATTRIBUTES
+        + ZOOMED
+        + """
     Screen { background: $background; }
     * {
         scrollbar-background: $background; scrollbar-background-hover: $background;
@@ -79,6 +73,7 @@ class CatalogApp(App[None]):
     .-narrow FindView.-facets Facets { display: block; width: 1fr; }
     .-narrow FindView.-facets #found { display: none; }
     """
+    )
 
     def __init__(
         self,
@@ -86,39 +81,63 @@ class CatalogApp(App[None]):
         *,
         urn: Urn | None = None,
         query: str = "",
+        last: bool = False,
+        server: str = "",
+        remembered: Remembered | None = None,
+        exchanges: Exchanges | None = None,
+        look: Look | None = None,
     ) -> None:
-        super().__init__(ansi_color=False)
-        self._session = Session(make, self._say, self._heard)
-        self._history = History()
+        super().__init__(make, server=server, remembered=remembered, exchanges=exchanges)
+        self.dress(look or Look())
+        # The colours of a theme that is there from the start are not looked up by Textual.
+        self.stylesheet.set_variables(self.get_css_variables())
         self._gate = ControlFilter()
-        self._first_urn = urn
+        self._keys = InOrder(self, super().on_event)
+        self._furnishing = asyncio.Lock()
+        self._furnished = False
+        self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
+
+    def get_default_screen(self) -> Screen[object]:
+        """The desk, with the folders open where there is room."""
+        wide = self.size.width >= _WIDE
+        return Screen(id="_default", classes="-wide -browsing" if wide else "-narrow")
 
     def compose(self) -> ComposeResult:
         """Header, folders beside the page, keys."""
-        yield Header()
+        yield Header(self._session)
         with Horizontal(id="body"):
-            yield BrowseTree(self._session)
-            with ContentSwitcher(initial="find", id="page"):
-                yield FindView(self._session)
-                yield EntityView(self._session)
+            yield from self._panes()
         yield KeyLine()
+
+    def _panes(self) -> Iterator[Widget]:
+        yield BrowseTree(self._session)
+        yield ContentSwitcher(FindView(self._session), initial="find", id="page")
+
+    async def _clear(self) -> None:
+        body = self._desk.query_one("#body", Horizontal)
+        async with self._furnishing:
+            await body.remove_children()
+            self._furnished, self._first_urn, self._first_query = False, None, ""
+            await body.mount_all(self._panes())
+        self._desk.query_one(FindView).focus_results()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys go to their widgets one after another, all else as it comes."""
+        if not await self._keys.takes(event):
+            await super().on_event(event)
+
+    async def on_home(self, marker: Home) -> None:
+        """What a key led to is done."""
+        await self._keys.came_home(marker)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every drawn line goes through: the usual, and the last gate."""
         return [*super().get_line_filters(), self._gate]
 
-    @property
-    def _desk(self) -> Screen[object]:
-        """The one screen that is always there, below whatever else is open."""
-        return self.screen_stack[0]
-
     def on_mount(self) -> None:
-        """Dress up, and ask for data once the first frame is drawn."""
-        self.register_theme(_THEME)
-        self.theme = "catalog"
-        wide = self.size.width >= _WIDE
-        self.screen.set_class(wide, "-browsing")
+        """Ask for data once the first frame is drawn."""
+        self.turn_to_colours()
         self.query_one(FindView).focus_results()
         self.call_after_refresh(self._start)
 
@@ -133,26 +152,27 @@ class CatalogApp(App[None]):
         self._desk.query_one(FindView).start(self._first_query)
         if self._first_urn is not None:
             self._open(self._first_urn)
+        elif not self._first_query:
+            self.begin()
+        self.run_worker(self._furnish(), group="furnish")
 
-    @work(group="info")
-    async def _greet(self) -> None:
-        with self._session.reporting("opening the catalog"):
-            catalog = await self._session.catalog()
-            info = await catalog.info()
-            self._desk.query_one(Header).show(info, read_only=catalog.read_only)
+    async def _furnish(self, first: Urn | None = None) -> None:
+        """Set up the page of an entity, which the first frame does not wait for; then open the
+        `first` one."""
+        async with self._furnishing:
+            if not self._furnished:
+                home = await asyncio.to_thread(import_module, "explorer.tui.entity.page")
+                pages = self._desk.query_one("#page", ContentSwitcher)
+                await pages.add_content(home.EntityView(self._session))
+                self._furnished = True
+        if first is not None:
+            self._show(first)
 
-    def _heard(self, answered: bool) -> None:
-        """The header tells when the server falls silent, and when it is back."""
-        header = self._desk.query_one(Header)
-        if not answered:
-            header.show_trouble()
-        elif header.silent:
-            header.silent = False
-            self._greet()
+    @property
+    def _entity_view(self) -> "EntityView":
+        from explorer.tui.entity.page import EntityView
 
-    async def on_unmount(self) -> None:
-        """Hang up."""
-        await self._session.close()
+        return self._desk.query_one(EntityView)
 
     def _say(self, message: str, *, error: bool = False) -> None:
         for screen in (self.screen, self._desk):
@@ -161,35 +181,27 @@ class CatalogApp(App[None]):
                 lines.first().say(message, error=error)
                 return
 
-    def on_key(self) -> None:
-        """A key that does something takes the last message away."""
-        for line in self.screen.query(KeyLine):
-            line.hush()
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The keys that can be used follow the focus."""
         del event
-        for line in self.screen.query(KeyLine):
+        keep_zoom(self.screen)
+        for line in self.screen.query_children(KeyLine):
             line.refresh()
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the screen by name, and the settings."""
-        yield from commands_here(screen)
-        yield SystemCommand("Theme", "Choose the colours", self.action_change_theme)
 
     async def action_leave_all(self) -> None:
         """Quit from anywhere; what is being typed is kept as a draft first."""
-        if not isinstance(self.screen, EditorScreen) or await self.screen.keep_draft():
+        if await self._editing.ready_to_quit():
             self.exit()
-
-    def action_help(self) -> None:
-        """The keys that work here."""
-        self.push_screen(HelpScreen(scopes_here(self.screen)))
 
     def action_find(self) -> None:
         """To the search box."""
         self._turn_to("find")
         self._desk.query_one(FindView).focus_box()
+
+    def turn_to_results(self) -> None:
+        """To the results."""
+        self._turn_to("find")
+        self._desk.query_one(FindView).focus_results()
 
     def action_browse(self) -> None:
         """To the folders; from the folders, back and fold them away."""
@@ -201,6 +213,11 @@ class CatalogApp(App[None]):
             self._desk.add_class("-browsing")
             tree.focus()
 
+    def action_reveal(self) -> None:
+        """To where what is open stands in the folders; again, to the next of its places."""
+        self._desk.add_class("-browsing")
+        self._desk.query_one(BrowseTree).reveal()
+
     def action_go_back(self) -> None:
         """To what was open before."""
         self._go(self._history.back())
@@ -210,13 +227,28 @@ class CatalogApp(App[None]):
         self._go(self._history.forward())
 
     @on(FindView.Opened)
-    @on(EntityView.Opened)
     @on(BrowseTree.Opened)
-    def _opened(self, event: FindView.Opened | EntityView.Opened | BrowseTree.Opened) -> None:
+    def _opened(self, event: FindView.Opened | BrowseTree.Opened) -> None:
         self._open(event.urn)
 
+    @on(FindView.TypedAhead)
+    def _typed_ahead(self, event: FindView.TypedAhead) -> None:
+        for key in event.keys:
+            self.post_message(key)
+
+    # The messages of what is imported late are handled by their names.
+    def on_entity_view_opened(self, event: "EntityView.Opened") -> None:
+        """Follow a reference."""
+        self._open(event.urn)
+
+    def _others_changed(self, changes: Changes) -> None:
+        self._desk.query_one(FindView).hear(changes)
+        if self._furnished:
+            self._entity_view.hear(changes)
+
     def _open(self, urn: Urn) -> None:
-        self._history.visit(urn)
+        self._visit(urn)
+        self.note_find()
         self._show(urn)
 
     def _go(self, place: Urn | None) -> None:
@@ -224,11 +256,22 @@ class CatalogApp(App[None]):
             self._turn_to("find")
             self._desk.query_one(FindView).focus_results()
         else:
+            self._note_place()
             self._show(place)
 
+    def _open_now(self) -> Urn | None:
+        """The entity that is looked at."""
+        shown = self._desk.query_one("#page", ContentSwitcher).current == "entity"
+        return self._entity_view.urn if shown else None
+
     def _show(self, urn: Urn) -> None:
+        if not self._furnished:
+            # Before the next key: what is pressed after this is meant for the page.
+            self.call_next(self._furnish, urn)
+            return
         self._turn_to("entity")
-        view = self._desk.query_one(EntityView)
+        self._desk.query_one(BrowseTree).mark(urn)
+        view = self._entity_view
         view.open(urn)
         view.focus_content()
 
@@ -239,37 +282,24 @@ class CatalogApp(App[None]):
 
     def _focus_page(self) -> None:
         if self._desk.query_one("#page", ContentSwitcher).current == "entity":
-            self._desk.query_one(EntityView).focus_content()
+            self._entity_view.focus_content()
         else:
             self._desk.query_one(FindView).focus_results()
 
-    @on(EntityView.Edit)
-    def _edit(self, event: EntityView.Edit) -> None:
-        if self._session.read_only:
-            self._say("Nothing is written here: the server was opened to be read only.", error=True)
-            return
-        self._open_editor(event.entity, event.path)
+    @cached_property
+    def _editing(self) -> "Editing":
+        from explorer.tui.editing.flow import Editing
 
-    def _open_editor(self, entity: "Entity", path: str | None) -> None:
-        target = Target.of(entity, path)
-        screen = EditorScreen(self._session, target, columns=path is not None)
+        return Editing(self, self._session, lambda: self._entity_view, self._open)
 
-        def left(how: Saved | None) -> None:
-            if how is not None:
-                self._after_edit(entity, target, how)
+    def on_changing_edit(self, event: "EntityView.Edit") -> None:
+        """Edit a description."""
+        self._editing.edit(event.entity, event.path)
 
-        self.push_screen(screen, left)
+    def on_changing_links(self, event: "EntityView.Links") -> None:
+        """Show the links of an entity, and change them."""
+        self._editing.show_links(event.entity)
 
-    @work(group="edit")
-    async def _after_edit(self, entity: "Entity", target: Target, left: Saved) -> None:
-        view = self._desk.query_one(EntityView)
-        if left.saved:
-            self._say(f"Saved {target.column or target.name}.")
-            entity = await view.refresh_entity() or entity
-        following = view.columns.undocumented_after(target.path) if left.onward else None
-        if target.path is not None:
-            view.columns.move_to_path(following or target.path)
-        if following is not None:
-            self._open_editor(entity, following)
-        elif left.onward:
-            self._say("Saved. Every column of this one is documented.")
+    def action_drafts(self) -> None:
+        """Show what was typed and not saved."""
+        self._editing.show_drafts()

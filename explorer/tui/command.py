@@ -2,15 +2,52 @@
 
 import os
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from explorer import __version__
 
+if TYPE_CHECKING:
+    from explorer.tui.opening import Opening
+
 __all__ = ["main"]
 
 _NO_TERMINAL = 2
+
+
+def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Every key, as the reader has set it, instead of the terminal."""
+    if wanted:
+        from explorer.tui.shell.keymap import key_lines, read_keymap
+        from explorer.tui.shell.settings import read_settings
+
+        read = read_settings()
+        keymap, problems = read_keymap(read.settings.keys, read.place)
+        _print(context, key_lines(keymap), (*read.problems, *problems))
+
+
+def _print_settings(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """The settings as they stand, instead of the terminal."""
+    if wanted:
+        from explorer.tui.shell.keymap import read_keymap
+        from explorer.tui.shell.settings import read_settings
+        from explorer.tui.shell.setup import config_lines
+
+        read = read_settings()
+        keymap, problems = read_keymap(read.settings.keys, read.place)
+        _print(context, config_lines(read.settings, keymap), (*read.problems, *problems))
+
+
+def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    context.exit()
 
 
 @click.command(
@@ -31,7 +68,34 @@ _NO_TERMINAL = 2
     help="Where the catalog of this machine lives.  [env: CATALOG_DATA_DIR]",
 )
 @click.option("--read-only", is_flag=True, help="Write nothing, whatever is pressed.")
+@click.option("--offline", is_flag=True, help="Ask nobody; show what was kept of the server.")
+@click.option("--last", is_flag=True, help="Open what was open last.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what is asked of the server to the end of a file.",
+)
+@click.option("--serve", is_flag=True, help="Show it in a browser instead; needs the extra serve.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --serve: where from.")
+@click.option("--port", default=8000, show_default=True, help="With --serve: the port.")
 @click.option("--search", "query", default="", metavar="TEXT", help="Search for TEXT first.")
+@click.option("--theme", default="", metavar="NAME", help="The colours, such as light or ansi.")
+@click.option(
+    "--keys",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_keys,
+    help="Print every key, and leave.",
+)
+@click.option(
+    "--config-help",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_settings,
+    help="Print the settings and what they may be, and leave.",
+)
 @click.version_option(__version__, prog_name="catalog-tui")
 def main(
     urn: str | None,
@@ -39,8 +103,15 @@ def main(
     profile: str | None,
     data_dir: Path | None,
     query: str,
+    log: Path | None,
+    theme: str,
     *,
     read_only: bool,
+    offline: bool,
+    last: bool,
+    serve: bool,
+    host: str,
+    port: int,
 ) -> None:
     """Explore and document a metadata catalog.
 
@@ -53,41 +124,86 @@ def main(
     """
     if sum(map(bool, (url, profile, data_dir))) > 1:
         raise click.UsageError("--url, --profile and --data-dir each name a catalog; give one")
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        _refuse("catalog-tui needs a terminal; in scripts and pipes use catalog.")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        _refuse("this terminal (TERM=dumb) cannot show catalog-tui; use catalog.")
+    if not serve and not _in_browser():
+        _check_terminal()
 
-    from explorer import config
+    from explorer.client.secret import Secret
     from explorer.errors import CatalogError
     from explorer.metadata.urn import Urn
+    from explorer.tui.exchanges import Exchanges
+    from explorer.tui.opening import Opening
+    from explorer.tui.shell.remembering import Remembered
 
     try:
         first = Urn.parse(urn) if urn else None
         # Asked for before the screen is taken, where a person is to type it.
-        named = config.server(url, profile=profile, data_dir=data_dir)
-        token = named.token() if named.token.asks else None
+        opening = Opening(url, profile, data_dir, read_only=read_only, offline=offline)
+        named = opening.found()
+        if named.token.asks and not offline:
+            opening = replace(opening, token=Secret.of(named.token()))
+        if log is not None:
+            Exchanges.check(log)
     except CatalogError as error:
         _refuse(str(error))
 
-    from explorer.client import AsyncCatalog
-    from explorer.tui.app import CatalogApp
+    if serve:
+        _serve(opening, host, port)
+        return
 
+    from explorer.tui.app import CatalogApp
+    from explorer.tui.shell.look import Look
+    from explorer.tui.shell.settings import read_settings
+
+    look = Look(read_settings(), theme)
+    if look.settings.editor:
+        os.environ["VISUAL"] = look.settings.editor
     CatalogApp(
-        lambda: AsyncCatalog(
-            url,
-            profile=profile,
-            data_dir=data_dir,
-            token=token,
-            # A profile that is read-only stays so.
-            read_only=read_only or None,
-            offline="fallback",
-        ),
+        opening.maker(),
         urn=first,
         query=query,
-    ).run()
+        last=last,
+        server=named.identity,
+        remembered=Remembered.of_user(),
+        exchanges=Exchanges(log),
+        look=look,
+    ).run(mouse=look.settings.mouse)
 
 
 def _refuse(sentence: str) -> None:
     click.echo(f"error: {sentence}", err=True)
     sys.exit(_NO_TERMINAL)
+
+
+def _in_browser() -> bool:
+    """Whether the program was started to be shown in a browser."""
+    return os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
+
+
+def _check_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        _refuse("catalog-tui needs a terminal; in scripts and pipes use catalog.")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        _refuse("this terminal (TERM=dumb) cannot show catalog-tui; use catalog.")
+
+
+def _serve(opening: "Opening", host: str, port: int) -> None:
+    """Show the program in a browser; each page starts it with the same arguments."""
+    try:
+        from explorer.tui.shell.serving import CatalogServer
+    except ModuleNotFoundError:
+        _refuse("a browser is served by textual-serve: pip install 'catalog-explorer[serve]'")
+    if opening.token is not None:
+        # It was typed here, where there is a terminal; the processes of the pages have none.
+        os.environ["CATALOG_TOKEN"] = opening.token.header.partition(" ")[2]
+    own = {"--serve", "--host", "--port"}
+    arguments, rest = [], iter(sys.argv[1:])
+    for one in rest:
+        name, _, value = one.partition("=")
+        if name not in own:
+            arguments.append(one)
+        elif name != "--serve" and not value:
+            next(rest, None)
+    try:
+        CatalogServer(arguments, host, port).run()
+    except OSError as error:
+        _refuse(f"port {port} of {host} cannot be had: {error.strerror or error}")

@@ -4,25 +4,31 @@ The terminal's tables and lists are all this one widget: a count, and a function
 when it comes into view. Ten million rows scroll as ten do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from rich.console import Console
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from explorer.tui.actions import bindings
+from explorer.tui.wrapping import broken
 
 __all__ = ["DrawRow", "Rows"]
 
 DrawRow = Callable[[int, int], Sequence[Text]]
-"""Draws row `index` for a width in cells: its lines, as many as the list's rows are high."""
+"""Draws row `index` for a width in cells: its lines, as many as the list's rows are high. What it
+draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."""
+
+_KEPT_ROWS = 200
 
 
 class Rows(ScrollView, can_focus=True):
@@ -61,6 +67,9 @@ class Rows(ScrollView, can_focus=True):
             return self.rows
 
     def __init__(self, *, row_height: int = 1) -> None:
+        # Rows as drawn, for scrolling by one is to draw one; and the style of what lies below them.
+        self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
+        self._base = Style.null()
         super().__init__()
         self.row_height = row_height
         self.empty = ""
@@ -79,6 +88,11 @@ class Rows(ScrollView, can_focus=True):
         self._follow()
         self.refresh()
 
+    @property
+    def draw(self) -> DrawRow | None:
+        """What draws a row, where anything is shown."""
+        return self._draw
+
     def grow(self, count: int) -> None:
         """Show more rows of the same, the cursor where it was."""
         self.count = count
@@ -91,31 +105,55 @@ class Rows(ScrollView, can_focus=True):
         if target == self.cursor or not self.count:
             return
         previous, self.cursor = self.cursor, target
+        # The scroll bar beside them stays as it is.
+        width = self.scrollable_content_region.width
         for row in (previous, target):
-            self.refresh_lines(row * self.row_height, self.row_height)
+            y = row * self.row_height - self.scroll_offset.y
+            self.refresh(Region(0, y, width, self.row_height))
         self._follow()
         self.post_message(self.Moved(self, target))
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Paint again; without regions everything is drawn anew too."""
+        if not regions:
+            self._drawn.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def refresh_lines(self, y_start: int, line_count: int = 1) -> None:
+        """Draw some lines anew."""
+        self._drawn.clear()
+        super().refresh_lines(y_start, line_count)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the screen, on a ground that is the same for all."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         width = self.scrollable_content_region.width
         row, part = divmod(y + self.scroll_offset.y, self.row_height)
-        base = self.rich_style
         if self._draw is None or row >= self.count:
-            said = self.empty if y == 1 and self.count == 0 else ""
-            text = Text(f"  {said}", style=Style(dim=True, italic=True))
-            return self._strip([text], 0, width, base)
-        style = base
+            told = list(broken(self.empty, width - 4)) if self.count == 0 else []
+            said = told[y - 1] if 0 < y <= len(told) else ""
+            return _strip(Text(f"  {said}", "dim italic"), width, self._base)
+        style = self._base
         if row == self.cursor:
-            style = base + self.get_component_rich_style("rows--cursor", partial=True)
-        return self._strip(self._draw(row, width), part, width, style)
-
-    def _strip(self, lines: Sequence[Text], part: int, width: int, style: Style) -> Strip:
-        text = lines[part].copy() if part < len(lines) else Text()
-        text.truncate(max(width, 1), overflow="ellipsis", pad=True)
-        text.end = ""
-        strip = Strip(text.render(self.app.console), width)
-        return strip.apply_style(style).adjust_cell_length(width, style)
+            style += self.get_component_rich_style("rows--cursor", partial=True)
+        key = row, width, style
+        drawn = self._drawn.get(key)
+        if drawn is None:
+            if len(self._drawn) >= _KEPT_ROWS:
+                self._drawn.clear()
+            lines = self._draw(row, width)
+            drawn = self._drawn[key] = [_strip(line, width, style) for line in lines]
+        return drawn[part] if part < len(drawn) else Strip.blank(width, style)
 
     def _follow(self) -> None:
         if self.size.height == 0:
@@ -184,3 +222,54 @@ class Rows(ScrollView, can_focus=True):
             self.action_choose()
         else:
             self.move_to(row)
+
+
+def _strip(line: Text, width: int, style: Style) -> Strip:
+    """A text in a width, cut or filled, on a style."""
+    text = line.copy()
+    text.truncate(max(width, 1), overflow="ellipsis", pad=True)
+    text.end = ""
+    segments = text.render(_CONSOLE) if text.spans else [Segment(text.plain, _style_of(text))]
+    strip = Strip(_joined(segments), width)
+    return strip.apply_style(style).adjust_cell_length(width, style)
+
+
+def _style_of(text: Text) -> Style:
+    """The style of a text as a whole, which its own rendering leaves out where it has no spans."""
+    return _CONSOLE.get_style(text.style, default=Style.null())
+
+
+def _joined(segments: Iterable[Segment]) -> list[Segment]:
+    """The same on screen in as few pieces as can be: every piece costs forty bytes on its way to
+    the terminal, and blanks look alike in most styles."""
+    joined: list[Segment] = []
+    for segment in segments:
+        if not segment.text:
+            continue
+        if joined:
+            text, style, _ = joined[-1]
+            if style == segment.style or _is_blank(segment.text, segment.style, style):
+                joined[-1] = Segment(text + segment.text, style)
+                continue
+            if _is_blank(text, style, segment.style):
+                joined[-1] = Segment(text + segment.text, segment.style)
+                continue
+        joined.append(segment)
+    return joined
+
+
+def _is_blank(text: str, style: Style | None, other: Style | None) -> bool:
+    """Whether a text is nothing but its ground, and as much so in the other style."""
+    return text.isspace() and _ground(style) == _ground(other)
+
+
+def _ground(style: Style | None) -> tuple[object, ...]:
+    if style is None:
+        return _NO_GROUND
+    lines = (style.underline, style.underline2, style.strike, style.overline, style.link)
+    ink = style.color if style.reverse else None
+    return (style.bgcolor, bool(style.reverse), ink, *(one or None for one in lines))
+
+
+_CONSOLE = Console()
+_NO_GROUND = _ground(Style.null())

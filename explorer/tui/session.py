@@ -1,19 +1,35 @@
-"""What the screens share: the catalog they ask, and the one way in which trouble is told."""
+"""What the screens share: the catalog they ask, how it answers, and the one way in which trouble
+is told."""
 
 import asyncio
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer import config
-from explorer.errors import CatalogError, Unreachable, Unusable
+from explorer.client.display import line
+from explorer.errors import CatalogError, NotSignedIn, Unreachable, Unusable
+from explorer.metadata.registry import load_registry
+from explorer.tui.exchanges import Exchanges
+from explorer.tui.times import Times
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = ["Say", "Session"]
+__all__ = ["Contact", "Say", "Session", "Standing", "Where", "sentence_of"]
+
+Contact = Literal["opening", "ready", "kept", "silent", "refused"]
+"""How the server was last heard: not asked yet; it answered; what was kept of it answered; it did
+not answer; it wants to know who asks."""
+
+_READ_ONLY = "Nothing is written here: the server was opened to be read only."
+
+Where = Callable[[str], object]
+"""Shows a sentence where the answer would have stood."""
 
 
 class Say(Protocol):
@@ -24,57 +40,184 @@ class Say(Protocol):
         ...
 
 
-class Session:
-    """One run of the terminal against one server.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the server was last heard; `as_of` is the age of what was kept of it."""
 
-    `say` shows a sentence; `heard` is told after every question whether there was an answer.
+    contact: Contact = "opening"
+    as_of: datetime | None = None
+
+
+class Session:
+    """One run of the terminal against one server at a time.
+
+    `say` shows a sentence; `heard` is told when a question begins, and when the standing changed.
     """
 
     def __init__(
         self,
         make: Callable[[], "AsyncCatalog"],
         say: Say,
-        heard: Callable[[bool], None],
+        heard: Callable[[], None],
+        *,
+        server: str = "",
+        exchanges: Exchanges | None = None,
     ) -> None:
         self._make = make
         self._catalog: AsyncCatalog | None = None
         self._opening = asyncio.Lock()
         self._heard = heard
+        self._asked_at: dict[int, float] = {}
+        self._numbers = 0
+        self._unread: dict[Where, Callable[[], object]] = {}
+        self._asked_again: set[Where] = set()
+        self.server = server
+        """What tells this server from others wherever something is remembered of it."""
+        self.standing = Standing()
+        # One that is still empty counts as false.
+        self.exchanges = Exchanges() if exchanges is None else exchanges
         self.say = say
+        self.times = Times()
 
     async def catalog(self) -> "AsyncCatalog":
         """The client, made when first asked for: its import is not paid before the first frame."""
         async with self._opening:
             if self._catalog is None:
-                self._catalog = await asyncio.to_thread(self._make)
+                self._catalog = await asyncio.to_thread(self._open)
+                self._catalog.watch(self.exchanges.note)
             return self._catalog
+
+    def _open(self) -> "AsyncCatalog":
+        """Make the client in a thread, and read there what it reads from disk when first used."""
+        catalog = self._make()
+        load_registry()
+        return catalog
 
     @property
     def read_only(self) -> bool:
         """Whether nothing is written through this client."""
         return self._catalog is not None and self._catalog.read_only
 
+    def refuses_to_write(self) -> bool:
+        """Whether nothing is written through this client; where it is so, that is said."""
+        if self.read_only:
+            self.say(_READ_ONLY, error=True)
+        return self.read_only
+
+    @property
+    def waiting_seconds(self) -> float | None:
+        """For how long the oldest open question has waited for its answer."""
+        if not self._asked_at:
+            return None
+        return time.monotonic() - min(self._asked_at.values())
+
+    async def switch(self, make: Callable[[], "AsyncCatalog"], server: str) -> None:
+        """Turn to another server; what was asked of this one is forgotten."""
+        async with self._opening:
+            previous, self._catalog = self._catalog, None
+            self._make, self.server = make, server
+        self._unread.clear()
+        self._asked_again.clear()
+        self._stand(Standing())
+        if previous is not None:
+            await previous.close()
+
     async def close(self) -> None:
         """Hang up."""
         if self._catalog is not None:
             await self._catalog.close()
+        await self.exchanges.close()
+
+    def ask_again(self) -> bool:
+        """Ask everything again that was not answered; gives whether there was anything."""
+        unread, self._unread = self._unread, {}
+        for again in unread.values():
+            again()
+        return bool(unread)
 
     @contextmanager
-    def reporting(self, doing: str) -> Iterator[None]:
+    def reporting(
+        self,
+        doing: str,
+        where: Where | None = None,
+        again: Callable[[], object] | None = None,
+    ) -> Iterator[None]:
         """Tell what went wrong in one sentence and go on; `doing` says what was being tried.
+
+        `where` shows the sentence in the place of the answer, and `again` asks for it once more:
+        when the reader wants it, and when a server that was silent is heard again.
 
         This is the edge of every worker: an error of ours is shown in its own words, any other
         leaves its trace in the log file, which the sentence names.
         """
+        number = self._numbers = self._numbers + 1
+        heard = self.exchanges.heard
+        self._asked_at[number] = time.monotonic()
+        self._heard()
         try:
             yield
-            self._heard(True)
+            self._answered(where, heard)
         except CatalogError as error:
-            self._heard(not isinstance(error, Unreachable | Unusable))
-            self.say(f"{error}", error=True)
+            self._stand(_standing_after(error, self.standing))
+            self._failed(sentence_of(error), where, again)
         except Exception:
             kept = _keep_trace(doing)
-            self.say(f"Something went wrong while {doing}; {kept}", error=True)
+            self._failed(f"Something went wrong while {doing}; {kept}", where, again)
+        finally:
+            del self._asked_at[number]
+            self._heard()
+
+    def _answered(self, where: Where | None, heard: int) -> None:
+        if where is not None:
+            self._unread.pop(where, None)
+            self._asked_again.discard(where)
+        as_of = None if self._catalog is None else self._catalog.as_of
+        if as_of is not None:
+            self._stand(Standing("kept", as_of))
+        elif self.exchanges.heard > heard:
+            self._stand(Standing("ready"))
+
+    def _failed(
+        self, sentence: str, where: Where | None, again: Callable[[], object] | None
+    ) -> None:
+        self.say(sentence, error=True)
+        if where is None:
+            return
+        where(f"{sentence} r tries again." if again else sentence)
+        if again is not None:
+            self._unread[where] = again
+
+    def _stand(self, standing: Standing) -> None:
+        before, self.standing = self.standing, standing
+        if before == standing:
+            return
+        self._heard()
+        if standing.contact == "ready" and before.contact in ("silent", "refused", "kept"):
+            # By itself once only: what fails again waits until the reader asks for it.
+            due = [one for one in self._unread if one not in self._asked_again]
+            self._asked_again.update(due)
+            for one in due:
+                self._unread.pop(one)()
+
+
+def sentence_of(error: CatalogError) -> str:
+    """An error as a whole sentence that says what to do."""
+    if isinstance(error, NotSignedIn) and error.status is not None:
+        said = f" ({line(error.excerpt, 120)})" if error.excerpt else ""
+        return (
+            f"The server wants an access token, or another one{said}: press F3 to give one, set "
+            "CATALOG_TOKEN, or keep one with «catalog profile add»."
+        )
+    said = str(error) or type(error).__name__
+    if "://" in said.partition(" ")[0]:
+        said = f"The server at {said}"
+    return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.?!)…»' else '.'}"
+
+
+def _standing_after(error: CatalogError, before: Standing) -> Standing:
+    if isinstance(error, Unreachable | Unusable):
+        return Standing("silent")
+    return Standing("refused") if isinstance(error, NotSignedIn) else before
 
 
 def _keep_trace(doing: str) -> str:

@@ -1,56 +1,48 @@
 """One register of actions: every key has a method, and no two share a key in a scope."""
 
+import importlib
+import pkgutil
+import re
 from collections import Counter
 
 import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
 
+import explorer.tui
 from explorer.tui.actions import ACTIONS, SCOPES, actions_of
-from explorer.tui.app import CatalogApp
-from explorer.tui.browse.tree import BrowseTree
-from explorer.tui.columns.view import ColumnRows
-from explorer.tui.editing.editor import DescriptionArea, EditorScreen
-from explorer.tui.entity.page import EntityView
-from explorer.tui.find.facets import Facets
-from explorer.tui.find.results import Results
-from explorer.tui.find.view import SearchBox
-from explorer.tui.history.differences import DifferenceRows
-from explorer.tui.history.restoring import RestoreScreen
-from explorer.tui.history.rows import HistoryRows
-from explorer.tui.lineage import AskLine, ImpactRows, LineageMap
-from explorer.tui.measures.profile import ProfileTab
-from explorer.tui.measures.series import SeriesTab
-from explorer.tui.raw.tab import KeyFilter, RawRows
-from explorer.tui.rows import Rows
-from explorer.tui.shell.help import HelpScreen
 
-OWNERS = {
-    "app": CatalogApp,
-    "tree": BrowseTree,
-    "schema": ColumnRows,
-    "lineage": LineageMap,
-    "impact": ImpactRows,
-    "asking": AskLine,
-    "editor": EditorScreen,
-    "entity": EntityView,
-    "find": SearchBox,
-    "facets": Facets,
-    "help": HelpScreen,
-    "text": DescriptionArea,
-    "results": Results,
-    "list": Rows,
-    "profile": ProfileTab,
-    "series": SeriesTab,
-    "history": HistoryRows,
-    "difference": DifferenceRows,
-    "restore": RestoreScreen,
-    "raw": RawRows,
-    "keyfilter": KeyFilter,
-}
+WORD = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def kinds(kind):
+    for one in kind.__subclasses__():
+        yield one
+        yield from kinds(one)
+
+
+def owners():
+    """What has the keys of a scope: the classes that declare them."""
+    for module in pkgutil.walk_packages(explorer.tui.__path__, "explorer.tui."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found = {}
+    for kind in kinds(DOMNode):
+        for binding in vars(kind).get("BINDINGS", ()):
+            if isinstance(binding, Binding) and binding.id:
+                found.setdefault(binding.id.partition(".")[0], set()).add(kind)
+    return found
+
+
+OWNERS = owners()
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
 def test_an_action_is_a_method_of_what_has_its_scope(action):
-    assert hasattr(OWNERS[action.scope], f"action_{action.name.partition('(')[0]}")
+    assert OWNERS.get(action.scope), "no widget and no screen has this scope"
+    method = f"action_{action.name.partition('(')[0]}"
+    widgets = [one for owner in OWNERS[action.scope] for one in (owner, *kinds(owner))]
+    assert [widget for widget in widgets if hasattr(widget, method)], method
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -62,3 +54,10 @@ def test_no_key_means_two_things_in_one_scope(scope):
 def test_no_key_is_one_that_terminals_swallow():
     keys = {key for action in ACTIONS for key in action.keys}
     assert not keys & {"ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+a", "ctrl+b"}
+
+
+def test_every_action_has_a_word_of_its_own_for_a_keymap_and_a_key():
+    words = Counter(action.id for action in ACTIONS)
+    assert [word for word, times in words.items() if times > 1] == []
+    assert [word for word in words if not WORD.fullmatch(word)] == []
+    assert [action.id for action in ACTIONS if not action.keys] == []

@@ -33,3 +33,29 @@ def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_fra
         f"print('LOADED', *[name for name in {heavy!r} if name in sys.modules])"
     )
     assert loaded(code) == []
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        (
+            "explorer.client.aio",
+            "explorer.tui.editing.editor",
+            "explorer.tui.entity.page",
+            "explorer.tui.shell.help",
+        )
+    ],
+)
+def test_what_is_not_on_the_first_screen_is_not_imported_for_it(late):
+    code = (
+        "import sys, explorer.tui.app\n"
+        f"print('LOADED', *[name for name in {late!r} if name in sys.modules])"
+    )
+    assert loaded(code) == []
+
+
+@pytest.mark.anyio
+async def test_the_first_screen_wears_the_colours_of_its_theme(at, sample):
+    async with at(sample) as reader:
+        app = reader.app
+        assert app.screen.styles.background.hex == app.current_theme.background.upper()

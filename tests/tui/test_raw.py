@@ -90,12 +90,12 @@ async def test_an_aspect_and_a_value_are_copied(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "y")
-        await reader.sees("Copied browsePaths")
+        await reader.sees("Copied 5 lines, 58 characters, through the terminal.")
         with Catalog(data_dir=sample) as catalog:
             value = catalog.entity(ORDERS).raw("browsePaths")
         assert orjson.loads(reader.app.clipboard) == value
         await reader.press("l", "l", "l", "l", "Y")
-        await reader.sees("Copied browsePaths / paths / 0")
+        await reader.sees(f"Copied {value['paths'][0]}, through the terminal.")
         assert reader.app.clipboard == value["paths"][0]
 
 
@@ -145,4 +145,4 @@ async def test_aspects_nobody_knows_and_large_ones_are_shown_all_the_same(desk, 
         shown = await reader.sees("[/x]", "│ xxxx")
         assert all(line.isprintable() for line in shown.splitlines())
         await reader.press("g", "y")
-        await reader.sees("Copied datasetProperties", "many terminals take less")
+        await reader.sees("300,004 lines", "could not be copied: the terminal takes")

@@ -89,3 +89,44 @@ async def test_a_list_that_is_hidden_keeps_still():
         rows.display = True
         await pilot.pause()
         assert rows.scroll_offset.y > 30
+
+
+async def test_a_row_that_came_back_into_view_is_not_drawn_again():
+    app = Listing(1_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("pagedown", "pagedown")
+        await pilot.pause()
+        app.drawn.clear()
+        await pilot.press("up", "pageup")
+        await pilot.pause()
+        # Those that the cursor stood on before, and stands on now.
+        assert len(app.drawn) <= 4
+        app.drawn.clear()
+        app.query_one(Rows).refresh()
+        await pilot.pause()
+        assert len(app.drawn) == 10
+
+
+class Styled(Listing):
+    def draw(self, index, width):
+        return (Text(f"row {index}", "bold" if index == 1 else ""),)
+
+
+async def test_a_text_keeps_its_style_when_it_has_one_for_all_of_it():
+    app = Styled(3)
+    async with app.run_test(size=(20, 4)):
+        rows = app.query_one(Rows)
+        bold = [[one.style.bold for one in rows.render_line(y)] for y in range(3)]
+        assert bold == [[None], [True], [None]]
+
+
+class Spaced(Listing):
+    def draw(self, index, width):
+        return (Text.assemble("  ", ("a", "bold"), "  ", ("b", "reverse"), ("  ", "underline")),)
+
+
+async def test_blanks_are_sent_with_their_neighbours_where_that_looks_the_same():
+    app = Spaced(2)
+    async with app.run_test(size=(20, 4)):
+        pieces = [one.text for one in app.query_one(Rows).render_line(1)]
+        assert [one.rstrip() for one in pieces] == ["  a", "b", "", ""]

@@ -93,7 +93,7 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, 
     first.keys("Enter")
     first.sees("documented", "2 Columns·")
     first.keys("u", "e")
-    first.sees("save", "ingested")
+    first.sees("^s save", "· column ")
     first.type(said)
     first.keys("C-s")
     first.sees("✎", said[:14])
@@ -106,6 +106,16 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, 
     again.keys("/")
     again.type(said)
     again.sees("fct_refunds")
+
+
+def test_keys_that_come_all_at_once_go_where_the_ones_before_led(sample, terminal):
+    quick = terminal(80, 24)
+    quick.start(program(sample))
+    quick.sees("results")
+    for name in ("fct_refunds", "dim_stores", "fct_orders", "stg_orders"):
+        quick.type(f"/{name}\r\r2")
+        shown = quick.sees("Columns·", f" {name} ")
+        assert shown.splitlines()[1].startswith(f" {name} ")
 
 
 def test_without_a_terminal_there_is_a_sentence_and_exit_two():

@@ -6,7 +6,12 @@ __all__ = ["ACTIONS"]
 
 ACTIONS: tuple[Action, ...] = (
     Action(
-        "schema", "edit_column", ("e", "enter"), "Edit this column's description", "edit column"
+        "schema",
+        "edit_column",
+        ("e", "enter"),
+        "Edit this column's description",
+        "edit column",
+        writes=True,
     ),
     Action(
         "schema",
@@ -16,4 +21,8 @@ ACTIONS: tuple[Action, ...] = (
         "next undocumented",
     ),
     Action("schema", "fold", ("space", "left", "right"), "Fold or unfold a record", "fold"),
+    Action("schema", "filter", ("f",), "Narrow by name, type, tag, or is:undocumented", "filter"),
+    Action("schema", "unfilter", ("escape",), "Take the filter off", "all columns"),
+    Action("schema", "order", ("s",), "Most used first, or as in the schema", "by use"),
+    Action("schema", "fold_all", ("z",), "Fold or unfold every record"),
 )

@@ -5,7 +5,14 @@ from explorer.tui.actions.action import Action
 __all__ = ["ACTIONS"]
 
 ACTIONS: tuple[Action, ...] = (
-    Action("entity", "edit", ("E", "e"), "Edit the description of it all", "edit description"),
+    Action(
+        "entity",
+        "edit",
+        ("E", "e"),
+        "Edit the description of it all",
+        "edit description",
+        writes=True,
+    ),
     Action("entity", "tab('overview')", ("1",), "Overview", "tabs", "1–8"),
     Action("entity", "tab('columns')", ("2",), "Columns"),
     Action("entity", "tab('lineage')", ("3",), "Lineage"),
@@ -15,5 +22,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("entity", "tab('history')", ("7",), "History"),
     Action("entity", "tab('raw')", ("8",), "Raw"),
     Action("entity", "copy_urn", ("y",), "Copy the URN", "copy urn"),
+    Action("entity", "open_page", ("o",), "Open its page in the browser", "web page"),
+    Action("entity", "zone", ("Z",), "Times in UTC, or in the zone of this machine"),
     Action("entity", "reload", ("r",), "Read again from the server"),
 )

@@ -11,7 +11,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("history", "back", ("escape",), "Back to the list before", "back"),
     Action("history", "blame", ("b",), "Who described each column, and back", "who described what"),
     Action("history", "mark", ("v",), "Mark a version, to compare any other with it", "compare"),
-    Action("history", "restore", ("R",), "Put an old description back", "put back"),
+    Action("history", "restore", ("R",), "Put an old description back", "put back", writes=True),
     Action("difference", "leave", ("escape", "left", "h"), "Back to the list", "back"),
     Action("restore", "confirm", ("y", "enter"), "Put the old description back", "put back"),
     Action("restore", "cancel", ("escape", "n", "q"), "Leave everything as it is", "leave"),

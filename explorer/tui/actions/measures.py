@@ -12,5 +12,4 @@ ACTIONS: tuple[Action, ...] = (
     Action("series", "shorter", ("less_than_sign", "comma"), "Fewer days", "days", "<>"),
     Action("series", "longer", ("greater_than_sign", "full_stop"), "More days"),
     Action("series", "table", ("t",), "The numbers as a table, or as a chart", "table"),
-    Action("series", "zone", ("Z",), "Times in UTC, or in the zone of this machine", "utc"),
 )

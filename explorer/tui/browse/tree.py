@@ -1,65 +1,58 @@
-"""Browsing: entity types, their folders, the entities in them; read as they are unfolded."""
+"""Browsing: entity types, their folders, the entities in them; read as they are looked at."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.text import Text
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import Tree
-from textual.widgets.tree import TreeNode
+from textual.widgets import Input, Static
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import said
+from explorer.tui.browse.branch import PAGE, Branch
+from explorer.tui.browse.drawing import described, row
+from explorer.tui.browse.finding import follow
+from explorer.tui.browse.outline import Outline, Spot
+from explorer.tui.browse.rows import FolderFilter, FolderRows
+from explorer.tui.browse.sources import TypesSource
+from explorer.tui.browse.ways import Way, ways_to
+from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.words import plural
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.records import Facet
 
 __all__ = ["BrowseTree"]
 
-_PAGE = 200
-_FIRST = (
-    "dataset",
-    "dashboard",
-    "chart",
-    "dataFlow",
-    "dataJob",
-    "container",
-    "domain",
-    "glossaryNode",
-    "glossaryTerm",
-    "tag",
-    "corpuser",
-    "corpGroup",
-)
+_WIDTHS = (20, 24, 30, 36, 44, 54, 66, 80, 100)
+_USUAL = 30
+_LEAST_PAGE = 40
+_AT_ONCE = 4
+_TELLING_ROWS = 14
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a node of the tree stands: a folder of an entity type, an entity, or the rest of a
-    folder that is yet to be read from `start` on."""
-
-    entity_type: str
-    path: str = "/"
-    urn: Urn | None = None
-    start: int = 0
-    listed: bool = False
-
-
-class BrowseTree(Tree[_Place]):
-    """The folders of the catalog. A folder is read when it is unfolded, in pages."""
+class BrowseTree(Vertical):
+    """The folders of the catalog. What comes on screen is read, a page at a time; what was left
+    long ago is forgotten."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
     DEFAULT_CSS = """
-    BrowseTree { width: 30; background: $background; padding: 0 1 0 0; scrollbar-size-vertical: 1;
-                 border-right: solid $border-blurred; }
-    BrowseTree:focus { border-right: solid $primary; }
-    """
+    BrowseTree { width: 30; background: $background; border-right: solid $border-blurred; }
+    BrowseTree:focus-within { border-right: solid $primary; }
+    BrowseTree FolderRows { height: 1fr; }
+    BrowseTree #place { height: 2; padding: 0 1; }
+    BrowseTree FolderFilter {
+        display: none; height: 1; border: none; padding: 0 1; background: $surface;
+    }
+    BrowseTree FolderFilter:focus { border: none; }
+    BrowseTree.-filtering FolderFilter { display: block; }
+    """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
 
     @dataclass
     class Opened(Message):
@@ -68,129 +61,364 @@ class BrowseTree(Tree[_Place]):
         urn: Urn
 
     def __init__(self, session: Session) -> None:
-        super().__init__("catalog")
+        super().__init__()
         self._session = session
-        self.show_root = False
-        self.guide_depth = 2
-        self.auto_expand = False
+        self._outline = Outline(TypesSource())
+        self._shown: Urn | None = None
+        self._filling = False
+        self._under_way = 0
+        self._width = _USUAL
+        self._filtered: Branch | None = None
+        self._ways: list[Way] = []
+        self._way = 0
+
+    def compose(self) -> ComposeResult:
+        """The filter, the rows, and what is to be said of the row under the cursor."""
+        line = FolderFilter(placeholder="part of a name", select_on_focus=False)
+        line.cursor_blink = False
+        yield line
+        yield FolderRows(self._edge)
+        yield Static("", id="place", markup=False)
+
+    def on_mount(self) -> None:
+        """Rows are drawn from the outline, whatever it holds."""
+        self._rows.show(self._outline.height, self._draw)
+
+    @property
+    def _rows(self) -> FolderRows:
+        return self.query_one(FolderRows)
+
+    @property
+    def _spot(self) -> Spot:
+        return self._outline.locate(self._rows.cursor)
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """The keys move in the folders, from the next on."""
+        # Folders that were folded away get their place now, or they could not take the focus.
+        self.app.stylesheet.apply(self)
+        self.screen.set_focus(self._rows, scroll_visible)
+        return self
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything on screen is at hand, or could not be had."""
+        first, height = self._rows.scroll_offset.y, self._rows.size.height
+        pages = self._outline.pages(first, first + height - 1)
+        return not self._under_way and not any(one.lacks(number) for one, number in pages)
 
     def fill(self) -> None:
-        """Read the entity types and how many there are of each."""
-        self._read_types()
+        """From now on read what is looked at, first of all the entity types."""
+        self._filling = True
+        self._look()
+
+    def mark(self, urn: Urn) -> None:
+        """This entity is shown on the page."""
+        if urn != self._shown:
+            self._shown = urn
+            self._ways = []
+            self._rows.refresh()
+
+    def _draw(self, index: int, width: int) -> tuple[Text]:
+        return (row(self._outline.locate(index), width, self._shown),)
+
+    # Reading.
+
+    @on(FolderRows.Looked)
+    def _looked(self, event: FolderRows.Looked) -> None:
+        event.stop()
+        self._look()
+        self._tell()
+
+    def _look(self) -> None:
+        """Ask for the pages on screen that are not there; with nothing to ask, for the next."""
+        height = self._rows.size.height
+        if not self._filling or not height:
+            return
+        first = self._rows.scroll_offset.y
+        pages = list(self._outline.pages(first, first + height - 1))
+        self._outline.forget(pages)
+        for branch, number in pages:
+            self._ask(branch, number)
+        if not self._under_way:
+            for branch, number in self._outline.pages(first + height, first + 2 * height):
+                self._ask(branch, number)
+
+    def _ask(self, branch: Branch, number: int) -> None:
+        if self._under_way < _AT_ONCE and branch.lacks(number):
+            branch.asked.add(number)
+            self._under_way += 1
+            self._read(branch, number)
+
+    @work(group="browse")
+    async def _read(self, branch: Branch, number: int) -> None:
+        page = _Page(self, branch, number, branch.turn)
+        where = branch.entry.name or "types"
+        try:
+            with self._session.reporting(f"reading the folder {where}", page, page.ask_again):
+                await self._fetch(await self._session.catalog(), branch, number)
+        finally:
+            self._under_way -= 1
+        self._look()
+
+    async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
+        """Bring a page to hand; an answer to what is not asked any more is thrown away."""
+        turn = branch.turn
+        portion = await branch.source.read(catalog, number * PAGE, PAGE)
+        if turn != branch.turn:
+            return
+        with self._steady():
+            begun = branch.total is not None
+            branch.asked.discard(number)
+            branch.take(number, portion)
+            first = branch.entry_at(0)
+            if branch.above is None and not begun and not branch.text and first is not None:
+                branch.unfold(0, first)
+
+    def show_failure(self, branch: Branch, number: int, why: str) -> None:
+        """Say in the rows of a page why they are not there."""
+        with self._steady():
+            branch.asked.discard(number)
+            branch.fail(number, why)
+
+    def ask_again(self, branch: Branch) -> None:
+        """Ask again for what could not be read of a folder."""
+        branch.failed.clear()
+        self._rows.refresh()
+        self._look()
+
+    @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """Whatever comes or goes, the cursor stays on its entry and on its line of the screen."""
+        rows, spot = self._rows, self._spot
+        branch, index = spot.branch, spot.index
+        key = spot.entry.key if spot.entry else None
+        line = rows.cursor - rows.scroll_offset.y
+        yield
+        while not branch.attached and branch.above is not None:
+            branch, index, key = branch.above, branch.index, None
+        now = branch.entry_at(index) if index >= 0 else None
+        if key is not None and now is not None and now.key != key:
+            index = next((at for at, one in branch.known() if one.key == key), index)
+        last = max(0, (branch.total or 1) - 1 + bool(branch.note))
+        place = self._outline.row_of(branch, max(0, min(index, last)))
+        rows.refit(self._outline.height, place, line)
+        self._tell()
+
+    def _tell(self) -> None:
+        place = self.query_one("#place", Static)
+        place.display = self.size.height >= _TELLING_ROWS
+        if place.display:
+            room = self._rows.scrollable_content_region.width
+            place.update(described(self._spot, max(8, self.size.width - 3), room))
+
+    # Moving.
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        spot = self._spot
+        if spot.why is not None:
+            self.ask_again(spot.branch)
+        elif spot.entry is None:
+            return
+        elif spot.entry.urn is not None:
+            self.post_message(self.Opened(spot.entry.urn))
+        else:
+            self.action_turn()
+
+    def _edge(self, last: bool) -> int:
+        branch = self._spot.branch
+        index = max(0, (branch.total or 1) - 1) if last else 0
+        place = self._outline.row_of(branch, index)
+        if place != self._rows.cursor:
+            return place
+        return self._outline.height - 1 if last else 0
+
+    def action_turn(self) -> None:
+        """Unfold a folder, or fold it."""
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._fold(spot.unfolded)
+        elif spot.entry is not None:
+            self._unfold(spot)
 
     def action_into(self) -> None:
         """Unfold a folder; inside an unfolded one, go to its first entry."""
-        node = self.cursor_node
-        if node is None:
-            return
-        if node.allow_expand and not node.is_expanded:
-            node.expand()
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._rows.action_down()
         else:
-            self.action_cursor_down()
+            self._unfold(spot)
 
     def action_out(self) -> None:
         """Fold a folder; from an entry, go up to its folder."""
-        node = self.cursor_node
-        if node is None:
-            return
-        if node.is_expanded:
-            node.collapse()
-        elif node.parent is not None and node.parent is not self.root:
-            self.move_cursor(node.parent)
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._fold(spot.unfolded)
+        elif spot.branch.above is not None:
+            above = spot.branch.above
+            self._rows.move_to(self._outline.row_of(above, spot.branch.index))
 
-    @on(Tree.NodeExpanded)
-    def _unfolded(self, event: Tree.NodeExpanded[_Place]) -> None:
-        event.stop()
-        if event.node.data is not None and not event.node.children:
-            event.node.add_leaf(Text("reading …", "dim italic"))
-            self._read(event.node, event.node.data)
+    def _unfold(self, spot: Spot) -> None:
+        if spot.entry is not None and spot.entry.below is not None:
+            with self._steady():
+                spot.branch.unfold(spot.index, spot.entry)
+            self._look()
 
-    @on(Tree.NodeSelected)
-    def _selected(self, event: Tree.NodeSelected[_Place]) -> None:
-        event.stop()
-        place = event.node.data
-        if place is None:
-            return
-        if place.urn is not None:
-            self.post_message(self.Opened(place.urn))
-        elif event.node.allow_expand:
-            event.node.toggle()
-        elif event.node.parent is not None:
-            parent = event.node.parent
-            event.node.remove()
-            self._read(parent, place)
+    def _fold(self, branch: Branch) -> None:
+        with self._steady():
+            branch.fold()
+        self._look()
 
-    @work(group="browse")
-    async def _read_types(self) -> None:
-        with self._session.reporting("reading the folders"):
-            catalog = await self._session.catalog()
-            page = await catalog.search("*", count=1)
-            types = next((one for one in page.facets if one.name == "_entityType"), None)
-            self.root.remove_children()
-            for name, count in _in_order(types, catalog):
-                label = Text.assemble((plural(name), "bold"), (f" {count:,}", "dim"))
-                self.root.add(label, _Place(name))
-            if self.root.children:
-                first = self.root.children[0]
-                first.expand()
-                self.move_cursor(first)
+    def action_reload(self) -> None:
+        """Read the folder under the cursor again, and how much there is in it."""
+        spot = self._spot
+        branch = spot.unfolded or spot.branch
+        branch.reload()
+        above = branch.above
+        if above is not None:
+            above.stale.update({above.page_of(branch.index)} & above.pages.keys())
+        self._rows.refresh()
+        self._look()
+        self._session.say("Reading again.")
+
+    # How wide.
+
+    def action_wider(self) -> None:
+        """More room for the folders."""
+        self._widen(1)
+
+    def action_narrower(self) -> None:
+        """Less room for the folders."""
+        self._widen(-1)
+
+    def _widen(self, by: int) -> None:
+        at = _WIDTHS.index(self._width) + by
+        if 0 <= at < len(_WIDTHS) and _WIDTHS[at] <= max(_USUAL, self.app.size.width - _LEAST_PAGE):
+            self.remove_class(f"-width{self._width}")
+            self._width = _WIDTHS[at]
+            self.add_class(f"-width{self._width}")
+
+    # Narrowing.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A filter can be taken off where there is one."""
+        del parameters
+        return action != "unfilter" or any(self._outline.narrowed())
+
+    def action_filter(self) -> None:
+        """Narrow the folder under the cursor to what has a text in its name."""
+        spot = self._spot
+        with self._steady():
+            if spot.entry is not None and spot.entry.urn is None:
+                self._filtered = spot.branch.unfold(spot.index, spot.entry)
             else:
-                self.root.add_leaf(Text("nothing here yet", "dim italic"))
+                self._filtered = spot.branch
+        if self._filtered is None:
+            return
+        line = self.query_one(FolderFilter)
+        self.add_class("-filtering")
+        self.app.stylesheet.apply(line)
+        with line.prevent(Input.Changed):
+            line.value = self._filtered.text
+        line.cursor_position = len(line.value)
+        self.screen.set_focus(line)
 
-    @work(group="browse")
-    async def _read(self, node: TreeNode[_Place], place: _Place) -> None:
-        with self._session.reporting(f"reading the folder {place.path}"):
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._filtered is not None:
+            self._narrow(self._filtered, event.value.strip())
+
+    def _narrow(self, branch: Branch, text: str) -> None:
+        with self._steady():
+            branch.narrow(text)
+        self.refresh_bindings()
+        self._look()
+
+    @on(FolderFilter.Left)
+    def _leave_filter(self, event: FolderFilter.Left) -> None:
+        event.stop()
+        self.remove_class("-filtering")
+        branch = self._filtered
+        self._filtered = None
+        self.focus()
+        if branch is None or not branch.text:
+            return
+        if event.cleared:
+            self._narrow(branch, "")
+        if branch.attached:
+            self._rows.move_to(self._outline.row_of(branch, 0))
+
+    def action_unfilter(self) -> None:
+        """Show everything again."""
+        for branch in list(self._outline.narrowed()):
+            self._narrow(branch, "")
+
+    # Showing where an entity stands.
+
+    def reveal(self) -> None:
+        """Go to the entity that is shown on the page; again, to the next of its places."""
+        self.focus()
+        if self._shown is None:
+            self._session.say("Nothing is open yet that could be shown in the folders.")
+            return
+        self._filling = True
+        self._reveal(self._shown)
+
+    @work(exclusive=True, group="reveal")
+    async def _reveal(self, urn: Urn) -> None:
+        with self._session.reporting(f"looking for {urn.name} in the folders"):
             catalog = await self._session.catalog()
-            fresh = place.start == 0
-            if not place.listed:
-                page = await catalog.browse(
-                    place.path, entity=place.entity_type, start=place.start, count=_PAGE
-                )
-                if fresh:
-                    node.remove_children()
-                for folder in page.folders:
-                    label = said(folder.name).append(f" {folder.count:,}", "dim")
-                    below = f"{place.path.rstrip('/')}/{folder.name}"
-                    node.add(label, _Place(place.entity_type, below))
-                for named in page.entities:
-                    node.add_leaf(said(named.name), _Place(place.entity_type, urn=named.urn))
-                if page.folders or page.entities or place.path != "/":
-                    read = place.start + len(page.folders) + len(page.entities)
-                    self._add_rest(node, place, read, page.entries)
-                    return
-            await self._list(catalog, node, place)
+            if not self._ways:
+                self._ways, self._way = await ways_to(catalog, urn), -1
+            self._way = (self._way + 1) % len(self._ways)
+            way = self._ways[self._way]
 
-    async def _list(self, catalog: "AsyncCatalog", node: TreeNode[_Place], place: _Place) -> None:
-        """Entities that lie in no folder, by name."""
-        page = await catalog.search("*", entity=place.entity_type, start=place.start, count=_PAGE)
-        known = await catalog.summaries(hit.urn for hit in page)
-        if place.start == 0:
-            node.remove_children()
-        names = [
-            (known[hit.urn].name if hit.urn in known else hit.urn.name, hit.urn) for hit in page
-        ]
-        for name, urn in sorted(names, key=lambda pair: pair[0].lower()):
-            node.add_leaf(said(name), _Place(place.entity_type, urn=urn))
-        listed = _Place(place.entity_type, place.path, listed=True)
-        self._add_rest(node, listed, place.start + len(page.hits), page.total)
+            async def fetch(branch: Branch, number: int) -> None:
+                await self._fetch(catalog, branch, number)
 
-    def _add_rest(self, node: TreeNode[_Place], place: _Place, read: int, total: int) -> None:
-        if read < total:
-            rest = _Place(place.entity_type, place.path, start=read, listed=place.listed)
-            node.add_leaf(Text(f"… {total - read:,} more", "italic"), rest)
-        if not node.children:
-            node.add_leaf(Text("empty", "dim italic"))
+            found = await follow(catalog, self._outline, way, fetch)
+            place = found.index
+            if place is None:
+                with self._steady():
+                    found.branch.narrow(way.name)
+                await fetch(found.branch, 0)
+                known = found.branch.known()
+                place = next((at for at, one in known if one.urn == urn), None)
+            self._show_at(found.branch, place)
+
+    def _show_at(self, branch: Branch, place: int | None) -> None:
+        rows = self._rows
+        line = max(1, rows.size.height // 3)
+        rows.refit(self._outline.height, self._outline.row_of(branch, place or 0), line)
+        self._tell()
+        self._look()
+        if place is None:
+            self._session.say("The server lists it in no folder.")
+        elif len(self._ways) > 1:
+            self._session.say(f"Place {self._way + 1} of {len(self._ways)}; . goes to the next.")
 
 
-def _in_order(types: "Facet | None", catalog: "AsyncCatalog") -> list[tuple[str, int]]:
-    """Entity types with their counts, those people look for most first."""
-    spelled = {name.upper(): name for name in catalog.registry.entities}
-    spelled |= {name.replace("_", ""): known for name, known in spelled.items()}
-    found = [
-        (spelled.get(one.value.upper().replace("_", ""), one.value), one.count)
-        for one in (types.values if types else ())
-    ]
-    last = len(_FIRST)
-    return sorted(
-        found, key=lambda pair: (_FIRST.index(pair[0]) if pair[0] in _FIRST else last, pair[0])
-    )
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page that is asked for, as the session knows it."""
+
+    tree: BrowseTree
+    branch: Branch
+    number: int
+    turn: int
+
+    def __call__(self, why: str) -> None:
+        """It could not be read."""
+        if self.turn == self.branch.turn:
+            self.tree.show_failure(self.branch, self.number, why)
+
+    def ask_again(self) -> None:
+        """Ask for it once more."""
+        self.tree.ask_again(self.branch)

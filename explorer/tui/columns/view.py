@@ -1,121 +1,53 @@
 """The columns of a dataset: a tree in a table, and all that is known of the one looked at."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on
-from textual.app import ComposeResult, RenderResult
-from textual.binding import BindingType
+from textual import on, work
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
-from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, preview, said
+from explorer.errors import CatalogError
+from explorer.metadata.urn import Urn
+from explorer.tui.columns.drawing import Drawing
+from explorer.tui.columns.filtering import ColumnFilter, read_filter
+from explorer.tui.columns.heading import Heading
+from explorer.tui.columns.measured import (
+    DAYS,
+    ForeignKey,
+    Measured,
+    foreign_keys,
+    read_profile,
+    schema_of,
+    use_of,
+)
+from explorer.tui.columns.outline import Shown, by_use, in_tree_order
+from explorer.tui.columns.rows import ColumnRows
+from explorer.tui.columns.telling import Known, told
+from explorer.tui.entity.filterline import FilterLine
 from explorer.tui.entity.tab import Tab
-from explorer.tui.rows import Rows
+from explorer.tui.session import Session
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.records.history import ColumnChange
     from explorer.client.schema import Column, Schema
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["ColumnsView"]
 
-_NAME_AT_LEAST = 16
-_KIND_AT_LEAST = 6
-_INDENT = 2
-
-
-class ColumnRows(Rows):
-    """The rows of the table."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
-
-    @dataclass
-    class Asked(Message):
-        """A key asked for something that the view around the table does."""
-
-        what: str
-
-    def __init__(self, moved: Callable[[], None]) -> None:
-        super().__init__()
-        self._moved = moved
-
-    def move_to(self, index: int) -> None:
-        """Move the cursor, and tell at once: row and detail are painted together."""
-        super().move_to(index)
-        self._moved()
-
-    def action_choose(self) -> None:
-        """A click on the row under the cursor edits it."""
-        self.action_edit_column()
-
-    def action_edit_column(self) -> None:
-        """Edit the column under the cursor."""
-        self.post_message(self.Asked("edit"))
-
-    def action_next_undocumented(self) -> None:
-        """To the next column without a description."""
-        self.post_message(self.Asked("next"))
-
-    def action_fold(self) -> None:
-        """Fold or unfold the record under the cursor."""
-        self.post_message(self.Asked("toggle"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Widths:
-    """How much room names and types would like to have, in cells."""
-
-    name: int
-    kind: int
-
-    @classmethod
-    def of(cls, schema: "Schema") -> Self:
-        """What the longest of a schema's columns would like."""
-        return cls(
-            max((len(one.name) + one.depth * _INDENT + 4 for one in schema), default=0),
-            max((len(one.type or one.native_type) for one in schema), default=0),
-        )
-
-    def at(self, width: int) -> tuple[int, int, int]:
-        """The widths of name, type and description in a table of `width` cells."""
-        name = max(_NAME_AT_LEAST, min(self.name, width * 2 // 5))
-        kind = max(_KIND_AT_LEAST, min(self.kind, width // 7))
-        return name, kind, max(8, width - name - kind - 8)
-
-
-class Heading(Widget):
-    """The names of the table's columns over them, and at the right how far its text goes."""
-
-    DEFAULT_CSS = """
-    Heading { height: 1; color: $text-muted; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._tally = ""
-        self._widths = _Widths(0, 0)
-
-    def show(self, tally: str, widths: "_Widths") -> None:
-        """Say at the right how much of the schema is documented."""
-        self._tally = tally
-        self._widths = widths
-        self.refresh()
-
-    def render(self) -> RenderResult:
-        """The names at the widths of the rows below, whose last cell is the scroll bar's."""
-        name, kind, _ = self._widths.at(self.size.width - 1)
-        text = Text(f"{'   column':<{name}} {'type':<{kind}} {'':6}description", no_wrap=True)
-        text.truncate(max(self.size.width - len(self._tally) - 1, 0), pad=True)
-        return text.append(f"{self._tally} ")
+_NAMED_AT_MOST = 150
+_ROOMY, _LOW, _LEAST = 26, 14, 7
+_UNREADABLE = "The columns are stored in a shape that is no schema's; 8 Raw shows it."
 
 
 class ColumnsView(Vertical, Tab):
-    """A schema as a tree of columns; the line below tells what the row has no room for."""
+    """A schema as a tree of columns; the lines below tell what the row has no room for."""
 
     NAME: ClassVar[str] = "columns"
     KEY: ClassVar[str] = "2"
@@ -123,8 +55,7 @@ class ColumnsView(Vertical, Tab):
     SHORT: ClassVar[str] = "Col"
 
     DEFAULT_CSS = """
-    ColumnsView #column { height: 5; padding: 0 2;
-                          border-top: solid $border-blurred; }
+    ColumnsView #column { height: 5; padding: 0 2; border-top: solid $border-blurred; }
     """
 
     @dataclass
@@ -133,59 +64,114 @@ class ColumnsView(Vertical, Tab):
 
         path: str
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(id=self.NAME)
+        self._session = session
+        self._entity: Entity | None = None
         self._schema: Schema | None = None
         self._folded: set[str] = set()
-        self._visible: list[Column] = []
-        self._widths = _Widths(0, 0)
+        self._shown: list[Shown] = []
+        self._drawing = Drawing()
+        self._filter = ColumnFilter()
+        self._by_use = False
+        self._measured = Measured()
+        self._foreign: Mapping[str, ForeignKey] = {}
+        self._names: Mapping[Urn, str] = {}
+        self._written: Mapping[str, ColumnChange] | None = None
+        self._lines = 4
 
     def compose(self) -> ComposeResult:
-        """A heading, the table, and the column looked at."""
+        """A heading, the line that narrows, the table, and the column looked at."""
         yield Heading()
-        yield ColumnRows(self._tell)
+        yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
+        yield ColumnRows(self._tell, lambda: bool(self._filter))
         yield Static("", id="column", markup=False)
 
     def offers(self, entity: "Entity") -> bool:
         """Whether it has columns."""
-        return len(entity.schema) > 0
+        schema = schema_of(entity)
+        return schema is None or len(schema) > 0
 
     def tally(self) -> str:
         """How many columns there are."""
-        return str(len(self._schema)) if self._schema else ""
+        return f"{len(self._schema):,}" if self._schema else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Show a schema; `keep` leaves the cursor and the folds, for the same dataset anew."""
-        schema = self._schema = entity.schema
-        self._widths = _Widths.of(schema)
-        rows = self.query_one(ColumnRows)
-        cursor = rows.cursor if keep else 0
+        """Show a schema; `keep` leaves cursor, folds and filter, for the same dataset anew."""
+        self._entity = entity
+        self._schema = schema_of(entity)
+        self._foreign = foreign_keys(entity)
+        self._written = None
         if not keep:
             self._folded.clear()
-        self._lay_out(cursor)
+            self._by_use = False
+            self._filter = ColumnFilter()
+            self._measured = Measured()
+            self._names = {}
+            self.query_one(FilterLine).put_away()
+        self._measure_rows()
+        self._lay_out(self.query_one(ColumnRows).cursor if keep else 0)
+
+    async def read(self, entity: "Entity") -> None:
+        """Ask how the columns are used, for the newest profile, and what tags and terms are
+        called: three requests. What cannot be had is left out, and told."""
+        schema = self._schema
+        if schema is None or not len(schema):
+            return
+        catalog = await self._session.catalog()
+        questions = [catalog.summaries(_labels(schema, self._foreign))]
+        measured = []
+        if entity.entity_type == "dataset" and entity.exists:
+            measured = [
+                catalog.usage(entity.urn, days=DAYS),
+                catalog.timeseries(entity.urn, "datasetProfile", latest=True),
+            ]
+        named, *series = await asyncio.gather(*questions, *measured, return_exceptions=True)
+        if entity is not self._entity:
+            return
+        if isinstance(named, dict):
+            self._names = {urn: one.name for urn, one in named.items()}
+        if series:
+            usage, profile = series
+            self._measured = await asyncio.to_thread(_measured, usage, profile, schema)
+        if entity is not self._entity:
+            return
+        self._measure_rows()
+        self._lay_out(self.query_one(ColumnRows).cursor)
+        for answer in (named, *series):
+            if isinstance(answer, BaseException):
+                raise answer
 
     def focus_content(self) -> None:
         """Give the table the keys."""
         self.query_one(ColumnRows).focus()
 
+    def show_times(self) -> None:
+        """Say when a column was described in the zone looked at."""
+        self._tell()
+
     def move_to_path(self, path: str) -> None:
-        """Put the cursor on a column, unfolding what hides it."""
-        if self._schema is None:
+        """Put the cursor on a column, unfolding what hides it, and taking a filter off that
+        does."""
+        if self._schema is None or self._schema.column(path) is None:
             return
         column = self._schema.column(path)
         while column is not None and column.parent is not None:
             self._folded.discard(column.parent.raw)
             column = self._schema.column(column.parent.raw)
         self._lay_out(0)
-        for at, shown in enumerate(self._visible):
-            if shown.path.raw == path:
-                self.query_one(ColumnRows).move_to(at)
+        at = self._place(path)
+        if at is None and self._filter:
+            self._narrow("")
+            self.query_one(FilterLine).put_away()
+            at = self._place(path)
+        if at is not None:
+            self.query_one(ColumnRows).move_to(at)
 
     def undocumented_after(self, path: str | None) -> str | None:
-        """The next column without a description after `path`, from the top again at the end."""
-        if self._schema is None:
-            return None
-        columns = self._schema.columns
+        """The next column without a description after `path`, in the order that is shown and of
+        those that pass the filter; from the top again at the end."""
+        columns = [shown.column for shown in self._arranged(()) if shown.wanted]
         at = next((n for n, one in enumerate(columns) if one.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
         return next((one.path.raw for one in ahead if not one.documented), None)
@@ -194,95 +180,213 @@ class ColumnsView(Vertical, Tab):
     def current(self) -> "Column | None":
         """The column under the cursor."""
         at = self.query_one(ColumnRows).cursor
-        return self._visible[at] if at < len(self._visible) else None
+        return self._shown[at].column if at < len(self._shown) else None
+
+    def on_resize(self) -> None:
+        """What is told below has the room that the table can spare."""
+        height = self.size.height
+        self._lines = 5 if height >= _ROOMY else 4 if height >= _LOW else 1
+        detail = self.query_one("#column")
+        detail.display = height >= _LEAST
+        detail.styles.height = self._lines + (1 if height >= _LOW else 0)
+        detail.styles.border_top = (
+            ("solid", self.app.theme_variables["border-blurred"])
+            if (height >= _LOW)
+            else ("none", "black")
+        )
+        self._tell()
 
     @on(ColumnRows.Asked)
     def _asked(self, event: ColumnRows.Asked) -> None:
         event.stop()
-        current = self.current
         match event.what:
             case "edit":
-                self._edit()
-            case "next" if current is not None:
-                path = self.undocumented_after(current.path.raw)
-                if path is not None:
-                    self.move_to_path(path)
-            case "toggle" if current is not None and current.children:
-                self._folded ^= {current.path.raw}
-                self._lay_out(self.query_one(ColumnRows).cursor)
+                if self.current is not None:
+                    self.post_message(self.Edited(self.current.path.raw))
+            case "next":
+                self._to_undocumented()
+            case "fold":
+                self._fold()
+            case "fold all":
+                self._fold_all()
+            case "order":
+                self._turn_order()
+            case "filter":
+                self.query_one(FilterLine).ask()
+            case "unfilter":
+                self.query_one(FilterLine).put_away()
+                self._narrow("")
 
-    def _edit(self) -> None:
-        if self.current is not None:
-            self.post_message(self.Edited(self.current.path.raw))
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(FilterLine.Left)
+    def _typed_all(self, event: FilterLine.Left) -> None:
+        event.stop()
+        if not event.keep:
+            self._narrow("")
+        elif self._filter.trouble:
+            self._session.say(self._filter.trouble, error=True)
+        self.screen.set_focus(self.query_one(ColumnRows))
+
+    def _narrow(self, text: str) -> None:
+        current = self.current
+        self._filter = read_filter(text)
+        self._lay_out_at(current)
+
+    def _to_undocumented(self) -> None:
+        current = self.current
+        path = self.undocumented_after(current.path.raw if current else None)
+        if path is not None:
+            self.move_to_path(path)
+        elif self._schema:
+            these = "these" if self._filter else "its"
+            self._session.say(f"Every other one of {these} columns is documented.")
+
+    def _fold(self) -> None:
+        current = self.current
+        if current is None or not current.children or self._filter or self._by_use:
+            return
+        self._folded ^= {current.path.raw}
+        self._lay_out(self.query_one(ColumnRows).cursor)
+
+    def _fold_all(self) -> None:
+        if self._schema is None or self._filter or self._by_use:
+            return
+        current = self.current
+        records = {column.path.raw for column in self._schema if column.children}
+        if not records:
+            self._session.say("No column is a record that could be folded.")
+            return
+        self._folded = set() if self._folded >= records else records
+        while current is not None and current.parent is not None and self._folded:
+            current = self._schema.column(current.parent.raw)
+        self._lay_out_at(current)
+
+    def _turn_order(self) -> None:
+        if not self._by_use and not self._measured.most:
+            self._session.say(f"No use of its columns was measured in the last {DAYS} days.")
+            return
+        current = self.current
+        self._by_use = not self._by_use
+        self._lay_out_at(current)
+        self._session.say(
+            f"Most used in {DAYS} days first." if self._by_use else "As in the schema."
+        )
+
+    def _measure_rows(self) -> None:
+        if self._schema is not None:
+            self._drawing = Drawing.of(self._schema, self._foreign, self._measured.use, self._names)
+
+    def _arranged(self, folded: "set[str] | tuple[()]") -> list[Shown]:
+        columns = self._schema.columns if self._schema else ()
+        chosen = self._filter.chosen(columns, self._names) if self._filter else None
+        if self._by_use:
+            return by_use(columns, self._measured.use, chosen)
+        return in_tree_order(columns, folded, chosen)
+
+    def _lay_out_at(self, column: "Column | None") -> None:
+        """Lay out anew with the cursor on a column, or at the top where it is not shown."""
+        self._lay_out(0)
+        at = self._place(column.path.raw) if column else None
+        if at is not None:
+            self.query_one(ColumnRows).move_to(at)
 
     def _lay_out(self, cursor: int) -> None:
         schema = self._schema
-        columns = schema.columns if schema else ()
-        self._visible = [column for column in columns if not self._hidden(column)]
+        self._shown = self._arranged(self._folded)
+        empty = "No columns are known of this one." if schema is not None else _UNREADABLE
+        if self._filter:
+            empty = "No column passes the filter; esc takes it off."
         rows = self.query_one(ColumnRows)
-        rows.show(
-            len(self._visible),
-            self._draw_column,
-            cursor=cursor,
-            empty="No columns are known of this one.",
-        )
-        tally = f"{schema.documented} of {len(schema)} documented" if schema else ""
-        self.query_one(Heading).show(tally, self._widths)
+        rows.show(len(self._shown), self._draw_column, cursor=cursor, empty=empty)
+        self.query_one(Heading).show(self._tally(), replace(self._drawing, ranked=self._by_use))
         self._tell()
 
-    def _hidden(self, column: "Column") -> bool:
-        parent = column.parent
-        while parent is not None:
-            if parent.raw in self._folded:
-                return True
-            above = self._schema.column(parent.raw) if self._schema else None
-            parent = above.parent if above else None
-        return False
+    def _tally(self) -> str:
+        schema = self._schema
+        if schema is None:
+            return ""
+        if self._filter:
+            wanted = sum(shown.wanted for shown in self._shown)
+            return f"{wanted:,} of {len(schema):,} columns"
+        return f"{schema.documented:,} of {len(schema):,} documented"
+
+    def table(self) -> "Table | None":
+        """The columns shown, for a file; those in what is folded with them."""
+        from explorer.tui.shell.listings import of_schema
+
+        if self._entity is None:
+            return None
+        shown = [one.column.path.raw for one in self._arranged(())]
+        return of_schema(self._entity, shown)
+
+    def _place(self, path: str) -> int | None:
+        places = (at for at, one in enumerate(self._shown) if one.column.path.raw == path)
+        return next(places, None)
 
     def _draw_column(self, index: int, width: int) -> tuple[Text]:
-        column = self._visible[index]
-        name_width, kind_width, text_width = self._widths.at(width)
+        shown = self._shown[index]
         fold = " "
-        if column.children:
-            fold = "▸" if column.path.raw in self._folded else "▾"
-        indent = min(column.depth * _INDENT, name_width - 12)
-        name = Text.assemble((f" {' ' * indent}{fold} ", "dim"), said(column.name))
-        row = padded(name, name_width).append(" ")
-        kind = column.type or column.native_type
-        row.append_text(padded(said(kind, "dim"), kind_width)).append(" ")
-        row.append("key " if column.is_key else "    ", "bold")
-        row.append("✎ " if column.edited else "  ", "bold")
-        marks = " ".join(urn.name for urn in (*column.tags, *column.terms))
-        room = text_width - (min(len(marks), text_width // 3) + 1 if marks else 0)
-        row.append_text(padded(preview(column.description, missing="—"), room))
-        if marks:
-            row.append(" ").append_text(padded(said(marks, "italic dim"), text_width - room - 1))
-        return (row,)
+        if shown.column.children and not shown.flat:
+            fold = "▸" if shown.column.path.raw in self._folded and not self._filter else "▾"
+        return (self._drawing.draw(shown, fold, width),)
 
     def _tell(self) -> None:
-        column = self.current
+        column, entity = self.current, self._entity
+        text = Text()
+        if column is not None and entity is not None:
+            if column.edited and self._written is None:
+                self._written = {}
+                self._read_authors(entity)
+            path = column.path.raw
+            known = Known(
+                self._measured,
+                self._foreign.get(path),
+                (self._written or {}).get(path),
+                self._names,
+            )
+            text = told(column, known, self._session.times, self._lines, self.size.width - 4)
         # Its height stays, so that moving through the rows lays nothing out anew.
-        told = _told(column) if column else Text()
-        self.query_one("#column", Static).update(told, layout=False)
+        self.query_one("#column", Static).update(text, layout=False)
+
+    @work(exclusive=True, group="authors")
+    async def _read_authors(self, entity: "Entity") -> None:
+        """Who gave the columns their texts: asked once, when one that was edited is looked at."""
+        with self._session.reporting(f"reading who described {entity.urn.name}"):
+            catalog = await self._session.catalog()
+            try:
+                written = await catalog.blame(entity.urn)
+            except CatalogError:
+                # Shown beside other things, and not asked for by the reader: History asks.
+                return
+            actors = Urn.parse_all(
+                dict.fromkeys(one.created.actor for one in written.values() if one.created)
+            )
+            known = await catalog.summaries(actors[:_NAMED_AT_MOST]) if actors else {}
+            if entity is self._entity:
+                self._written = written
+                self._names = {**self._names, **{urn: one.name for urn, one in known.items()}}
+                self._tell()
 
 
-def _told(column: "Column") -> Text:
-    """Everything known of a column."""
-    facts = [
-        said(column.path.simple, "bold"),
-        said(column.native_type),
-        Text("nullable" if column.nullable else "not null"),
-        Text("key" if column.is_key else ""),
-        Text("recursive" if column.recursive else ""),
-        said(f"{column.children} inside" if column.children else ""),
-        *(Text.assemble("tag ", said(tag.name, "bold")) for tag in column.tags),
-        *(Text.assemble("term ", said(term.name, "bold")) for term in column.terms),
-    ]
-    text = join(facts)
-    if column.edited:
-        text.append("\n✎ edited    ", "bold").append_text(said(column.edited))
-    if column.ingested or not column.edited:
-        text.append("\n  ingested  ", "dim").append_text(
-            said(column.ingested, missing="no description")
-        )
-    return text
+def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
+    """The tags, terms and datasets that columns name, as many as are asked for at once."""
+    found: dict[Urn, None] = {}
+    for column in schema:
+        found |= dict.fromkeys((*column.tags, *column.terms))
+    found |= dict.fromkeys(key.dataset for key in foreign.values())
+    return list(found)[:_NAMED_AT_MOST]
+
+
+def _measured(usage: object, profile: object, schema: "Schema") -> Measured:
+    """What the answers tell; nothing of one that is an error."""
+    from explorer.client.records import Timeseries
+
+    use = use_of(usage, schema) if isinstance(usage, Timeseries) else {}
+    profiles, rows = (
+        read_profile(profile, schema) if isinstance(profile, Timeseries) else ({}, None)
+    )
+    return Measured(use, profiles, rows)

@@ -1,6 +1,7 @@
-"""The editor: one description in markdown, what it will look like, and what came in with it."""
+"""The editor: a description in markdown, what it will look like, and what others wrote."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,150 +9,120 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
-from explorer.client.display import visible
 from explorer.errors import Unusable
-from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, markdown, said
+from explorer.tui.content import join, said
+from explorer.tui.editing.area import DescriptionArea
+from explorer.tui.editing.beside import Beside
+from explorer.tui.editing.comparing import Answer, ComparingScreen, ConflictScreen
 from explorer.tui.editing.drafts import Draft, Drafts
+from explorer.tui.editing.outside import edit_outside
+from explorer.tui.editing.preview import Preview
+from explorer.tui.editing.subject import Subject
+from explorer.tui.editing.suggestions import suggestions
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
-    from explorer.client.entity import Entity
+    from explorer.client import TextConflict
 
-__all__ = ["EditorScreen", "Saved", "Target"]
+__all__ = ["EditorScreen", "Left"]
 
 _PAUSE_SECONDS = 0.3
+_LONGEST_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What is edited: the description of an entity or of one of its columns."""
-
-    urn: Urn
-    name: str
-    path: str | None
-    column: str
-    ingested: str
-    edited: str
-
-    @classmethod
-    def of(cls, entity: "Entity", path: str | None) -> "Target":
-        """The target as the entity has it now."""
-        if path is None:
-            return cls(
-                entity.urn,
-                entity.name,
-                None,
-                "",
-                entity.ingested_description,
-                entity.edited_description,
-            )
-        column = entity.schema.column(path)
-        return cls(
-            entity.urn,
-            entity.name,
-            path,
-            column.path.simple if column else path,
-            (column.ingested or "") if column else "",
-            (column.edited or "") if column else "",
-        )
-
-    @property
-    def text(self) -> str:
-        """The text that counts now."""
-        return self.edited or self.ingested
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """How the editor was left: whether a text was saved, and whether to go on to the next."""
+class Left:
+    """How the editor was left: at which text, whether any was saved, and what to say of it."""
 
     path: str | None
     saved: bool
-    onward: bool = False
+    message: str = ""
 
 
-class DescriptionArea(TextArea):
-    """The text as it is, except that what would drive the terminal is shown as a mark."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("text")
-
-    def action_indent(self) -> None:
-        """Four spaces, as markdown counts them."""
-        self.insert("    ")
-
-    def get_line(self, line_index: int) -> Text:
-        """A line as it is drawn."""
-        line = super().get_line(line_index)
-        line.plain = visible(line.plain)
-        return line
-
-
-class EditorScreen(ModalScreen[Saved]):
-    """Edits one description. What is typed is on disk at every pause; saving goes to the server
-    and says so; a text that somebody else changed meanwhile is shown, not overwritten."""
+class EditorScreen(ModalScreen[Left]):
+    """Edits descriptions of one subject. What is typed is on disk at every pause; saving goes to
+    the server and says so; a text that somebody else changed meanwhile is shown, not overwritten.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
     CSS = """
     EditorScreen { background: $background; }
-    EditorScreen Horizontal { height: 1fr; }
+    EditorScreen Horizontal { height: 1fr; min-height: 4; }
     EditorScreen #title { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
-    EditorScreen TextArea {
+    EditorScreen DescriptionArea {
         width: 1fr; height: 1fr; border: round $border-blurred; background: $background;
+        padding: 0 1; scrollbar-size-vertical: 1; border-title-color: $text-muted;
     }
-    EditorScreen TextArea:focus { border: round $primary; }
-    EditorScreen #preview {
+    EditorScreen DescriptionArea:focus { border: round $primary; }
+    EditorScreen Preview {
         width: 1fr; height: 1fr; border: round $border-blurred; padding: 0 1;
-        scrollbar-size-vertical: 1; border-title-color: $text-muted;
+        border-title-color: $text-muted;
     }
-    EditorScreen #state { height: auto; max-height: 6; padding: 0 1; color: $text-muted; }
-    EditorScreen.-narrow #preview { display: none; }
+    EditorScreen.-narrow Preview { display: none; }
+    EditorScreen.-looking Preview { display: block; }
+    EditorScreen.-narrow.-looking DescriptionArea { display: none; }
     """
 
-    def __init__(self, session: Session, target: Target, *, columns: bool) -> None:
+    def __init__(self, session: Session, subject: Subject, path: str | None) -> None:
         super().__init__()
         self._session = session
-        self._target = target
-        self._columns = columns
-        self._base = target.text
-        self._overwrite: str | None = None
+        self._subject = subject
+        self._target = subject.target(path)
+        self._start = self._target.text
+        self._base = self._target.edited
+        self._note = ""
+        self._saved = False
         self._warned = False
         self._over = False
+        self._burst_seconds = 0.0
         self._drafts: Drafts | None = None
 
     def compose(self) -> ComposeResult:
-        """The title, the text beside its preview, what came in, the keys."""
-        yield Static(self._title(), id="title", markup=False)
+        """The title, the text beside its preview, what may be taken, the keys."""
+        yield Static("", id="title", markup=False)
         with Horizontal():
-            area = DescriptionArea(self._base, soft_wrap=True)
-            area.cursor_blink = False
+            area = DescriptionArea(self._start)
             area.border_title = "edit"
             yield area
-            with VerticalScroll(id="preview") as preview:
-                preview.border_title = "preview"
-                preview.can_focus = False
-                yield Static(markdown(self._base), id="shown", markup=False)
-        yield Static("", id="state", markup=False)
+            shown = Preview()
+            shown.border_title = "preview"
+            yield shown
+        yield Beside()
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Start at the end of the text, with the draft if there is one."""
-        area = self.query_one(TextArea)
+        """The keys to the text, at its end, as soon as it is known whether there is a draft."""
+        area = self._area
         area.move_cursor(area.document.end)
-        area.focus()
-        self._tell()
-        self._find_draft()
+        self.set_focus(area)
+        self._begin()
+
+    @property
+    def _area(self) -> DescriptionArea:
+        return self.query_one(DescriptionArea)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is a next column only where columns are edited."""
-        del parameters
-        return self._columns or action != "save_and_next"
+        """Only what leads anywhere: to a column there is, a text that is offered, a server that is
+        written to."""
+        path = self._target.path
+        match action, parameters:
+            case "save" | "compare", _:
+                return None if self._session.read_only else True
+            case "look", _:
+                return self.has_class("-narrow")
+            case "save_and_next", _:
+                return path is not None and not self._session.read_only
+            case "move", (int(step),):
+                return self._subject.beside(path, step) is not None
+            case "take", (int(number),):
+                return self.is_mounted and self.query_one(Beside).offer(number) is not None
+        return True
 
     def action_save(self) -> None:
         """Save and leave."""
@@ -161,89 +132,211 @@ class EditorScreen(ModalScreen[Saved]):
         """Save, and on to the next column without a description."""
         self._save(onward=True)
 
+    def action_move(self, step: int) -> None:
+        """To a column some steps further; what was typed stays as a draft."""
+        path = self._subject.beside(self._target.path, step)
+        if path is not None:
+            self._move(path)
+
     def action_discard(self) -> None:
-        """Back to the text the editor started from; the undo key takes it back again."""
-        area = self.query_one(TextArea)
-        area.replace(self._base, area.document.start, area.document.end)
+        """Back to the text that was there; the undo key takes it back again."""
+        self._start, self._base = self._target.text, self._target.edited
+        self._area.replace_all(self._start)
+
+    def action_take(self, number: int) -> None:
+        """Take a text that stands below; the undo key takes it back again."""
+        text = self.query_one(Beside).offer(number)
+        if text is not None:
+            self._area.replace_all(text)
+
+    def action_look(self) -> None:
+        """In a narrow terminal the text and what it looks like take turns."""
+        looking = not self.has_class("-looking")
+        self.set_class(looking, "-looking")
+        if not looking:
+            self.set_focus(self._area)
+        self.call_after_refresh(self._show_preview)
+
+    def action_compare(self) -> None:
+        """What was there against what is typed."""
+
+        def answered(answer: Answer | None) -> None:
+            if answer == "save":
+                self._save(onward=False)
+
+        target = self._target
+        self.app.push_screen(ComparingScreen(target.title, target.text, self._area.text), answered)
+
+    def action_edit_outside(self) -> None:
+        """Lend the terminal to the reader's own editor."""
+        self._edit_outside()
 
     def action_leave(self) -> None:
         """Leave; a text that was changed stays as a draft."""
         self._leave()
 
+    @on(DescriptionArea.Typed)
+    def _typed(self) -> None:
+        self.query_one(KeyLine).hush()
+
     @on(TextArea.Changed)
     def _changed(self) -> None:
-        self.query_one(KeyLine).hush()
-        self._follow()
+        now = time.monotonic()
+        if not self._burst_seconds:
+            self._burst_seconds = now
+        self._follow(max(0.0, min(_PAUSE_SECONDS, self._burst_seconds + _LONGEST_SECONDS - now)))
+
+    @on(TextArea.SelectionChanged)
+    def _moved(self) -> None:
+        self._show_place()
+
+    def _show_place(self) -> None:
+        area = self._area
+        row, last = area.cursor_location[0], area.document.line_count - 1
+        self.query_one(Preview).follow(row / last if last else 1.0)
 
     @work(exclusive=True, group="draft")
-    async def _follow(self) -> None:
-        await asyncio.sleep(_PAUSE_SECONDS)
-        if self._over:
+    async def _follow(self, pause_seconds: float) -> None:
+        """At a pause, and every few seconds where there is none: keep and show what is typed."""
+        await asyncio.sleep(pause_seconds)
+        self._burst_seconds = 0.0
+        if self._over or self._area.read_only:
             return
         with self._session.reporting("keeping the draft"):
-            text = self.query_one(TextArea).text
-            self.query_one("#shown", Static).update(markdown(text))
+            await self._show_preview()
+            text = self._area.text
             await self._keep(text)
-            self._tell("" if text == self._base else "draft kept")
+            self._tell("" if text == self._start else "draft kept")
 
-    @work
-    async def _find_draft(self) -> None:
-        with self._session.reporting("looking for a draft"):
-            drafts = await self._own_drafts()
-            target = self._target
-            draft = await asyncio.to_thread(drafts.read, str(target.urn), target.path)
-            area = self.query_one(TextArea)
-            if draft is None or draft.text == self._base or area.text != self._base:
-                return
-            area.replace(draft.text, area.document.start, area.document.end)
-            area.move_cursor(area.document.end)
-            self.query_one("#shown", Static).update(markdown(draft.text))
-            changed = " The saved text has changed since." if draft.base != self._base else ""
-            sentence = f"This is your draft, not saved yet; ^r goes back to the text.{changed}"
-            # After the change of the text has been seen, for that takes messages away.
-            self.call_after_refresh(self._say, sentence)
+    async def _show_preview(self) -> None:
+        await self.query_one(Preview).show_text(self._area.text)
+        self._show_place()
 
     @work(exclusive=True, group="save")
-    async def _save(self, *, onward: bool) -> None:
-        text = self.query_one(TextArea).text
-        target = self._target
-        with self._session.reporting("saving"):
-            try:
+    async def _begin(self) -> None:
+        await self._open(self._target.path)
+
+    async def _open(self, path: str | None, message: str = "") -> None:
+        """Begin with another text, or the draft of it; what is typed meanwhile goes there."""
+        area = self._area
+        area.wait()
+        try:
+            target = self._target = self._subject.target(path)
+            self._start, self._base, self._note = target.text, target.edited, ""
+            draft = await self._draft()
+            area.open_text(self._start)
+            if draft is not None and draft.text != self._start:
+                self._note = "This is your draft, not saved yet; ^r goes back to the text."
+                if draft.base != self._base:
+                    self._note += " That has changed since."
+                self._base = draft.base
+                area.replace_all(draft.text)
+        finally:
+            area.go_on()
+        ends = area.exact.line_ends()
+        kept = f"It has {ends}, kept as they are." if ends else ""
+        note = " ".join(filter(None, (self._note, kept)))
+        self.query_one(Beside).show_target(target, note)
+        self._tell()
+        if message:
+            self._say(message)
+        self._ask()
+        self.refresh_bindings()
+
+    @work(exclusive=True, group="ask")
+    async def _ask(self) -> None:
+        """What others wrote of such a column, where the writer stays on it."""
+        path = self._target.path
+        await self._show_preview()
+        await asyncio.sleep(_PAUSE_SECONDS)
+        if path is None or path != self._target.path or self._over:
+            return
+        with self._session.reporting("looking for other texts"):
+            catalog = await self._session.catalog()
+            found = await suggestions(catalog, self._subject.entity, path)
+            if path == self._target.path:
+                self.query_one(Beside).add(found)
+                self.refresh_bindings()
+
+    @work(exclusive=True, group="save")
+    async def _move(self, path: str) -> None:
+        if not await self.keep_draft():
+            return
+        typed = self._area.text != self._start
+        kept = f"Not saved: what you typed for {said(self._target.title).plain} is kept as a draft."
+        await self._open(path, kept if typed else "")
+
+    @work(exclusive=True, group="save")
+    async def _save(self, *, onward: bool, instead_of: str | None = None) -> None:
+        from explorer.client import TextConflict
+
+        area, target = self._area, self._target
+        text = area.text
+        base = self._base if instead_of is None else instead_of
+        area.wait()
+        try:
+            with self._session.reporting("saving"):
                 # Before it is sent, for the answer may never come; saving does not depend on it.
                 with self._session.reporting("keeping the draft"):
                     await self._keep(text)
-                if text == self._base:
-                    self._leave_with(Saved(target.path, saved=False, onward=onward))
-                    return
-                self._say("saving …")
-                catalog = await self._session.catalog()
-                theirs = Target.of(await catalog.entity(target.urn), target.path).text
-                if theirs not in (self._base, self._overwrite):
-                    self._show_theirs(theirs)
-                    return
-                await catalog.describe(target.urn, text, column=target.path)
-                drafts = await self._own_drafts()
-                self._over = True
-                await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
-                self._leave_with(Saved(target.path, saved=True, onward=onward))
-            finally:
-                self._tell()
+                saved = text != self._start or instead_of is not None
+                if saved:
+                    self._say("saving …")
+                    catalog = await self._session.catalog()
+                    try:
+                        await catalog.describe(
+                            target.urn, text, column=target.path, instead_of=base
+                        )
+                    except TextConflict as conflict:
+                        self._say("")
+                        self._show_conflict(conflict, onward)
+                        return
+                    drafts = await self._own_drafts()
+                    await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
+                    self._subject.wrote(target.path, text)
+                    self._saved = True
+                await self._go_on(saved, onward)
+        finally:
+            area.go_on()
+
+    async def _go_on(self, saved: bool, onward: bool) -> None:
+        title = said(self._target.title).plain
+        message = f"Saved {title}." if saved else ""
+        following = self._subject.undocumented_after(self._target.path) if onward else None
+        if following is not None:
+            await self._open(following, message)
+            return
+        if onward:
+            message = f"{message} Every column of this one is documented.".strip()
+        self._leave_with(message)
+
+    @work(exclusive=True, group="save")
+    async def _edit_outside(self) -> None:
+        with self._session.reporting("editing the text outside"):
+            text = self._area.text
+            with self._session.reporting("keeping the draft"):
+                await self._keep(text)
+            changed = edit_outside(self.app, text)
+            self.app.refresh()
+            self._area.replace_all(changed)
 
     @work(exclusive=True, group="save")
     async def _leave(self) -> None:
         if await self.keep_draft():
-            self._leave_with(Saved(self._target.path, saved=False))
+            typed = self._area.text != self._start
+            kept = f"Not saved; what you typed for {said(self._target.title).plain} is kept."
+            self._leave_with(kept if typed else "")
 
-    def _leave_with(self, how: Saved) -> None:
+    def _leave_with(self, message: str) -> None:
         # From here on nothing that still waits may write a draft again.
         self._over = True
-        self.dismiss(how)
+        self.dismiss(Left(self._target.path, self._saved, message))
 
     async def keep_draft(self) -> bool:
         """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
         asking a second time leaves all the same."""
         try:
-            await self._keep(self.query_one(TextArea).text)
+            await self._keep(self._area.text)
         except Unusable as error:
             warned, self._warned = self._warned, True
             self._say(str(error), True)
@@ -253,42 +346,55 @@ class EditorScreen(ModalScreen[Saved]):
     async def _keep(self, text: str) -> None:
         drafts = await self._own_drafts()
         target = self._target
-        if text.strip() == self._base.strip():
+        if text == self._start:
             await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
             return
-        draft = Draft(str(target.urn), target.path, self._base, text)
+        draft = Draft(str(target.urn), target.path, self._base, text, target.name, target.column)
         await asyncio.to_thread(drafts.keep, draft)
+
+    async def _draft(self) -> Draft | None:
+        with self._session.reporting("looking for a draft"):
+            drafts = await self._own_drafts()
+            return await asyncio.to_thread(drafts.read, str(self._target.urn), self._target.path)
+        return None
 
     async def _own_drafts(self) -> Drafts:
         if self._drafts is None:
-            catalog = await self._session.catalog()
-            self._drafts = Drafts.of("embedded" if catalog.embedded else catalog.address)
+            self._drafts = await Drafts.at(self._session)
         return self._drafts
 
-    def _show_theirs(self, theirs: str) -> None:
-        self._overwrite = theirs
-        text = Text("Somebody saved another text meanwhile:\n", "bold")
-        text.append_text(said(theirs, missing="no description"))
-        self.query_one("#state", Static).update(text)
-        self._say("Not saved: the text has changed since. ^s again puts yours in its place.", True)
+    def _show_conflict(self, conflict: "TextConflict", onward: bool) -> None:
+        theirs = conflict.theirs
+        self.query_one(Beside).add_theirs(theirs)
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self._say(message, error)
+        def answered(answer: Answer | None) -> None:
+            if answer == "mine":
+                self._save(onward=onward, instead_of=theirs)
+            elif answer == "theirs":
+                self._subject.wrote(self._target.path, theirs)
+                self._target = self._subject.target(self._target.path)
+                self._saved = True
+                self.action_discard()
+                self._tell()
+            else:
+                self._say("Not saved: your text is here, theirs is below.", True)
+
+        self.app.push_screen(ConflictScreen(self._target.title, theirs, conflict.mine), answered)
 
     def _say(self, message: str, error: bool = False) -> None:
         self.query_one(KeyLine).say(message, error=error)
 
-    def _title(self) -> Text:
-        target = self._target
-        return join([said(target.name), said(target.column, "bold") if target.path else Text()])
-
     def _tell(self, draft: str = "") -> None:
-        if self._overwrite is not None:
-            return
+        """Say above the text what it is of, and how it stands."""
         target = self._target
-        text = Text("ingested: ", "dim")
-        text.append_text(said(target.ingested, missing="no description"))
-        if draft:
-            text.append(f"   {draft}", "italic dim")
-        self.query_one("#state", Static).update(text)
+        parts = [
+            said(target.name),
+            said(target.column, "bold"),
+            Text(self._subject.place(target.path), "dim"),
+            Text(draft, "italic dim"),
+        ]
+        if self._session.read_only:
+            parts.append(Text("read only: nothing can be saved", "bold reverse"))
+        title = join(parts)
+        title.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
+        self.query_one("#title", Static).update(title)

@@ -1,83 +1,177 @@
-"""The first look at an entity: its texts, links and properties."""
+"""The first look at an entity: everything stored of it in words, each mention a way on."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-from textual.widgets import Static
+from textual import on, work
+from textual.binding import BindingType
+from textual.message import Message
 
-from explorer.tui.content import markdown, said
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.entity.facts.laying import RENDERED, Layout, Line, lay_out
+from explorer.tui.entity.facts.part import Code, Part, Prose, mentioned
+from explorer.tui.entity.facts.telling import tell
+from explorer.tui.entity.relationships import page_of_urn
 from explorer.tui.entity.tab import Tab
+from explorer.tui.rows import Rows
+from explorer.tui.session import Session
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
 __all__ = ["OverviewTab"]
 
+_NAMED_AT_MOST = 500
+_READING = "reading …"
 
-class OverviewTab(VerticalScroll, Tab):
-    """Both descriptions, each marked, with links, properties and the URN."""
+
+class OverviewTab(Rows, Tab):
+    """Both descriptions, each marked, and every aspect in words. The keys move through its lines;
+    a line that names another entity, or an address, is a way there."""
 
     NAME: ClassVar[str] = "overview"
     KEY: ClassVar[str] = "1"
     TITLE: ClassVar[str] = "Overview"
     SHORT: ClassVar[str] = "Over"
-    DEFAULT_CSS = """
-    OverviewTab { padding: 0 2; scrollbar-size-vertical: 1; }
-    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("overview")
 
-    def __init__(self) -> None:
-        super().__init__(id=self.NAME)
+    @dataclass
+    class Opened(Message):
+        """An entity that is named was opened."""
 
-    def compose(self) -> ComposeResult:
-        """The text."""
-        yield Static("", id="text", markup=False)
+        urn: Urn
+
+    @dataclass
+    class Visited(Message):
+        """An address of the web was chosen."""
+
+        url: str
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.id = self.NAME
+        self._session = session
+        self._entity: Entity | None = None
+        self._parts: Sequence[Part] = ()
+        self._names: Mapping[Urn, str] = {}
+        self._lines: Sequence[Line] = ()
+        self._laid_for = 0
+        self._whole = False
 
     def clear(self) -> None:
         """Show nothing, until there is an entity."""
-        self.query_one("#text", Static).update("")
+        self._entity, self._parts, self._lines, self._names = None, (), (), {}
+        self._whole = False
+        self.show(0, self._draw_line, empty=_READING)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Draw it, from the top when it is another one."""
+        """Tell what is stored of it, from the top when it is another one."""
         if not keep:
+            self.clear()
             self.scroll_home(animate=False)
-        parts: list[RenderableType] = []
-        edited, ingested = entity.edited_description, entity.ingested_description
-        if edited:
-            parts += [_heading("Description", "✎ edited"), markdown(edited)]
-        if ingested or not edited:
-            parts += [_heading("Description", "ingested" if ingested else ""), markdown(ingested)]
-        if entity.links:
-            parts.append(_heading("Links"))
-            parts += [
-                Text.assemble("• ", said(link.description or link.url), "  ", said(link.url, "dim"))
-                for link in entity.links
-            ]
-        parts += _properties(entity)
-        parts += [_heading("URN"), said(str(entity.urn), "dim")]
-        self.query_one("#text", Static).update(Group(*parts))
+        self._entity = entity
+        self._lay_out()
+
+    async def read(self, entity: "Entity") -> None:
+        """Ask what those are called that are named: a request for each 150."""
+        parts = await asyncio.to_thread(tell, entity)
+        urns = list(dict.fromkeys(mentioned(parts)))[:_NAMED_AT_MOST]
+        if not urns:
+            return
+        catalog = await self._session.catalog()
+        known = await catalog.summaries(urns)
+        if entity is self._entity:
+            self._names = {urn: one.name for urn, one in known.items()}
+            self._lay_out()
+
+    def on_resize(self) -> None:
+        """Lines are as long as there is room."""
+        super().on_resize()
+        if self.size.width and self.size.width != self._laid_for:
+            self._lay_out()
+
+    def show_times(self) -> None:
+        """Say the moments in the zone looked at."""
+        self._lay_out()
 
     def focus_content(self) -> None:
-        """The keys scroll the text."""
+        """The keys move through the lines."""
         self.focus()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a text that is cut can be read on."""
+        if action == "whole":
+            return self._is_cut
+        return super().check_action(action, parameters)
 
-def _heading(words: str, remark: str = "") -> RenderableType:
-    text = Text(words, "bold")
-    if remark:
-        text.append(f"  {remark}", "dim")
-    return Padding(text, (1, 0, 0, 0))
+    def action_whole(self) -> None:
+        """Show long texts to their end, or as they are meant to look again."""
+        self._whole = not self._whole
+        self._lay_out()
+
+    def action_next_mention(self) -> None:
+        """To the next line that leads somewhere."""
+        self._move_to_mention(range(self.cursor + 1, len(self._lines)))
+
+    def action_previous_mention(self) -> None:
+        """To the line before that leads somewhere."""
+        self._move_to_mention(range(self.cursor - 1, -1, -1))
+
+    @property
+    def _is_cut(self) -> bool:
+        texts = (part.text for part in self._parts if isinstance(part, Prose | Code))
+        return any(len(text) > RENDERED for text in texts)
+
+    def _move_to_mention(self, lines: range) -> None:
+        here = self._lines[self.cursor].target if self._lines else None
+        for at in lines:
+            target = self._lines[at].target
+            if target is not None and target != here:
+                self.move_to(at)
+                return
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        target = self._lines[event.index].target
+        if isinstance(target, Urn):
+            self.post_message(self.Opened(page_of_urn(target)))
+        elif target is not None:
+            self.post_message(self.Visited(target))
+
+    @work(exclusive=True, group="overview")
+    async def _lay_out(self) -> None:
+        entity, width = self._entity, self.size.width - 1
+        if entity is None or width <= 0:
+            # It is laid out when it is looked at, and so has a width.
+            return
+        self._laid_for = self.size.width
+        layout = Layout(width, self._names, self._session.times, self._whole)
+        with self._session.reporting(f"telling of {entity.urn.name}"):
+            self._parts, lines = await asyncio.to_thread(_told, entity, layout)
+            if entity is self._entity:
+                cursor = _same_place(self._lines, self.cursor, lines)
+                self._lines = lines
+                self.show(len(lines), self._draw_line, cursor=cursor)
+
+    def _draw_line(self, index: int, width: int) -> tuple[Text]:
+        del width
+        return (self._lines[index].text,)
 
 
-def _properties(entity: "Entity") -> list[RenderableType]:
-    held = (entity.raw("datasetProperties") or {}).get("customProperties")
-    if not isinstance(held, dict) or not held:
-        return []
-    rows = [
-        Text.assemble(said(str(name), "dim"), "  ", said(str(value)))
-        for name, value in sorted(held.items())
-    ]
-    return [_heading("Properties"), *rows]
+def _told(entity: "Entity", layout: Layout) -> tuple[Sequence[Part], Sequence[Line]]:
+    parts = tell(entity)
+    return parts, lay_out(parts, layout)
+
+
+def _same_place(before: Sequence[Line], cursor: int, lines: Sequence[Line]) -> int:
+    """Where the cursor stands after a new layout: on what it led to, where it led anywhere."""
+    target = before[cursor].target if cursor < len(before) else None
+    if target is None:
+        return cursor if before else 0
+    nearest = sorted(range(len(lines)), key=lambda at: abs(at - cursor))
+    return next((at for at in nearest if lines[at].target == target), cursor)

@@ -1,57 +1,63 @@
 """The page of one entity: who and where it is, its text, its columns, what it is related to."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
+from explorer.tui.columns.measured import schema_of
 from explorer.tui.columns.view import ColumnsView
-from explorer.tui.content import join, said
+from explorer.tui.content import said
+from explorer.tui.entity.changing import Changing
+from explorer.tui.entity.failing import Failing
 from explorer.tui.entity.overview import OverviewTab
 from explorer.tui.entity.relations import RelationsView
 from explorer.tui.entity.tab import Tab
+from explorer.tui.entity.titles import titles
+from explorer.tui.entity.web import Web
+from explorer.tui.entity.who import mentioned, who
 from explorer.tui.history.tab import HistoryTab
 from explorer.tui.lineage import LineageTab
 from explorer.tui.measures.profile import ProfileTab
 from explorer.tui.measures.usage import UsageTab
 from explorer.tui.raw.tab import RawTab
 from explorer.tui.session import Session
-from explorer.tui.words import singular
+from explorer.tui.shell.tables import Table
+from explorer.tui.watching import Changes, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
+    from explorer.client.records import ChangeEvent
 
 __all__ = ["EntityView"]
 
-_EDITABLE = ("dataset", "container")
+_NAMED_AT_MOST = 150
+_LOW = 14
+_LINES_AT_MOST = 3
 
 
-class EntityView(Vertical):
+class EntityView(Changing):
     """One entity. There is one view; opening another swaps what it shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("entity")
     DEFAULT_CSS = """
-    EntityView #who { height: auto; max-height: 4; padding: 0 1; }
+    EntityView #who { height: auto; max-height: 3; padding: 0 1; }
     EntityView #tabs { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
+    EntityView.-low #who { height: 1; }
+    EntityView.-low #tabs { height: 1; border-bottom: none; }
+    EntityView #failed { display: none; height: auto; max-height: 6; padding: 1 2 0 2; }
     EntityView ContentSwitcher { height: 1fr; }
     """
-
-    @dataclass
-    class Edit(Message):
-        """A description is to be edited: a column's, or with no `path` the entity's own."""
-
-        entity: "Entity"
-        path: str | None
 
     @dataclass
     class Opened(Message):
@@ -60,19 +66,19 @@ class EntityView(Vertical):
         urn: Urn
 
     def __init__(self, session: Session) -> None:
-        super().__init__(id="entity")
-        self._session = session
-        self._entity: Entity | None = None
+        super().__init__(session)
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
         self._tabs_left: dict[Urn, str] = {}
         self._read_tabs: set[str] = set()
+        self._failed: dict[str, str] = {}
+        self._web = Web(session, self._copy)
         self.relations = RelationsView(session)
-        self.columns = ColumnsView()
+        self.columns = ColumnsView(session)
         self._tabs: tuple[Tab, ...] = (
-            OverviewTab(),
+            OverviewTab(session),
             self.columns,
-            LineageTab(session, self._column_path),
+            LineageTab(session, self.column_path),
             self.relations,
             UsageTab(session),
             ProfileTab(session),
@@ -84,6 +90,7 @@ class EntityView(Vertical):
         """Header, tabs, and what the tab chosen shows."""
         yield Static("", id="who", markup=False)
         yield Static("", id="tabs", markup=False)
+        yield Static("", id="failed", markup=False)
         with ContentSwitcher(initial=OverviewTab.NAME):
             yield from self._tabs
 
@@ -96,15 +103,37 @@ class EntityView(Vertical):
         """Show an entity."""
         self._wanted = urn
         self._entity = None
-        self.query_one("#who", Static).update(said(urn.name, "bold").append("\nreading …", "dim"))
+        self.query_one("#who", Static).update(said(urn.name, "bold").append("   reading …", "dim"))
         self.query_one("#tabs", Static).update("")
         self.query_one(OverviewTab).clear()
+        self._failed.clear()
+        self._draw_failed()
         self._read(urn, keep=False)
 
     def action_reload(self) -> None:
         """Read the entity again."""
         if self._wanted is not None:
-            self._read(self._wanted, keep=True)
+            self._read(self._wanted, keep=self._entity is not None)
+
+    def fail(self, name: str, sentence: str) -> None:
+        """Say in its place why a tab, or with no name the entity, was not read."""
+        self._failed[name] = sentence
+        if self._entity is None and self._wanted is not None:
+            self.query_one("#who", Static).update(said(self._wanted.name, "bold"))
+        self._draw_failed()
+
+    def _draw_failed(self) -> None:
+        told = self._failed.get("") or self._failed.get(self._current.NAME, "")
+        # What another entity showed is not this one's.
+        is_shown = self._entity is not None or not told
+        self.query_one(ContentSwitcher).display = is_shown
+        panel = self.query_one("#failed", Static)
+        panel.display = bool(told)
+        panel.update(said(told))
+
+    def table(self) -> Table | None:
+        """What the tab shows as a list."""
+        return self._current.table() if self._entity is not None else None
 
     async def refresh_entity(self) -> "Entity | None":
         """Read the entity again and show it where it was; gives what was read."""
@@ -112,20 +141,40 @@ class EntityView(Vertical):
             return None
         with self._session.reporting("reading the entity again"):
             catalog = await self._session.catalog()
-            entity = await catalog.entity(self._wanted)
+            entity = await self._entity_of(catalog, self._wanted)
             if entity.urn == self._wanted:
                 self._show(entity, keep=True)
             return entity
         return None
 
+    def hear(self, changes: Changes) -> None:
+        """What is shown was changed by somebody else: show it so, the reader left in place."""
+        if self._entity is not None and self._entity.urn in changes:
+            self._read_changed(self._entity, changes[self._entity.urn])
+
+    @work(exclusive=True, group="heard")
+    async def _read_changed(self, known: "Entity", changes: tuple["ChangeEvent", ...]) -> None:
+        with self._session.reporting(f"reading {known.urn.name} again"):
+            catalog = await self._session.catalog()
+            entity = await self._entity_of(catalog, known.urn)
+            # What one wrote oneself is shown already, and somebody may have gone on meanwhile.
+            if self._entity is not known or entity.aspects == known.aspects:
+                return
+            self._show(entity, keep=True)
+            self._session.say(f"{told(changes)}; this is how it is now.")
+            await self._name_mentioned(entity)
+
     def action_tab(self, name: str) -> None:
-        """Show a tab."""
+        """Show a tab; before the entity was read, the one to show then."""
+        if self._entity is None and self._wanted is not None:
+            self._tabs_left[self._wanted] = name
         tab = self._tab(name)
         if self._entity is None or not tab.offers(self._entity):
             return
         self.query_one(ContentSwitcher).current = name
         self._tabs_left[self._entity.urn] = name
         self._draw_tabs()
+        self._draw_failed()
         self.focus_content()
         self._look(self._entity)
 
@@ -137,7 +186,7 @@ class EntityView(Vertical):
     def _current(self) -> Tab:
         return self._tab(self.query_one(ContentSwitcher).current or OverviewTab.NAME)
 
-    def _column_path(self) -> str | None:
+    def column_path(self) -> str | None:
         """The column chosen under Columns."""
         current = self.columns.current
         return current.path.raw if current else None
@@ -145,30 +194,33 @@ class EntityView(Vertical):
     def _tab(self, name: str) -> Tab:
         return next(tab for tab in self._tabs if name == tab.NAME)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is in the catalog, and has a text of people, can be edited."""
-        del parameters
-        entity = self._entity
-        if action != "edit":
-            return True
-        return entity is not None and entity.exists and entity.entity_type in _EDITABLE
-
-    def action_edit(self) -> None:
-        """Edit the entity's own description."""
-        if self._entity is not None:
-            self.post_message(self.Edit(self._entity, None))
-
     def action_copy_urn(self) -> None:
         """Copy the URN to the clipboard."""
         if self._wanted is not None:
             self.app.copy_to_clipboard(str(self._wanted))
-            self._session.say(f"Copied {self._wanted}")
 
-    @on(ColumnsView.Edited)
-    def _edit_column(self, event: ColumnsView.Edited) -> None:
+    def _copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
+
+    def action_zone(self) -> None:
+        """Say times in UTC, or in the zone of this machine again."""
+        self._session.times.turn()
+        for tab in self._tabs:
+            tab.show_times()
+        self._draw_who()
+        self._session.say(f"Times are said in {self._session.times.zone}.")
+
+    @work(exclusive=True, group="web")
+    async def action_open_page(self) -> None:
+        """Open the entity's page in the web interface of its server."""
+        if self._wanted is not None:
+            await self._web.open_page(self._wanted)
+
+    @on(OverviewTab.Visited)
+    @work(exclusive=True, group="web")
+    async def _visit(self, event: OverviewTab.Visited) -> None:
         event.stop()
-        if self._entity is not None:
-            self.post_message(self.Edit(self._entity, event.path))
+        await self._web.visit(event.url)
 
     @on(UsageTab.ColumnChosen)
     def _look_at_column(self, event: UsageTab.ColumnChosen) -> None:
@@ -182,37 +234,63 @@ class EntityView(Vertical):
         event.stop()
         await self.refresh_entity()
 
+    @on(OverviewTab.Opened)
     @on(RelationsView.Opened)
     @on(LineageTab.Opened)
-    def _follow(self, event: RelationsView.Opened | LineageTab.Opened) -> None:
+    def _follow(self, event: OverviewTab.Opened | RelationsView.Opened | LineageTab.Opened) -> None:
         event.stop()
         self.post_message(self.Opened(event.urn))
 
+    async def _entity_of(self, catalog: "AsyncCatalog", urn: Urn) -> "Entity":
+        entity = await catalog.entity(urn)
+        # Ten thousand columns take a while to be put in order.
+        await asyncio.to_thread(schema_of, entity)
+        return entity
+
     @work(exclusive=True, group="entity")
     async def _read(self, urn: Urn, *, keep: bool) -> None:
-        with self._session.reporting(f"reading {urn.name}"):
+        failing = Failing(self, "")
+        with self._session.reporting(f"reading {urn.name}", failing, self.action_reload):
             catalog = await self._session.catalog()
-            entity = await catalog.entity(urn)
+            await self._labelling.keep(catalog)
+            entity = await self._entity_of(catalog, urn)
             if urn != self._wanted:
                 return
             self._show(entity, keep=keep)
-            self._names = await catalog.summaries(_mentioned(entity))
-            if urn == self._wanted:
-                self._draw_who()
+            await self._name_mentioned(entity)
+
+    async def show_changed(self) -> None:
+        """Show the entity as it is after a change, what it mentions now by name."""
+        entity = await self.refresh_entity()
+        if entity is not None:
+            with self._session.reporting("reading the names on the page"):
+                await self._name_mentioned(entity)
+
+    async def _name_mentioned(self, entity: "Entity") -> None:
+        catalog = await self._session.catalog()
+        names = await catalog.summaries(mentioned(entity)[:_NAMED_AT_MOST])
+        if entity is self._entity:
+            self._names = names
+            self._draw_who()
 
     def _show(self, entity: "Entity", *, keep: bool) -> None:
         self._entity = entity
         self._read_tabs.clear()
+        self._failed.clear()
+        self._draw_failed()
         for tab in self._tabs:
             tab.show_entity(entity, keep=keep)
         self._draw_who()
         if not keep:
             usual = ColumnsView.NAME if self.columns.offers(entity) else OverviewTab.NAME
             chosen = self._tabs_left.get(entity.urn, usual)
+            if not self._tab(chosen).offers(entity):
+                chosen = usual
             self.query_one(ContentSwitcher).current = chosen
             if self.display:
                 self.focus_content()
         self._draw_tabs()
+        self._draw_failed()
         self._look(entity)
 
     def _look(self, entity: "Entity") -> None:
@@ -225,93 +303,44 @@ class EntityView(Vertical):
 
     @work(group="tab")
     async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
-        with self._session.reporting(f"reading the {tab.TITLE.lower()} of {entity.urn.name}"):
+        doing = f"reading the {tab.TITLE.lower()} of {entity.urn.name}"
+
+        def again() -> None:
+            if entity is self._entity:
+                self._read_tab(tab, entity)
+
+        with self._session.reporting(doing, Failing(self, tab.NAME), again):
             await tab.read(entity)
+            self._failed.pop(tab.NAME, None)
         if entity is self._entity:
+            self._draw_failed()
             self._draw_who()
             self._draw_tabs()
-
-    def _named(self, urn: Urn, style: str = "") -> Text:
-        known = self._names.get(urn)
-        return said(known.name if known else urn.name, style)
 
     def _draw_who(self) -> None:
         entity = self._entity
         if entity is None:
             return
-        where = said(" / ".join(entity.browse_paths[:1]).strip("/").replace("/", " / "))
-        facts = join(
-            [
-                said(singular(entity.kind)),
-                said(entity.platform or "", "bold"),
-                said(entity.urn.origin or ""),
-                where,
-            ]
+        text = who(
+            entity,
+            self._names,
+            self._session.times,
+            named=self.relations.total > 0,
+            width=self.size.width - 2,
+            lines=1 if self.size.height < _LOW else _LINES_AT_MOST,
         )
-        text = Text.assemble(said(entity.name, "bold"), "   ", facts, no_wrap=True)
-        if entity.removed:
-            text.append("\n SOFT-DELETED: hidden from search and browse ", "bold reverse")
-        if entity.deprecation:
-            text.append("\n DEPRECATED ", "bold reverse").append(" ")
-            text.append_text(said(entity.deprecation))
-        if not entity.exists:
-            named = "; only named by others" if self.relations.total else ""
-            text.append(f"\nNot in the catalog{named}.", "italic")
-        owners = [
-            Text.assemble(self._named(urn, "bold"), " ", said(f"({_role(owner.type)})", "dim"))
-            for owner in entity.owners
-            for urn in Urn.parse_all([owner.owner])
-        ]
-        if owners or _may_be_owned(entity):
-            text.append("\nowner ", "dim")
-            text.append_text(join(owners, ", ") if owners else Text("nobody", "dim italic"))
-        for word, urns in (
-            ("tags", entity.tags),
-            ("terms", entity.terms),
-            ("domain", entity.domains),
-        ):
-            if urns:
-                text.append(" · " if owners or _may_be_owned(entity) else "\n")
-                text.append(f"{word} ", "dim")
-                text.append_text(join([self._named(urn, "bold") for urn in urns], ", "))
         self.query_one("#who", Static).update(text)
 
     def _draw_tabs(self) -> None:
         entity = self._entity
         if entity is None:
             return
-        titles = self._titles(entity, short=False)
-        if titles.cell_len > self.size.width - 2:
-            titles = self._titles(entity, short=True)
-        self.query_one("#tabs", Static).update(titles)
-
-    def _titles(self, entity: "Entity", *, short: bool) -> Text:
-        text = Text(no_wrap=True)
-        for tab in self._tabs:
-            if tab.offers(entity):
-                title = tab.SHORT if short and tab is not self._current else tab.TITLE
-                tally = tab.tally()
-                text.append(f" {tab.KEY} ", "dim")
-                text.append(
-                    f"{title}·{tally}" if tally else title,
-                    "bold underline" if tab is self._current else "",
-                )
-                text.append(" " if short else "  ")
-        return text
+        offered = [tab for tab in self._tabs if tab.offers(entity)]
+        shown = titles(offered, self._current, self.size.width - 2)
+        self.query_one("#tabs", Static).update(shown)
 
     def on_resize(self) -> None:
-        """The titles are as long as there is room."""
+        """Head and titles take what room there is; where there is little, a line each."""
+        self.set_class(self.size.height < _LOW, "-low")
+        self._draw_who()
         self._draw_tabs()
-
-
-def _may_be_owned(entity: "Entity") -> bool:
-    return entity.exists and entity.entity_type not in ("corpuser", "dataPlatform", "tag")
-
-
-def _mentioned(entity: "Entity") -> list[Urn]:
-    owners = Urn.parse_all(owner.owner for owner in entity.owners)
-    return [*owners, *entity.tags, *entity.terms, *entity.domains]
-
-
-def _role(kind: str) -> str:
-    return kind.replace("_", " ").lower().replace("dataowner", "data owner")

@@ -1,65 +1,78 @@
 """What an entity is related to: every relationship by name, in both directions."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.message import Message
+from textual.widgets import Input
 
 from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
+from explorer.tui.entity.filterline import FilterLine
+from explorer.tui.entity.relationships import COLUMN, Kind, Row, kinds_of, page_of_urn, rows_of
 from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.words import singular
+from explorer.tui.words import plural, singular
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.client.records import Direction
+    from explorer.client.records import Direction, Edge
 
 __all__ = ["RelationsView"]
 
-_NAMED_AT_MOST = 500
-_COLUMN = "schemaField"
-
-# What a relationship says, read from this entity: (outgoing, incoming).
-_WORDS = {
-    "DownstreamOf": ("made from", "feeds"),
-    "Consumes": ("reads", "read by"),
-    "Produces": ("produces", "produced by"),
-    "Contains": ("contains", "contained in"),
-    "OwnedBy": ("owned by", "owns"),
-    "TaggedWith": ("tagged", "tag of"),
-    "TermedWith": ("means", "term of"),
-    "DerivedFrom": ("derived from", "source of"),
-    "ForeignKeyTo": ("foreign key to", "foreign key from"),
-    "ForeignKeyToDataset": ("foreign key to", "foreign key from"),
-    "IsPartOf": ("part of", "holds"),
-    "IsRelatedTo": ("related to", "related to"),
-    "IsA": ("is a", "kinds of it"),
-    "HasA": ("has", "part of"),
-    "SchemaFieldWithGlossaryTerm": ("columns mean", "term of columns in"),
-    "EditableSchemaFieldWithGlossaryTerm": ("columns mean, by people", "term of columns in"),
-    "IsMemberOfGroup": ("member of", "members"),
-    "AssociatedWith": ("in domain", "domain of"),
-    "SchemaFieldTaggedWith": ("columns tagged", "tag of columns in"),
-    "EditableSchemaFieldTaggedWith": ("columns tagged by people", "tag of columns in, by people"),
-}
+_PAGE = 10_000
+_NAMED_AT_ONCE = 150
+_NAMED_TO_NARROW = 1_500
+_DIRECTIONS: "tuple[Direction, ...]" = ("INCOMING", "OUTGOING")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    words: str = ""
-    name: str = ""
-    count: int = 0
-    urn: Urn | None = None
+class _Related(Rows):
+    """The list itself."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("relations")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the view around the list does."""
+
+        what: str
+
+    def __init__(self, narrowed: Callable[[], bool]) -> None:
+        super().__init__()
+        self._narrowed = narrowed
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a filter that is there can be taken off."""
+        if action == "unfilter":
+            return self._narrowed()
+        return super().check_action(action, parameters)
+
+    def action_fold(self) -> None:
+        """Fold the kind that the cursor is in, or unfold it."""
+        self.post_message(self.Asked("fold"))
+
+    def action_filter(self) -> None:
+        """Type what narrows the list."""
+        self.post_message(self.Asked("filter"))
+
+    def action_unfilter(self) -> None:
+        """The whole list again."""
+        self.post_message(self.Asked("unfilter"))
 
 
-class RelationsView(Rows, Tab):
-    """Relationships as a list; choosing one follows it."""
+class RelationsView(Vertical, Tab):
+    """Relationships as a list; choosing one follows it. What those on the other side are called
+    is asked for as they come into view."""
 
     NAME: ClassVar[str] = "relations"
     KEY: ClassVar[str] = "4"
@@ -75,13 +88,30 @@ class RelationsView(Rows, Tab):
         urn: Urn
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.id = self.NAME
+        super().__init__(id=self.NAME)
         self._session = session
-        self._rows: list[_Row] = []
-        self._known: Mapping[Urn, Entity] = {}
         self._of: Urn | None = None
-        self.total = 0
+        self._edges: dict[Direction, list[Edge]] = {}
+        self._ends: dict[Direction, int] = {}
+        self._totals: dict[Direction, int] = {}
+        self._kinds: Sequence[Kind] = ()
+        self._rows: Sequence[Row] = ()
+        self._folded: set[str] = set()
+        self._words: tuple[str, ...] = ()
+        self._known: dict[Urn, Entity] = {}
+        self._asked: set[Urn] = set()
+        self._answered: set[Urn] = set()
+        self._wanted: list[Urn] = []
+
+    def compose(self) -> ComposeResult:
+        """The line that narrows, and the list."""
+        yield FilterLine("a name, type:chart, a relationship such as OwnedBy")
+        yield _Related(lambda: bool(self._words))
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(self._totals.values())
 
     def tally(self) -> str:
         """How many there are."""
@@ -90,87 +120,227 @@ class RelationsView(Rows, Tab):
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Forget those of another entity."""
         self._of = entity.urn
+        self._known, self._wanted = {}, []
+        self._asked, self._answered = set(), set()
         if not keep:
-            self._rows, self.total = [], 0
-            self.show(0, self._draw_row, empty="reading …")
+            self._edges, self._ends, self._totals = {}, {}, {}
+            self._kinds, self._words = (), ()
+            self._folded.clear()
+            self.query_one(FilterLine).put_away()
+            self._show_rows([], 0, "reading …")
 
     def focus_content(self) -> None:
         """The keys move in the list."""
-        self.focus()
+        self.query_one(_Related).focus()
 
     async def read(self, entity: "Entity") -> None:
-        """Read and show the relationships of an entity: two requests, and one for the names."""
-        urn = entity.urn
+        """Read and show the first relationships in each direction: two requests, which give
+        10,000 each at most."""
         catalog = await self._session.catalog()
-        outgoing, incoming = await asyncio.gather(
-            catalog.relationships(urn, "OUTGOING"), catalog.relationships(urn, "INCOMING")
+        found = await asyncio.gather(
+            *(self._page(catalog, entity.urn, direction, 0) for direction in _DIRECTIONS)
         )
-        rows: list[_Row] = []
-        for edges in (incoming, outgoing):
-            for name, urns in edges.by_relationship().items():
-                rows += _group(_words(name, edges.direction, urn), name, urns)
-        related = [row.urn for row in rows if row.urn and row.urn.entity_type != _COLUMN]
-        known = await catalog.summaries(related[:_NAMED_AT_MOST])
-        if urn != self._of:
+        if entity.urn != self._of:
             return
-        self._rows, self._known = rows, known
-        self.total = outgoing.total + incoming.total
-        self.show(len(rows), self._draw_row, cursor=1, empty="Nothing is related to this one.")
+        again = bool(self._rows)
+        self._edges = {}
+        for direction, (edges, end, total) in zip(_DIRECTIONS, found, strict=True):
+            self._edges[direction], self._ends[direction] = edges, end
+            self._totals[direction] = total
+        cursor = self.query_one(_Related).cursor if again else 1
+        self._group()
+        self._lay_out(cursor)
+
+    async def _page(
+        self, catalog: "AsyncCatalog", urn: Urn, direction: "Direction", start: int
+    ) -> "tuple[list[Edge], int, int]":
+        found = await catalog.relationships(urn, direction, start=start, count=_PAGE)
+        return list(found.edges), found.end, found.total
+
+    def _group(self) -> None:
+        if self._of is not None:
+            of = self._of
+            self._kinds = [
+                kind
+                for direction in _DIRECTIONS
+                for kind in kinds_of(self._edges.get(direction, ()), direction, of)
+            ]
+
+    def _lay_out(self, cursor: int) -> None:
+        rows = rows_of(self._kinds, self._folded, self._passes if self._words else None)
+        if any(self._ends.get(one, 0) < self._totals.get(one, 0) for one in _DIRECTIONS):
+            rows.append(Row())
+        empty = "Nothing is related to this one."
+        if self._words:
+            empty = "Nothing passes the filter; esc takes it off."
+        self._show_rows(rows, cursor, empty)
+
+    def _show_rows(self, rows: Sequence[Row], cursor: int, empty: str) -> None:
+        self._rows = rows
+        related = self.query_one(_Related)
+        related.show(len(rows), self._draw_row, cursor=cursor, empty=empty)
+
+    def _passes(self, kind: Kind, urn: Urn) -> bool:
+        known = self._known.get(urn)
+        types = (urn.entity_type, singular(urn.entity_type), plural(urn.entity_type))
+        said_kind = (known.kind if known else "").lower()
+        name = known.name.lower() if known else ""
+        text = f"{name} {urn} {kind.name} {kind.words}".lower()
+        for word in self._words:
+            field, _, value = word.partition(":")
+            if field == "type" and value:
+                if not any(one.lower().startswith(value) for one in (*types, said_kind)):
+                    return False
+            elif word not in text:
+                return False
+        return True
+
+    @on(_Related.Asked)
+    def _do(self, event: _Related.Asked) -> None:
+        event.stop()
+        match event.what:
+            case "fold":
+                self._fold()
+            case "filter":
+                self.query_one(FilterLine).ask()
+                self._name_all()
+            case "unfilter":
+                self.query_one(FilterLine).put_away()
+                self._narrow("")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(FilterLine.Left)
+    def _typed_all(self, event: FilterLine.Left) -> None:
+        event.stop()
+        if not event.keep:
+            self._narrow("")
+        self.screen.set_focus(self.query_one(_Related))
+
+    def _narrow(self, text: str) -> None:
+        self._words = tuple(text.lower().split())
+        self._lay_out(1)
+
+    def _fold(self) -> None:
+        cursor = self.query_one(_Related).cursor
+        kind = self._rows[cursor].kind if cursor < len(self._rows) else None
+        if kind is None or self._words:
+            return
+        self._folded ^= {kind.id}
+        self._lay_out(0)
+        place = next(at for at, row in enumerate(self._rows) if row.kind is kind)
+        self.query_one(_Related).move_to(place)
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
         event.stop()
-        urn = self._rows[event.index].urn
-        if urn is not None:
-            self.post_message(self.Opened(_page_of(urn)))
+        row = self._rows[event.index]
+        if row.urn is not None:
+            self.post_message(self.Opened(page_of_urn(row.urn)))
+        elif row.kind is not None:
+            self._fold()
+        else:
+            self._read_on()
+
+    @work(exclusive=True, group="relations")
+    async def _read_on(self) -> None:
+        """The next relationships, of whichever direction has more."""
+        of = self._of
+        if of is None:
+            return
+        with self._session.reporting(f"reading more relationships of {of.name}"):
+            catalog = await self._session.catalog()
+            for direction in _DIRECTIONS:
+                start = self._ends.get(direction, 0)
+                if start >= self._totals.get(direction, 0):
+                    continue
+                edges, end, total = await self._page(catalog, of, direction, start)
+                if of != self._of or start != self._ends.get(direction):
+                    return
+                self._edges[direction] += edges
+                # A server that gives nothing further has given all.
+                self._ends[direction] = end if end > start else total
+            cursor = self.query_one(_Related).cursor
+            self._group()
+            self._lay_out(cursor)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
-        if row.urn is None:
-            count = said(f"{row.name} · {row.count:,}", "dim")
-            return (Text.assemble(" ", said(row.words, "bold"), " ", count),)
-        if row.urn.entity_type == _COLUMN:
-            holder = said(f"column of {_page_of(row.urn).name}", "dim")
-            return (
-                Text.assemble("     ", padded(said(row.urn.name), width // 2 - 7), "  ", holder),
-            )
-        entity = self._known.get(row.urn)
-        missing = entity is None or not entity.exists
-        kind = join(
-            [
-                said(singular(entity.kind if entity else row.urn.entity_type), "dim"),
-                said(row.urn.platform or ""),
-                Text("not in the catalog" if missing else "", "italic"),
-            ]
+        if row.urn is not None:
+            return (self._draw_related(row.urn, width),)
+        if row.kind is not None:
+            return (self._draw_kind(row.kind, row.passing),)
+        left = sum(self._totals[one] - self._ends[one] for one in _DIRECTIONS)
+        return (Text(f" ⏎ reads on: {left:,} more", "bold"),)
+
+    def _draw_kind(self, kind: Kind, passing: int) -> Text:
+        fold = "▸" if kind.id in self._folded and not self._words else "▾"
+        way = "→" if kind.direction == "OUTGOING" else "←"
+        count = f"{passing:,} of {len(kind.urns):,}" if self._words else f"{passing:,}"
+        end, total = self._ends[kind.direction], self._totals[kind.direction]
+        if end < total:
+            count += f", of the {end:,} read"
+        return Text.assemble(
+            (f" {fold} ", "dim"),
+            said(kind.words, "bold"),
+            " ",
+            said(f"{way} {kind.name} · {count}", "dim"),
         )
+
+    def _draw_related(self, urn: Urn, width: int) -> Text:
         right = min(44, width // 2)
-        text = Text("     ").append_text(
-            padded(said(entity.name if entity else row.urn.name), width - right - 7)
-        )
-        return (text.append("  ").append_text(kind),)
+        if urn.entity_type == COLUMN:
+            name, about = said(urn.name), said(f"column of {page_of_urn(urn).name}", "dim")
+        else:
+            entity = self._known.get(urn)
+            if entity is None:
+                self._want(urn)
+            missing = urn in self._answered and (entity is None or not entity.exists)
+            name = said(entity.name if entity else urn.name)
+            about = join(
+                [
+                    said(singular(entity.kind if entity else urn.entity_type), "dim"),
+                    said(urn.platform or ""),
+                    Text("not in the catalog" if missing else "", "italic"),
+                    Text("SOFT-DELETED" if entity is not None and entity.removed else "", "bold"),
+                ]
+            )
+        text = Text("     ").append_text(padded(name, width - right - 7))
+        return text.append("  ").append_text(padded(about, right))
 
+    def _want(self, urn: Urn) -> None:
+        """What comes into view is asked for together, once the screen is drawn."""
+        if urn in self._asked:
+            return
+        self._asked.add(urn)
+        if not self._wanted:
+            self.call_after_refresh(self._name_wanted)
+        self._wanted.append(urn)
 
-def _group(words: str, name: str, urns: Sequence[Urn]) -> list[_Row]:
-    """One relationship's rows: whole entities first, columns under a heading of their own."""
-    columns = [urn for urn in urns if urn.entity_type == _COLUMN]
-    whole = [urn for urn in urns if urn.entity_type != _COLUMN]
-    rows: list[_Row] = []
-    for heading, some in ((words, whole), (f"{words} columns", columns)):
-        if some:
-            rows.append(_Row(heading, name, len(some)))
-            rows += [_Row(urn=urn) for urn in some]
-    return rows
+    def _name_all(self) -> None:
+        """To narrow by names, they have to be known."""
+        urns = dict.fromkeys(urn for kind in self._kinds for urn in kind.urns)
+        for urn in list(urns)[:_NAMED_TO_NARROW]:
+            if urn.entity_type != COLUMN and urn not in self._known:
+                self._want(urn)
 
-
-def _page_of(urn: Urn) -> Urn:
-    """The entity whose page shows another: a column is shown by what holds it."""
-    holders = Urn.parse_all(urn.parts[:1]) if urn.entity_type == _COLUMN else ()
-    return holders[0] if holders else urn
-
-
-def _words(name: str, direction: "Direction", of: Urn) -> str:
-    if name == "IsPartOf" and of.entity_type in ("corpuser", "corpGroup"):
-        # The model has a group be part of its members; people say it the other way round.
-        return "in groups" if direction == "INCOMING" else "members"
-    outgoing, incoming = _WORDS.get(name, ("", "from"))
-    return outgoing if direction == "OUTGOING" else incoming
+    @work(group="names")
+    async def _name_wanted(self) -> None:
+        of, wanted, self._wanted = self._of, self._wanted, []
+        if of is None or not wanted:
+            return
+        with self._session.reporting("reading what is related"):
+            catalog = await self._session.catalog()
+            for first in range(0, len(wanted), _NAMED_AT_ONCE):
+                some = wanted[first : first + _NAMED_AT_ONCE]
+                known = await catalog.summaries(some)
+                if of != self._of:
+                    return
+                self._known |= known
+                self._answered.update(some)
+            if self._words:
+                self._lay_out(self.query_one(_Related).cursor)
+            self.query_one(_Related).refresh()

@@ -6,6 +6,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["Tab"]
 
@@ -43,6 +44,13 @@ class Tab(Widget):
 
     async def read(self, entity: "Entity") -> None:
         """Ask for what is shown beside what is known at once, and show it."""
+
+    def show_times(self) -> None:
+        """Say moments in the zone that was turned to."""
+
+    def table(self) -> "Table | None":
+        """What is shown, for a file; nothing where it is no list."""
+        return None
 
     def focus_content(self) -> None:
         """Give the keys to what is shown."""

@@ -1,18 +1,17 @@
 """The results of a search: two lines an entity, marked where they matched."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.text import Text
+from textual import events
 from textual.binding import BindingType
-from textual.message import Message
 
 from explorer.client.display import line
-from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, marked, padded, preview, said
+from explorer.tui.find.matches import why
 from explorer.tui.rows import Rows
 from explorer.tui.words import singular
 
@@ -20,102 +19,201 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Hit, SearchPage
 
-__all__ = ["Results"]
+__all__ = ["MOST", "PAGE", "ResultKeys", "Results"]
 
-_ROWS_AHEAD = 10
+PAGE = 50
+MOST = 10_000
+"""How far servers let a result be paged."""
+
 _WIDE = 84
-# Where these matched can be seen in the name above.
-_NAMES = frozenset(
-    ("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName", "description")
-)
 
 
-# What people call the fields in which a search finds words.
-_WHERE = {
-    "fieldPaths": "column",
-    "fieldDescriptions": "column text",
-    "editedFieldDescriptions": "column text",
-    "editedDescription": "description",
-    "fieldTags": "column tag",
-    "editedFieldTags": "column tag",
-    "fieldGlossaryTerms": "column term",
-    "editedFieldGlossaryTerms": "column term",
-    "customProperties": "property",
-    "glossaryTerms": "term",
-}
+class ResultKeys(Protocol):
+    """What the keys of the results do, done by what is around them. Called at once and not told
+    by messages: the next key is on its way already."""
+
+    def open_result(self, index: int) -> None:
+        """Open what is in a row."""
+        ...
+
+    def need_page(self, start: int) -> None:
+        """Read the page that begins at a row."""
+        ...
+
+    def results_key(self, what: str) -> None:
+        """Do what a key stands for."""
+        ...
+
+    def keeps(self, event: events.Key) -> bool:
+        """Whether a key is kept for the page that is about to open."""
+        ...
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Look at what was pasted."""
+        ...
 
 
 class Results(Rows):
-    """What was found, best first; further pages are asked for as the end comes near."""
+    """What was found, in its order. It is as long as the whole result; pages that were not read
+    yet are asked for as they come into view."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("results")
 
-    @dataclass
-    class Asked(Message):
-        """A key asked for something that the view around the list does."""
-
-        what: str
-
-    def __init__(self) -> None:
+    def __init__(self, keys: ResultKeys) -> None:
         super().__init__(row_height=2)
-        self.hits: list[Hit] = []
-        self._known: dict[Urn, Entity] = {}
-        self._total = 0
+        self.hits: dict[int, Hit] = {}
+        self.total = 0
+        self.known: dict[Urn, Entity] = {}
+        self.stopped_at: int | None = None
+        self._unreadable: dict[int, str] = {}
         self._query = ""
+        self._does = keys
 
-    def show_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"], query: str) -> None:
-        """Show a first page instead of what was there."""
-        self.hits = list(page.hits)
-        self._known = dict(known)
-        self._total = page.total
-        self._query = query
-        self.show(
-            len(self.hits),
-            self._draw_hit,
-            empty=f"Nothing found for «{line(query, 60)}»." if query else "Nothing here yet.",
-        )
+    def show_page(
+        self,
+        page: "SearchPage",
+        known: Mapping[Urn, "Entity"],
+        query: str,
+        *,
+        cursor: int = 0,
+        empty: str = "",
+    ) -> None:
+        """Show a first page instead of what was there; `query` are the words to mark."""
+        self.hits, self._unreadable, self.known = {}, {}, dict(known)
+        self.total, self._query = page.total, query
+        self.stopped_at = MOST if page.total > MOST else None
+        self._keep(page)
+        if cursor == 0:
+            self.scroll_to(y=0, animate=False, immediate=True)
+        self.show(min(page.total, MOST), self._draw_hit, cursor=cursor, empty=empty)
 
     def add_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"]) -> None:
-        """Show a further page below what is there."""
-        seen = {hit.urn for hit in self.hits}
-        self.hits.extend(hit for hit in page.hits if hit.urn not in seen)
-        self._known.update(known)
-        self._total = page.total if page.hits else len(self.hits)
-        self.grow(len(self.hits))
+        """Show a further page in its place."""
+        self.known.update(known)
+        self._keep(page)
+        if page.end < min(page.start + PAGE, self.count):
+            # The server gives no more, whatever it counted.
+            self.stopped_at = page.end
+            self.grow(page.end)
+            self.move_to(min(self.cursor, page.end - 1))
+        self.refresh()
+
+    def update_known(self, known: Mapping[Urn, "Entity"]) -> None:
+        """Say what entities among the results are now; rows stay where they are."""
+        self.known.update(known)
+        self.refresh()
 
     def urn_at(self, index: int) -> Urn | None:
-        """The URN of a row."""
-        return self.hits[index].urn if index < len(self.hits) else None
+        """The URN of a row; nothing for one that was not read yet."""
+        hit = self.hits.get(index)
+        return hit.urn if hit else None
+
+    @property
+    def in_view(self) -> tuple[int, int]:
+        """The first and the last row that are seen as a whole, counted from 0."""
+        first = -(-int(self.scroll_offset.y) // self.row_height)
+        height = max(self.scrollable_content_region.height // self.row_height, 1)
+        return first, min(first + height, self.count) - 1
+
+    def missing(self) -> int | None:
+        """Where the first page begins that is in view and was not read."""
+        first, last = self.in_view
+        for row in range(max(first - 1, 0), min(last + 2, self.count)):
+            if row not in self.hits and row not in self._unreadable:
+                return row // PAGE * PAGE
+        return None
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Read what has come into view, and tell which rows these are."""
+        super().watch_scroll_y(old_value, new_value)
+        self._look()
+
+    def on_resize(self, event: events.Resize | None = None) -> None:
+        """As much is in view as there is room for."""
+        del event
+        super().on_resize()
+        self._look()
+
+    def _look(self) -> None:
+        start = self.missing()
+        if start is not None:
+            self._does.need_page(start)
+        self._does.results_key("seen")
 
     def move_to(self, index: int) -> None:
-        """Move the cursor, and ask for more when the end is near."""
+        """Move the cursor; what is told of the row follows it."""
+        before = self.cursor
         super().move_to(index)
-        if self.count - self.cursor <= _ROWS_AHEAD and self.count < self._total:
-            self.post_message(self.Asked("more"))
+        if self.cursor != before:
+            self._does.results_key("moved")
 
-    def action_facets(self) -> None:
-        """Go to the facets."""
-        self.post_message(self.Asked("facets"))
+    def jump_to(self, index: int) -> None:
+        """Put the cursor on a row, as far up on the screen as it goes."""
+        self.move_to(index)
+        self.scroll_to(y=self.cursor * self.row_height, animate=False, immediate=True)
 
-    def action_clear_facets(self) -> None:
-        """Take every facet off."""
-        self.post_message(self.Asked("clear"))
+    def action_choose(self) -> None:
+        """Open what is under the cursor; before the answer is there, what comes first in it."""
+        self._does.open_result(self.cursor)
+
+    def action_next_page(self) -> None:
+        """To the next fifty."""
+        following = (self.cursor // PAGE + 1) * PAGE
+        if following < self.count:
+            self.jump_to(following)
+
+    def action_previous_page(self) -> None:
+        """To the fifty before."""
+        self.jump_to(max(self.cursor // PAGE - 1, 0) * PAGE)
+
+    def action_do(self, what: str) -> None:
+        """Something that the view around the list does."""
+        self._does.results_key(what)
 
     def action_facet(self, number: int) -> None:
         """Narrow by the facet value with that number."""
-        self.post_message(self.Asked(str(number)))
+        self._does.results_key(str(number))
+
+    def on_key(self, event: events.Key) -> None:
+        """A key for the page that is about to open is not for this list."""
+        if self._does.keeps(event):
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """The URN of an entity, pasted, is gone to."""
+        event.stop()
+        self._does.pasted(event.text[:_PASTED], is_cut=False, into_empty=True)
+
+    def _keep(self, page: "SearchPage") -> None:
+        for at, hit in enumerate(page.hits, page.start):
+            self.hits[at] = hit
+        # Nothing says where among the others the server had them.
+        for at, text in enumerate(page.unreadable, page.start + len(page.hits)):
+            self._unreadable[at] = text
 
     def _draw_hit(self, index: int, width: int) -> tuple[Text, Text]:
-        hit = self.hits[index]
-        entity = self._known.get(hit.urn)
-        right = min(44 if width >= _WIDE else 26, width * 2 // 5)
+        hit = self.hits.get(index)
+        if hit is None:
+            text = self._unreadable.get(index)
+            if text is None:
+                return Text(" …", "dim"), Text()
+            return Text(f" {line(text, 200)}", "bold"), Text("   no URN, so not opened", "dim")
+        entity = self.known.get(hit.urn)
+        right = min(46 if width >= _WIDE else 28, width * 2 // 5)
         left = width - right - 2
-        name = marked(said(entity.name if entity else hit.urn.name, "bold"), self._query)
-        described = preview(entity.description if entity else "", "dim", "no description")
-        first = Text(" ").append_text(padded(name, left)).append(" ")
+        name = said(entity.name if entity else hit.urn.name, "bold")
+        first = Text(" ").append_text(padded(marked(name, self._query), left)).append(" ")
         first.append_text(padded(self._kind(hit, entity), right))
-        second = Text("   ").append_text(padded(marked(described, self._query), left - 2))
-        second.append(" ").append_text(padded(self._why(hit), right))
+        matched = why(hit, self._query, left - 2)
+        described = preview(entity.description if entity else "", "dim", "no description")
+        place = said(_place(hit, entity), "dim")
+        second = Text("   ")
+        if matched.plain:
+            second.append_text(padded(matched, left - 2))
+        else:
+            second.append_text(padded(marked(described, self._query), left - 2))
+        second.append(" ").append_text(padded(place, right))
         return first, second
 
     def _kind(self, hit: "Hit", entity: "Entity | None") -> Text:
@@ -124,22 +222,16 @@ class Results(Rows):
         text = join([said(kind), said(platform, "bold"), said(hit.urn.origin or "", "dim")])
         if entity and entity.deprecation:
             text = Text.assemble(("deprecated ", "bold"), text)
+        if entity and entity.removed:
+            text = Text.assemble((" SOFT-DELETED ", "bold reverse"), " ", text)
         return text
 
-    def _why(self, hit: "Hit") -> Text:
-        if not self._query or not hit.matched:
-            return Text()
-        if any(match.field in _NAMES for match in hit.matched):
-            return Text()
-        first = hit.matched[0]
-        value = FieldPath(first.value).simple if first.field == "fieldPaths" else first.value
-        where = said(f"{_WHERE.get(first.field, first.field)} ", "dim")
-        found = marked(said(_around(Urn.label(value), self._query)), self._query)
-        return Text.assemble(where, " ", found)
+
+_PASTED = 10_000
 
 
-def _around(value: str, query: str) -> str:
-    """The part of a long value that holds the first word of the query."""
-    first = query.lower().split()[0].rpartition(":")[2]
-    at = value.lower().find(first)
-    return f"…{value[at - 8 :]}" if at > 12 else value
+def _place(hit: "Hit", entity: "Entity | None") -> str:
+    """What tells entities of one name apart: the folders in a dataset's name."""
+    del entity
+    parts = hit.urn.parts
+    return parts[1].rpartition(".")[0] if len(parts) == 3 else ""

@@ -2,71 +2,47 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from explorer.metadata.filters import Criterion, Filter, all_of
+from explorer.metadata.filtertext import FilterSyntax
+from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.urn import Urn
-from explorer.tui.actions import bindings
-from explorer.tui.find.facets import Facets, named_in
-from explorer.tui.find.results import Results
-from explorer.tui.rows import Rows
+from explorer.tui.find.box import SearchBox
+from explorer.tui.find.facets import Facets
+from explorer.tui.find.keeping import Keeper
+from explorer.tui.find.offers import MOST, DropDown, Offer, offers_for
+from explorer.tui.find.pasted import LONGEST, urn_in
+from explorer.tui.find.question import Question
+from explorer.tui.find.results import PAGE, Results
+from explorer.tui.find.searching import TYPING_PAUSE_SECONDS, Searching
+from explorer.tui.find.told import ORDERS
 from explorer.tui.session import Session
-
-if TYPE_CHECKING:
-    from explorer.client.records import SearchPage
 
 __all__ = ["FindView"]
 
-_TYPING_PAUSE_SECONDS = 0.03
-_PAGE = 50
-_COMPLETED_TYPES = ("dataset", "dashboard", "chart")
-_SUGGESTIONS = 6
 
-
-class SearchBox(Input):
-    """The line in which a search is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("find")
-
-    @dataclass
-    class Asked(Message):
-        """A key asked for something that the view around the box does."""
-
-        what: str
-
-    def action_complete(self) -> None:
-        """Take the first completion."""
-        self.post_message(self.Asked("complete"))
-
-    def action_to_results(self) -> None:
-        """On to what was found."""
-        self.post_message(self.Asked("results"))
-
-    def action_leave(self) -> None:
-        """Out of the box."""
-        self.post_message(self.Asked("results"))
-
-
-class FindView(Vertical):
-    """Search as you type. The last question wins: an answer to an older one is never shown."""
+class FindView(Searching):
+    """Search as you type, by keys alone."""
 
     DEFAULT_CSS = """
+    FindView { layers: base above; }
     FindView SearchBox {
         border: round $border-blurred; height: 3; padding: 0 1; background: $background;
     }
     FindView SearchBox:focus { border: round $primary; }
-    FindView #completions { height: 1; padding: 0 2; color: $text-muted; }
     FindView #said { height: 1; padding: 0 1; color: $text-muted; }
     FindView Facets { width: 25; }
     FindView Results { width: 1fr; }
+    FindView #why {
+        display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
+        border-top: solid $border-blurred;
+    }
     """
 
     @dataclass
@@ -76,86 +52,193 @@ class FindView(Vertical):
         urn: Urn
 
     def __init__(self, session: Session) -> None:
-        super().__init__(id="find")
-        self._session = session
-        self._text = ""
-        self._narrowed: dict[str, list[str]] = {}
-        self._completions: tuple[str, ...] = ()
+        super().__init__(session)
+        self._quiet = ""
+        self._keeper = Keeper(self, session, self.run)
 
     def compose(self) -> ComposeResult:
-        """The box, its completions, and below it facets beside results."""
-        box = SearchBox(placeholder="a name, a word, platform:snowflake, tags:PII …")
-        box.cursor_blink = False
-        yield box
-        yield Static("", id="completions", markup=False)
+        """The box, what is told of the results, and below it facets beside results."""
+        yield SearchBox(self)
+        yield Static("", id="said", markup=False)
         with Horizontal():
             yield Facets()
             with Vertical(id="found"):
-                yield Static("", id="said", markup=False)
-                yield Results()
-
-    def start(self, text: str = "") -> None:
-        """Ask for `text`; with none for everything. What somebody was quick enough to type into
-        the box before stays, and is asked for."""
-        box = self.query_one(SearchBox)
-        box.value = box.value or text
-        self._ask()
+                yield Results(self)
+        yield Static("", id="why", markup=False)
+        yield DropDown()
 
     def focus_box(self) -> None:
         """Type into the box, what stands there selected so that typing replaces it."""
-        box = self.query_one(SearchBox)
+        self._opens_first = False
         # At once, not with the next turn: whoever types fast has typed on by then.
-        self.screen.set_focus(box)
-        box.action_select_all()
+        self.screen.set_focus(self.box)
+        self.box.action_select_all()
 
     def focus_results(self) -> None:
         """On to the results."""
-        self.screen.set_focus(self.query_one(Results))
+        self._fold()
+        self.screen.set_focus(self.results)
+
+    def run(self, text: str, order: str = "") -> None:
+        """Put a text into the box, ask for it, and go on to its results."""
+        self._order = order
+        self._put(text)
+        self.focus_results()
+
+    # The box.
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value.strip() != self._text:
+        if event.value.strip() != self._asked:
             self._ask()
+        if event.value == self._quiet:
+            self._fold()
+        else:
+            self._suggest(event.value, self.box.cursor_position)
 
-    @on(SearchBox.Asked)
-    def _asked(self, event: SearchBox.Asked) -> None:
-        event.stop()
-        box = self.query_one(SearchBox)
-        if event.what == "complete" and self._completions:
-            head, _, _ = box.value.rpartition(" ")
-            box.value = f"{head} {self._completions[0]}".lstrip()
-            box.cursor_position = len(box.value)
+    def enter(self) -> None:
+        """Search, or open what is chosen."""
+        offer = self.query_one(DropDown).chosen
+        urn = offer.urn if offer else urn_in(self.text)
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+        elif offer is not None:
+            self._take(offer)
+        elif self._is_readable():
+            if self.text != self._asked:
+                self._ask()
+            elif self._held is not None:
+                self._show(self._held)
+            self._keeper.remember(self.text)
+            self.focus_results()
+
+    def take(self) -> None:
+        """Take the completion chosen, or the first."""
+        drop = self.query_one(DropDown)
+        offer = drop.chosen or next(iter(drop.offers), None)
+        if offer is not None:
+            self._take(offer)
+
+    def choose(self, rows: int) -> None:
+        """Through the completions; without any down to the results, or up to what was asked."""
+        drop = self.query_one(DropDown)
+        if drop.offers:
+            drop.move(rows)
+        elif rows > 0:
+            self.focus_results()
+        elif not self.box.value:
+            self._suggest_recent()
+
+    def leave_box(self) -> None:
+        """Fold the completions up; once more, leave."""
+        if self.query_one(DropDown).offers:
+            self._fold()
         else:
             self.focus_results()
+
+    def explain_syntax(self) -> None:
+        """What can be typed."""
+        from explorer.tui.find.syntax import SyntaxScreen
+
+        self._fold()
+        self.app.push_screen(SyntaxScreen())
+
+    def save_search(self) -> None:
+        """Keep the search under a name."""
+        self._fold()
+        self._keeper.save(self.text, self._order)
+
+    def show_searches(self) -> None:
+        """The searches that are kept."""
+        self._fold()
+        self._keeper.show()
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Go to the entity that was pasted; anything else belongs into the box."""
+        urn = urn_in(text) if into_empty else None
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+            return True
+        if is_cut:
+            self._session.say(f"Only the first {LONGEST:,} characters of it were taken.")
+        if self.screen.focused is self.box:
+            return False
+        self.focus_box()
+        self._put(" ".join(text.split()))
+        return True
+
+    def _take(self, offer: Offer) -> None:
+        if offer.asks:
+            self.run(offer.text)
+            return
+        self._fold()
+        self._quiet = offer.text if offer.closes else ""
+        self.box.value = offer.text
+        self.box.cursor_position = offer.cursor
+
+    # The results.
+
+    def open(self, urn: Urn) -> None:
+        """Open an entity."""
+        self.post_message(self.Opened(urn))
+
+    def open_result(self, index: int) -> None:
+        """Open a result; before the answer is there, the first of it when it comes."""
+        if self._is_pending:
+            self._opens_first = True
+            return
+        urn = self.results.urn_at(index)
+        if urn is not None:
+            self._keeper.remember(self.text)
+            self.open(urn)
+
+    def results_key(self, what: str) -> None:
+        """What a key of the results stands for, or what came of moving in them."""
+        if what == "seen":
+            self._tell()
+            return
+        self._opens_first = False
+        match what:
+            case "moved":
+                self._explain()
+                self._tell()
+            case "facets":
+                self.add_class("-facets")
+                self.screen.set_focus(self.query_one(Facets))
+            case "plain" if self._registry is not None:
+                self._put(self._split(self._registry).words)
+            case "condition":
+                self._add_condition()
+            case "jump":
+                self._ask_where()
+            case "order":
+                self._ask_order()
+            case "why":
+                why = self.query_one("#why")
+                why.display = not why.display
+                self._explain()
+            case "save":
+                self.save_search()
+            case "searches":
+                self.show_searches()
+            case "again":
+                self._ask()
+            case number if number.isdigit():
+                self.query_one(Facets).toggle_numbered(int(number))
 
     @on(Facets.Toggled)
     def _toggled(self, event: Facets.Toggled) -> None:
         event.stop()
-        values = self._narrowed.setdefault(event.field, [])
-        if event.value in values:
-            values.remove(event.value)
-        else:
-            values.append(event.value)
-        if not values:
-            del self._narrowed[event.field]
-        self._ask()
-
-    @on(Results.Asked)
-    def _results_asked(self, event: Results.Asked) -> None:
-        event.stop()
-        facets = self.query_one(Facets)
-        match event.what:
-            case "facets":
-                self.add_class("-facets")
-                facets.focus()
-            case "clear":
-                self._narrowed.clear()
-                self._ask()
-            case "more":
-                self._more()
-            case number:
-                facets.toggle_numbered(int(number))
+        if self._registry is None:
+            return
+        try:
+            question = self._split(self._registry)
+            self._put(question.toggled(event.field, event.value, self._registry))
+        except FilterSyntax as fault:
+            self._refuse(fault)
 
     @on(Facets.Left)
     def _facets_left(self, event: Facets.Left) -> None:
@@ -163,88 +246,76 @@ class FindView(Vertical):
         self.remove_class("-facets")
         self.focus_results()
 
-    @on(Rows.Chosen, "Results")
-    def _chosen(self, event: Rows.Chosen) -> None:
+    @on(DropDown.Taken)
+    def _clicked(self, event: DropDown.Taken) -> None:
         event.stop()
-        urn = self.query_one(Results).urn_at(event.index)
-        if urn is not None:
-            self.post_message(self.Opened(urn))
+        self._take(event.offer)
 
-    def _ask(self) -> None:
-        self._text = self.query_one(SearchBox).value.strip()
-        self._search(self._text, self._filter())
-        self._complete(self._text)
+    def _add_condition(self) -> None:
+        from explorer.tui.find.conditions import add_condition
 
-    def _filter(self) -> Filter:
-        criteria = [Criterion(field, tuple(values)) for field, values in self._narrowed.items()]
-        return all_of(*criteria)
-
-    @work(exclusive=True, group="search")
-    async def _search(self, text: str, narrowed_by: Filter) -> None:
-        await asyncio.sleep(_TYPING_PAUSE_SECONDS if text else 0)
-        with self._session.reporting("searching"):
-            catalog = await self._session.catalog()
-            page = await catalog.search(text or "*", narrowed_by=narrowed_by, count=_PAGE)
-            urns = [*(hit.urn for hit in page), *named_in(page.facets)]
-            known = await catalog.summaries(urns)
-            self.query_one(Results).show_page(page, known, text)
-            self.query_one(Facets).show_facets(page.facets, self._narrowed, known)
-            self._say(page)
-
-    @work(exclusive=True, group="search")
-    async def _more(self) -> None:
-        results = self.query_one(Results)
-        with self._session.reporting("reading further results"):
-            catalog = await self._session.catalog()
-            page = await catalog.search(
-                self._text or "*",
-                narrowed_by=self._filter(),
-                start=len(results.hits),
-                count=_PAGE,
-            )
-            known = await catalog.summaries(hit.urn for hit in page)
-            results.add_page(page, known)
-            self._say(page)
-
-    @work(exclusive=True, group="complete")
-    async def _complete(self, text: str) -> None:
-        last = text.rpartition(" ")[2]
-        if len(last) < 2 or ":" in last:
-            self._show_completions((), "")
+        if self._registry is None:
             return
-        await asyncio.sleep(_TYPING_PAUSE_SECONDS)
+
+        def refused(sentence: str) -> None:
+            self._session.say(sentence, error=True)
+
+        question = self._split(self._registry)
+        if self._is_readable():
+            add_condition(self.app, self._registry, question, self._facets, self._put, refused)
+
+    def _ask_order(self) -> None:
+        from explorer.tui.find.lists import StepScreen
+        from explorer.tui.shell.choosing import Entry
+
+        def take(order: str) -> None:
+            self._order = order
+            self._ask()
+
+        choices = [Entry(label, order, do=partial(take, order)) for label, order in ORDERS]
+        at = next((n for n, (_, order) in enumerate(ORDERS) if order == self._order), 0)
+        self.app.push_screen(StepScreen("In which order?", choices, at=at))
+
+    def _ask_where(self) -> None:
+        from explorer.tui.find.ask import AskScreen
+
+        def go(answer: str | None) -> None:
+            number = (answer or "").lower().replace(",", "").replace(" ", "")
+            digits = number.removeprefix("p")
+            if not digits.isdecimal() or not digits.isascii() or not int(digits[:9]):
+                if answer:
+                    self._session.say("That is no number: 120 is a result, p3 a page.", error=True)
+                return
+            index = int(digits[:9]) - 1
+            self.results.jump_to(index * PAGE if number.startswith("p") else index)
+            self._tell()
+
+        total = f"{self.results.count:,}"
+        self.app.push_screen(AskScreen("Go to", f"a result, 1 to {total}, or a page: p2"), go)
+
+    @work(exclusive=True, group="offers")
+    async def _suggest(self, text: str, cursor: int) -> None:
+        await asyncio.sleep(TYPING_PAUSE_SECONDS)
         with self._session.reporting("completing"):
             catalog = await self._session.catalog()
-            types = self._narrowed.get("_entityType") or _COMPLETED_TYPES
-            answers = await asyncio.gather(
-                *(
-                    catalog.autocomplete(last, entity=one.lower(), limit=_SUGGESTIONS)
-                    for one in types
-                )
-            )
-            names = dict.fromkeys(name for answer in answers for name in answer)
-            self._show_completions(tuple(names)[:_SUGGESTIONS], last)
+            question = Question.split(text, guide_to(catalog.registry))
+            offers = [
+                one
+                for one in await offers_for(question, cursor, catalog)
+                if one.urn or one.text != text
+            ]
+            if self.screen.focused is self.box and self.box.value == text:
+                self.query_one(DropDown).offer(offers)
 
-    def _show_completions(self, names: tuple[str, ...], typed: str) -> None:
-        self._completions = tuple(name for name in names if name.lower() != typed.lower())
-        text = Text(no_wrap=True, overflow="ellipsis")
-        for at, name in enumerate(self._completions):
-            text.append("⇥ " if at == 0 else "   ", "bold")
-            text.append(name, "bold" if at == 0 else "")
-        self.query_one("#completions", Static).update(text)
-
-    def _say(self, page: "SearchPage") -> None:
-        shown = len(self.query_one(Results).hits)
-        text = Text()
-        if page.total == 0:
-            text.append("No results")
-            text.append(" with these facets; x takes them off" if self._narrowed else "")
-        else:
-            thing = "result" if page.total == 1 else "results"
-            text.append(f"{page.total:,} {thing}", "bold")
-            text.append(f" · 1–{shown:,} shown" if shown < page.total else "")
-            text.append(" · best first" if self._text else "")
-        chosen = [Urn.label(value) for values in self._narrowed.values() for value in values]
-        if chosen:
-            text.append(f" · only {', '.join(chosen)}", "bold")
-        self.query_one("#said", Static).update(text)
+    @work(exclusive=True, group="offers")
+    async def _suggest_recent(self) -> None:
+        with self._session.reporting("reading the searches asked lately"):
+            kept = await self._keeper.read()
+            offers = [
+                Offer(text, "asked lately", text, len(text), asks=True)
+                for text in kept.recent[:MOST]
+            ]
+            if not offers:
+                self._session.say("Nothing was searched for yet.")
+            if self.screen.focused is self.box and not self.box.value:
+                self.query_one(DropDown).offer(offers)

@@ -157,7 +157,7 @@ class HistoryTab(Vertical, Tab):
             case "blame":
                 return self._entity is not None and len(self._entity.schema) > 0
             case "restore":
-                return not self._refused and self._shown is not self._blame
+                return self._shown is not self._blame
             case _:
                 return True
 
@@ -304,7 +304,7 @@ class HistoryTab(Vertical, Tab):
         empty = "reading …" if reading else shown.empty
         self._rows.show(count, shown.draw, cursor=cursor, empty=empty)
         title = shown.title()
-        if self._refused:
+        if self._refused or self._session.read_only:
             title.append(" · read-only: nothing can be put back", "italic")
         self.query_one("#of", Static).update(title)
         for line in self.screen.query(KeyLine):
@@ -364,6 +364,8 @@ class HistoryTab(Vertical, Tab):
         self._tell_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
 
     def _ask_to_restore(self) -> None:
+        if self._session.refuses_to_write():
+            return
         old = self._old()
         if isinstance(old, str):
             self._session.say(old)

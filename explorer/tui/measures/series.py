@@ -13,7 +13,6 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from explorer.client.display import moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.entity.tab import Tab
@@ -68,7 +67,6 @@ class SeriesTab(Vertical, Tab, Generic[T]):
         self._held: dict[int | None, T] = {}
         self._days: int | None = 30
         self._as_table = False
-        self._utc = False
         self._lines: Sequence[Listed] = ()
 
     def compose(self) -> ComposeResult:
@@ -134,9 +132,8 @@ class SeriesTab(Vertical, Tab, Generic[T]):
         self._as_table = not self._as_table
         self._redraw()
 
-    def action_zone(self) -> None:
-        """Say times in UTC, or in the zone of this machine again."""
-        self._utc = not self._utc
+    def show_times(self) -> None:
+        """Say times in the zone that was turned to."""
         self._redraw()
 
     def on_resize(self) -> None:
@@ -186,11 +183,11 @@ class SeriesTab(Vertical, Tab, Generic[T]):
     @property
     def local(self) -> tzinfo | None:
         """The zone in which times are said; nothing for that of this machine."""
-        return UTC if self._utc else None
+        return UTC if self._session.times.utc else None
 
     def said_moment(self, at: datetime) -> str:
         """A moment in the zone looked at; in UTC that is said with it."""
-        return moment(round(at.timestamp() * 1000), utc=self._utc)
+        return self._session.times.said(round(at.timestamp() * 1000))
 
     def first_moment(self, of: datetime) -> datetime:
         """Where the time looked at begins; all of it begins with the first measurement, `of`."""

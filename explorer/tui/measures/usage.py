@@ -106,7 +106,7 @@ class UsageTab(SeriesTab[_Read]):
     def _zone(self, day: Day) -> Text:
         """Days are those of UTC: where they begin here, if that is another hour."""
         shift = day.at.astimezone().utcoffset()
-        if self._utc or not shift:
+        if self._session.times.utc or not shift:
             return Text("UTC", "dim")
         return Text(f"UTC, here from {day.at.astimezone():%a %H:%M}", "dim")
 

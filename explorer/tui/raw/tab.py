@@ -24,6 +24,7 @@ from explorer.tui.session import Session
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["KeyFilter", "RawRows", "RawTab"]
 
@@ -33,7 +34,6 @@ _NAME_AT_MOST = 28
 _LABEL_LIMIT = 80
 _VALUE_LIMIT = 400
 # What is copied goes through the terminal, and most take no more.
-_COPIED_LIMIT = 74_994
 
 
 class RawRows(Rows):
@@ -142,6 +142,12 @@ class RawTab(Vertical, Tab):
         if self._filtered:
             self._clear_filter()
         self._plant(opened, cursor)
+
+    def table(self) -> "Table | None":
+        """The aspects, for a file."""
+        from explorer.tui.shell.listings import of_aspects
+
+        return None if self._entity is None else of_aspects(self._entity)
 
     def focus_content(self) -> None:
         """The keys move in the rows."""
@@ -277,8 +283,6 @@ class RawTab(Vertical, Tab):
                 return
             text = await asyncio.to_thread(formatted, value)
             self.app.copy_to_clipboard(text)
-            more = "; many terminals take less" if len(text) > _COPIED_LIMIT else ""
-            self._session.say(f"Copied {said(what).plain}: {len(text):,} characters{more}.")
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

@@ -1,59 +1,39 @@
 """The help screen: every key that works, made from the register of actions."""
 
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from rich.text import Text
-from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import Static
-
-from explorer.tui.actions import SCOPES, Scope, actions_of, bindings, readable
+from explorer.tui.actions import SCOPES, Scope, actions_of, readable
+from explorer.tui.shell.choosing import Choosing, Entry
+from explorer.tui.shell.keymap import Keymap
+from explorer.tui.shell.palette import Doable
 
 __all__ = ["HelpScreen"]
 
-_KEYS_WIDTH = 16
 
+class HelpScreen(Choosing):
+    """The keys, those that work where the reader was first. Enter does what stands there."""
 
-class HelpScreen(ModalScreen[None]):
-    """The keys, those that work where the reader was first."""
+    TITLE_SHOWN: ClassVar[str] = "Keys"
+    HEADINGS: ClassVar[bool] = True
+    CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset("?q")
 
-    CSS = """
-    HelpScreen { align: center middle; }
-    HelpScreen > VerticalScroll {
-        width: 78; max-width: 96%; height: auto; max-height: 90%;
-        background: $surface; border: round $primary; padding: 0 2; border-title-color: $text;
-    }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = bindings("help")
-
-    def __init__(self, here: tuple[Scope, ...]) -> None:
+    def __init__(
+        self, here: tuple[Scope, ...], keymap: Keymap, doable: Mapping[str, Doable]
+    ) -> None:
         super().__init__()
         self._here = here
+        self._keymap = keymap
+        self._doable = doable
 
-    def compose(self) -> ComposeResult:
-        """One list, scrolled by the arrow keys."""
-        with VerticalScroll() as scroll:
-            scroll.border_title = "Keys"
-            yield Static(self._text())
-
-    def _text(self) -> Text:
-        rest = [scope for scope in SCOPES if scope not in (*self._here, "help")]
-        parts = []
-        for scope in (*self._here, *rest):
-            part = Text(f"\n{SCOPES[scope]}", "bold")
-            if scope in self._here:
-                part.append("  here", "dim")
+    def entries(self) -> Iterable[Entry]:
+        """Every action that has a key, those of the nearest place first."""
+        for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
+            here = "  here" if scope in self._here else ""
             for action in actions_of(scope):
-                if not action.help:
-                    continue
-                keys = " ".join(readable(key) for key in action.keys)
-                part.append(f"\n  {keys:<{_KEYS_WIDTH}}", "bold")
-                part.append(action.help)
-            parts.append(part)
-        return Text("\n").join(parts)
-
-    def action_close(self) -> None:
-        """Back to where the reader was."""
-        self.dismiss()
+                if action.help:
+                    keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
+                    known = self._doable.get(action.id)
+                    yield Entry(
+                        action.help, keys, f"{SCOPES[scope]}{here}", do=known.do if known else None
+                    )

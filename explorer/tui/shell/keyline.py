@@ -1,19 +1,30 @@
 """The line of keys at the bottom: what can be done here, as much of it as fits."""
 
+import textwrap
+
+from rich.cells import cell_len
 from rich.text import Text
+from textual import events
 from textual.app import RenderResult
+from textual.binding import ActiveBinding
 from textual.widget import Widget
 
-from explorer.tui.actions import ACTIONS, Action
+from explorer.tui.actions import ACTIONS, Action, readable
 
-__all__ = ["KeyLine"]
+__all__ = ["READ_ONLY", "KeyLine"]
+
+READ_ONLY = "-read-only"
+"""The class of an application that writes nothing."""
 
 _GAP = "   "
+_MESSAGE_LINES = 3
+_SMALL = 16
 
 
 class KeyLine(Widget):
     """The keys that work where the focus is, most telling first; what does not fit is left out
-    whole. A message takes its place until the next key."""
+    whole. What would write is told dimly, behind «read only», where nothing is written. A message
+    takes the place of it all until the next key. A click on an entry does what it says."""
 
     DEFAULT_CSS = """
     KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
@@ -24,6 +35,7 @@ class KeyLine(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._message: str = ""
+        self._shown: list[tuple[int, int, Action]] = []
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence instead of the keys."""
@@ -39,21 +51,79 @@ class KeyLine(Widget):
 
     def render(self) -> RenderResult:
         """The message, or the keys that fit."""
-        width = self.size.width - 2
+        width = self.size.width
         if self._message:
-            return Text(self._message)
-        parts = [Text.assemble((one.key, "bold"), f" {one.label}") for one in self._actions()]
+            return self._told(max(width, 1))
+        active = self._active()
+        actions = [action for action in ACTIONS if action.label and action.id in active]
+        refused = [action for action in actions if self._is_refused(action, active[action.id])]
+        actions = [action for action in actions if action not in refused]
+        parts = [
+            Text.assemble((_key(action, active[action.id]), "bold"), f" {action.label}")
+            for action in actions
+        ]
         # The way to everything else stays, whatever has to go.
         last = parts[-1:] if len(parts) > 1 else []
         room = width - sum(part.cell_len + len(_GAP) for part in last)
-        shown: list[Text] = []
-        for part in parts[: len(parts) - len(last)]:
-            if part.cell_len <= room:
-                shown.append(part)
-                room -= part.cell_len + len(_GAP)
-        return Text(_GAP, no_wrap=True).join([*shown, *last])
+        told = _told_refused(refused, active, width // 2)
+        room -= told.cell_len
+        self._shown = []
+        line = Text(no_wrap=True)
+        for action, part in zip(actions, parts, strict=True):
+            if part in last or part.cell_len <= room:
+                line.append(_GAP if line.plain else "")
+                at = line.cell_len
+                line.append_text(part)
+                self._shown.append((at, at + part.cell_len, action))
+                room -= 0 if part in last else part.cell_len + len(_GAP)
+        return line.append_text(told)
 
-    def _actions(self) -> list[Action]:
-        """What can be done where the focus is and has a label, in the register's order."""
-        active = {one.binding.id for one in self.screen.active_bindings.values() if one.enabled}
-        return [action for action in ACTIONS if action.label and action.id in active]
+    def _is_refused(self, action: Action, bound: list[ActiveBinding]) -> bool:
+        """Whether it cannot be done because nothing is written here."""
+        return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
+
+    def _told(self, width: int) -> Text:
+        """The message, ended with a mark where there is no room for all of it."""
+        lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
+        wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
+        return Text("\n".join(wrapped))
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the entry says that was clicked; a message goes away."""
+        if self._message:
+            self.hush()
+            return
+        inside = event.get_content_offset(self)
+        if inside is None:
+            return
+        active = self._active()
+        for start, end, action in self._shown:
+            bound = active.get(action.id)
+            if bound and bound[0].enabled and start <= inside.x < end:
+                await self.app.run_action(action.name, bound[0].node)
+
+    def _active(self) -> dict[str, list[ActiveBinding]]:
+        """What is there to be done where the focus is, each with the keys that do it."""
+        active: dict[str, list[ActiveBinding]] = {}
+        for one in self.screen.active_bindings.values():
+            if one.binding.id:
+                active.setdefault(one.binding.id, []).append(one)
+        return active
+
+
+def _key(action: Action, bound: list[ActiveBinding]) -> str:
+    """The key of an action: as it is declared, or as the reader has set it."""
+    keys = [one.binding.key for one in bound]
+    return action.key if set(keys) & set(action.keys) else readable(keys[0])
+
+
+def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:
+    """What cannot be done because nothing is written, as much of it as fits, and why."""
+    told = Text("", "dim")
+    for action in refused:
+        before = ", " if told.plain else f"{_GAP}read only: "
+        part = f"{before}{_key(action, active[action.id])} {action.label}"
+        if told.cell_len + cell_len(part) > room:
+            break
+        told.append(part)
+    return told

@@ -1,18 +1,54 @@
-"""What can be done here, found out from the keys that work here."""
+"""Everything that can be done, by name: what works where the focus is, and around it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
-from textual.app import SystemCommand
+from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widget import Widget
 
-from explorer.tui.actions import ACTIONS, SCOPES, Scope
+from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope
+from explorer.tui.shell.choosing import Choosing, Entry
+from explorer.tui.shell.keymap import Keymap
 
-__all__ = ["commands_here", "scopes_here"]
+__all__ = ["Doable", "PaletteScreen", "doable_in", "scopes_here"]
 
 # What everything can do is least worth saying.
 _LAST: tuple[Scope, ...] = ("list", "app")
-_NOT_LISTED = ("app.command_palette",)
+_NOT_LISTED = ("app.command-palette",)
+# Moving the cursor is done, not looked up.
+_MOVING: tuple[Scope, ...] = ("list", "palette")
+
+
+@dataclass(frozen=True, slots=True)
+class Doable:
+    """An action that can be done now, and how; `near` where the focus is."""
+
+    action: Action
+    do: Callable[[], None]
+    near: bool
+
+
+class PaletteScreen(Choosing):
+    """Every action by name, with its key."""
+
+    TITLE_SHOWN: ClassVar[str] = "Everything"
+
+    def __init__(self, doable: Iterable[Doable], keymap: Keymap) -> None:
+        super().__init__()
+        self._doable = tuple(doable)
+        self._keymap = keymap
+
+    def entries(self) -> Iterable[Entry]:
+        """What can be done where the focus is, then on the page around it, then everywhere."""
+        for one in self._doable:
+            action = one.action
+            if action.help and action.scope not in _MOVING and action.id not in _NOT_LISTED:
+                yield Entry(
+                    action.help, self._keymap.shown(action), SCOPES[action.scope], do=one.do
+                )
 
 
 def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
@@ -33,24 +69,61 @@ def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
     return tuple(sorted(found, key=rank))
 
 
-def commands_here(screen: Screen[object]) -> Iterator[SystemCommand]:
-    """Every action that can be done where the focus is, by name, but for moving in a list."""
+def doable_in(screen: Screen[object]) -> dict[str, Doable]:
+    """What can be done on a screen, by the action's id: where the focus is first, then in what else
+    is to be seen, then everywhere."""
+    here: dict[str, Doable] = {}
     active = {one.binding.id: one for one in screen.active_bindings.values() if one.enabled}
     for scope in scopes_here(screen):
         for action in ACTIONS:
-            if action.scope != scope or scope == "list" or not action.help:
-                continue
-            known = active.get(action.id)
-            if known is None or action.id in _NOT_LISTED:
-                continue
-            title = f"{action.help}  ({action.key})"
-            yield SystemCommand(title, SCOPES[scope], _doing(known.node, action.name))
+            known = active.get(action.id) if action.scope == scope else None
+            if known is not None:
+                here[action.id] = Doable(action, _doing(known.node, action.name), near=True)
+    around = {
+        action.id: Doable(action, _doing(widget, action.name), near=False)
+        for widget in _seen(screen)
+        for action in _actions_of(widget)
+        if action.id not in here
+    }
+    everywhere = {name: one for name, one in here.items() if one.action.scope == "app"}
+    near = {name: one for name, one in here.items() if name not in everywhere}
+    return {**near, **around, **everywhere}
+
+
+def _seen(screen: Screen[object]) -> Iterator[Widget]:
+    """The widgets that are to be seen and could have the focus, or hold one that could."""
+    for widget in screen.walk_children(Widget):
+        if widget.is_on_screen and all(one.display for one in widget.ancestors_with_self):
+            yield widget
+
+
+def _actions_of(widget: Widget) -> Iterator[Action]:
+    """The actions of a widget that can be done now."""
+    # What a widget was declared with, and what it is made of was declared with.
+    ids = {
+        one.id
+        for kind in type(widget).__mro__
+        for one in vars(kind).get("BINDINGS", ())
+        if isinstance(one, Binding)
+    }
+    for action in ACTIONS:
+        if action.id in ids and action.scope != "list" and _is_offered(widget, action):
+            yield action
+
+
+def _is_offered(widget: Widget, action: Action) -> bool:
+    name, _, rest = action.name.partition("(")
+    parameters = tuple(part.strip(" '\")") for part in rest.split(",")) if rest else ()
+    return bool(widget.check_action(name, parameters))
 
 
 def _doing(node: DOMNode, name: str) -> Callable[[], None]:
-    """What runs an action on what has it, when the palette is gone again."""
+    """What runs an action on what has it, when the list is gone again. What can have the focus
+    gets it first, as if somebody had gone there and pressed the key."""
 
     def act() -> None:
+        if isinstance(node, Widget) and node.focusable and not node.has_focus:
+            node.screen.set_focus(node)
         node.app.call_later(node.app.run_action, name, node)
 
     return act

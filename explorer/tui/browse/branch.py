@@ -1,0 +1,203 @@
+"""One folder that was unfolded: what is known of its entries, page by page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from explorer.tui.browse.entries import Entry, Kept, Portion, Source
+
+__all__ = ["PAGE", "Branch"]
+
+PAGE = 200
+
+
+@dataclass(eq=False, slots=True)
+class Branch:
+    """A folder that was unfolded once.
+
+    `total` counts its entries, nothing before the first answer. `pages` hold those at hand by
+    number, after the ones of `head`; `stale` ones are shown until they are read again, `asked` are
+    on their way, `failed` say why they are not there. An answer to a question of an earlier `turn`
+    is not for what is shown now. `waiting` keeps what was unfolded below, until the page that shows
+    it is there again. `height` counts the rows below its own.
+    """
+
+    entry: Entry
+    source: Source
+    above: "Branch | None" = None
+    index: int = 0
+    unfolded: bool = True
+    total: int | None = None
+    note: str = ""
+    text: str = ""
+    turn: int = 0
+    height: int = 1
+    head: tuple[Entry, ...] = ()
+    pages: dict[int, tuple[Entry, ...]] = field(default_factory=dict)
+    stale: set[int] = field(default_factory=set)
+    asked: set[int] = field(default_factory=set)
+    failed: dict[int, str] = field(default_factory=dict)
+    below: dict[int, "Branch"] = field(default_factory=dict)
+    waiting: dict[object, "Branch"] = field(default_factory=dict)
+    opened: list[int] = field(default_factory=list)
+    _whole: "_Whole | None" = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every entry is at hand."""
+        if self.total is None or self.note or self.stale:
+            return False
+        return all(number in self.pages for number in range(self.page_of(self.total - 1) + 1))
+
+    @property
+    def attached(self) -> bool:
+        """Whether it has rows: it, and all that hold it, are unfolded where they stand."""
+        if not self.unfolded:
+            return False
+        if self.above is None:
+            return True
+        return self.above.below.get(self.index) is self and self.above.attached
+
+    def entry_at(self, index: int) -> Entry | None:
+        """An entry, where its page is at hand; what was unfolded is known in any case."""
+        held = self.below.get(index)
+        if held is not None:
+            return held.entry
+        if index < len(self.head):
+            return self.head[index]
+        number, at = divmod(index - len(self.head), PAGE)
+        page = self.pages.get(number, ())
+        return page[at] if at < len(page) else None
+
+    def page_of(self, index: int) -> int:
+        """The page on which an entry stands; the head comes with the first."""
+        last = max(0, (self.total or 0) - 1)
+        return max(0, min(index, last) - len(self.head)) // PAGE
+
+    def known(self) -> Iterator[tuple[int, Entry]]:
+        """What is at hand, with its index, from the first on."""
+        yield from enumerate(self.head)
+        for number in sorted(self.pages):
+            yield from enumerate(self.pages[number], len(self.head) + number * PAGE)
+
+    def lacks(self, number: int) -> bool:
+        """Whether a page is to be asked for when it is looked at."""
+        there = number in self.pages and number not in self.stale
+        return not (there or number in self.asked or number in self.failed)
+
+    def take(self, number: int, portion: Portion) -> None:
+        """Keep a page that came."""
+        if portion.instead is not None:
+            self.source = portion.instead
+        if number == 0:
+            if len(portion.head) != len(self.head):
+                self._take_off(list(self.below))
+            self.head = portion.head
+        self.pages[number] = portion.entries
+        self.stale.discard(number)
+        self.failed.pop(number, None)
+        self.note = portion.note
+        self.total = len(self.head) + portion.total
+        for gone in [one for one in self.pages if one > self.page_of(self.total - 1)]:
+            del self.pages[gone]
+        if number == 0:
+            self._hang(0, self.head)
+        self._hang(len(self.head) + number * PAGE, portion.entries)
+        self._take_off([index for index in self.below if index >= self.total])
+        self.regrow()
+
+    def fail(self, number: int, why: str) -> None:
+        """Say why a page is not there."""
+        self.pages.pop(number, None)
+        self.stale.discard(number)
+        self.failed[number] = why
+
+    def unfold(self, index: int, entry: Entry) -> "Branch | None":
+        """Unfold what an entry holds; None where it holds nothing."""
+        if entry.below is None:
+            return None
+        branch = self.below.get(index)
+        if branch is None:
+            branch = self.below[index] = Branch(entry, entry.below, self, index)
+        branch.unfolded = True
+        branch.regrow()
+        return branch
+
+    def fold(self) -> None:
+        """Fold it; what is unfolded below stays so for the next time."""
+        self.unfolded = False
+        self.regrow()
+
+    def reload(self) -> None:
+        """Everything is read again when it is looked at, and until then shown as it was."""
+        self.turn += 1
+        self.stale = set(self.pages)
+        self.failed.clear()
+        self.asked.clear()
+        for branch in (*self.below.values(), *self.waiting.values()):
+            branch.reload()
+
+    def narrow(self, text: str) -> None:
+        """Show only what has a text in its name; everything again without one."""
+        if text == self.text:
+            return
+        if self._whole is None:
+            self._whole = _Whole.of(self)
+        whole = self._whole
+        self.text = text
+        self.source = whole.narrowed(text) if text else whole.source
+        self.below, self.waiting = {}, {} if text else whole.unfolded
+        self._whole = whole if text else None
+        self.turn += 1
+        self.total, self.note, self.head = None, "", ()
+        for held in (self.pages, self.stale, self.asked, self.failed):
+            held.clear()
+        self.regrow()
+
+    def regrow(self) -> None:
+        """Count its rows again, and those of all that hold it."""
+        branch: Branch | None = self
+        while branch is not None:
+            branch.opened = sorted(at for at, one in branch.below.items() if one.unfolded)
+            own = max(1, branch.total or 0) + bool(branch.note)
+            branch.height = own + sum(branch.below[at].height for at in branch.opened)
+            branch = branch.above
+
+    def _hang(self, first: int, entries: tuple[Entry, ...]) -> None:
+        """Put what is unfolded where its entry stands now."""
+        here = {entry.key: at for at, entry in enumerate(entries, first)}
+        moved = [at for at in range(first, first + len(entries)) if at in self.below]
+        self._take_off([at for at in moved if here.get(self.below[at].entry.key) != at])
+        for at, entry in enumerate(entries, first):
+            back = self.waiting.pop(entry.key, None)
+            if back is not None and entry.below is not None:
+                back.index, self.below[at] = at, back
+            if at in self.below:
+                self.below[at].entry = entry
+
+    def _take_off(self, indexes: list[int]) -> None:
+        for index in indexes:
+            branch = self.below.pop(index)
+            self.waiting[branch.entry.key] = branch
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A folder before it was narrowed."""
+
+    source: Source
+    unfolded: dict[object, Branch]
+    known: tuple[Entry, ...]
+    complete: bool
+
+    @classmethod
+    def of(cls, branch: Branch) -> "_Whole":
+        below = {one.entry.key: one for one in branch.below.values()}
+        known = tuple(entry for _, entry in branch.known())
+        return cls(branch.source, branch.waiting | below, known, branch.complete)
+
+    def narrowed(self, text: str) -> Source:
+        """What is all at hand needs no server, unless there are folders to look into."""
+        folders = any(one.urn is None and one.below and not one.heading for one in self.known)
+        if self.complete and not folders:
+            return Kept(self.known).narrowed(text, ())
+        return self.source.narrowed(text, self.known)

@@ -1,0 +1,117 @@
+"""What is known of columns beside their schema: use, profile, foreign keys, who described them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from explorer.errors import ServerFault
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.tui.measures.use import read_use
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.client.records import Timeseries
+    from explorer.client.schema import Column, Schema
+    from explorer.metadata.aspects import FieldProfile
+
+__all__ = [
+    "DAYS",
+    "ForeignKey",
+    "Measured",
+    "foreign_keys",
+    "read_profile",
+    "schema_of",
+    "use_of",
+]
+
+_T = TypeVar("_T")
+
+DAYS = 30
+"""How many days of use are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Where a column points to; `column` is empty where that is not said."""
+
+    dataset: Urn
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """By the raw path of a column: how often it was used in the last days, and its profile."""
+
+    use: Mapping[str, int] = field(default_factory=dict)
+    profiles: "Mapping[str, FieldProfile]" = field(default_factory=dict)
+    rows: int | None = None
+
+    @property
+    def most(self) -> int:
+        """How often the most used column was used."""
+        return max(self.use.values(), default=0)
+
+
+def use_of(series: "Timeseries", schema: "Schema") -> dict[str, int]:
+    """How often each column was used. Use is often told by simple paths, whatever the schema's
+    are; a path that several columns share counts for each."""
+    told: Counter[str] = Counter()
+    for path, count in read_use(series).columns:
+        told[path] += count
+    return _by_raw(told, schema)
+
+
+def read_profile(
+    series: "Timeseries", schema: "Schema"
+) -> "tuple[dict[str, FieldProfile], int | None]":
+    """The columns of the newest profile, and how many rows there were."""
+    profiles = series.profiles()
+    if not profiles:
+        return {}, None
+    newest = profiles[-1]
+    told = {one.field_path: one for one in newest.field_profiles or ()}
+    return _by_raw(told, schema), newest.row_count
+
+
+def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
+    """The foreign key of each column that is one, by raw path."""
+    listed = (entity.raw("schemaMetadata") or {}).get("foreignKeys")
+    found: dict[str, ForeignKey] = {}
+    for key in listed if isinstance(listed, list) else ():
+        if not isinstance(key, dict):
+            continue
+        there = list(_columns(key.get("foreignFields")))
+        told = Urn.parse_all([key.get("foreignDataset")])
+        for at, (_, path) in enumerate(_columns(key.get("sourceFields"))):
+            dataset, column = there[at] if at < len(there) else (None, "")
+            target = dataset or (told[0] if told else None)
+            if target is not None:
+                found.setdefault(path, ForeignKey(target, column))
+    return found
+
+
+def schema_of(entity: "Entity") -> "Schema | None":
+    """The schema; nothing where it has another shape than a schema's."""
+    try:
+        return entity.schema
+    except ServerFault:
+        return None
+
+
+def _columns(listed: object) -> "Iterable[tuple[Urn, str]]":
+    for urn in Urn.parse_all(listed if isinstance(listed, list) else ()):
+        if urn.entity_type == "schemaField" and len(urn.parts) > 1:
+            for dataset in Urn.parse_all(urn.parts[:1]):
+                yield dataset, urn.parts[1]
+
+
+def _by_raw(told: Mapping[str, _T], schema: "Iterable[Column]") -> dict[str, _T]:
+    simple = {FieldPath(path).simple: one for path, one in told.items()}
+    found: dict[str, _T] = {}
+    for column in schema:
+        one = told.get(column.path.raw, simple.get(column.path.simple))
+        if one is not None:
+            found[column.path.raw] = one
+    return found

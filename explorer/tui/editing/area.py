@@ -1,0 +1,191 @@
+"""Where a description is typed: its text exactly as it is, its markdown in colours."""
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.document._document import EditResult, Selection
+from textual.document._document_navigator import DocumentNavigator
+from textual.document._edit import Edit
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from explorer.tui.actions import actions_of, bindings
+from explorer.tui.editing.document import ExactDocument, folded
+from explorer.tui.editing.highlighting import fenced, spans
+from explorer.tui.editing.wrapped import QuickWrapped
+
+__all__ = ["DescriptionArea"]
+
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+def _inherited() -> list[BindingType]:
+    """The keys of any text area, but for those that mean something else in the editor."""
+    taken = {key for scope in ("text", "editor") for one in actions_of(scope) for key in one.keys}
+    kept: list[BindingType] = []
+    for one in TextArea.BINDINGS:
+        if isinstance(one, Binding):
+            keys = [key for key in one.key.split(",") if key not in taken]
+            if keys:
+                kept.append(Binding(",".join(keys), one.action, one.description, show=False))
+    return kept
+
+
+class DescriptionArea(TextArea, inherit_bindings=False):
+    """A text with its own line ends, in which what would drive the terminal is shown as a mark."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_inherited(), *bindings("text")]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "area--heading",
+        "area--strong",
+        "area--emphasis",
+        "area--code",
+        "area--link",
+        "area--mark",
+        "area--quote",
+    }
+    DEFAULT_CSS = """
+    DescriptionArea > .area--heading { color: $text-primary; text-style: bold; }
+    DescriptionArea > .area--strong { text-style: bold; }
+    DescriptionArea > .area--emphasis { text-style: italic; }
+    DescriptionArea > .area--code { color: $text-accent; }
+    DescriptionArea > .area--link { color: $text-primary; text-style: underline; }
+    DescriptionArea > .area--mark { color: $text-muted; text-style: bold; }
+    DescriptionArea > .area--quote { color: $text-muted; text-style: italic; }
+    """
+
+    class Typed(Message):
+        """Somebody typed or pasted something."""
+
+    def __init__(self, text: str) -> None:
+        self._fenced: frozenset[int] | None = None
+        self._waiting = False
+        self._early = ""
+        super().__init__(text, soft_wrap=True)
+        self.cursor_blink = False
+        # It would look through the whole text at every move.
+        self.match_cursor_bracket = False
+
+    @property
+    def exact(self) -> ExactDocument:
+        """What is edited, with its line ends."""
+        document = self.document
+        return document if isinstance(document, ExactDocument) else ExactDocument(document.text)
+
+    def open_text(self, text: str) -> None:
+        """Begin another text, the cursor at its end; what was done to the old one is forgotten."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def replace_all(self, text: str) -> None:
+        """Put another text in the place of this one; the undo key takes it back."""
+        if text != self.text:
+            self.history.checkpoint()
+            self.replace(text, self.document.start, self.document.end)
+            self.move_cursor(self.document.end)
+
+    def wait(self) -> None:
+        """Keep what is typed from now on aside, until it is known into which text it goes."""
+        self._waiting = self.read_only = True
+
+    def go_on(self) -> None:
+        """Take what was typed meanwhile, and whatever comes."""
+        self._waiting = self.read_only = False
+        early, self._early = self._early, ""
+        if early:
+            self._type(early)
+
+    def action_indent(self) -> None:
+        """Four spaces, as markdown counts them."""
+        self._type("    ")
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Do an edit."""
+        self._fenced = None
+        edit.text = folded(edit.text)
+        return super().edit(edit)
+
+    def action_delete_left(self) -> None:
+        """Delete the character before the cursor, also where the line was only folded."""
+        row, column = self.cursor_location
+        if self.selection.is_empty and column == 0 and self.exact.is_folded_before(row):
+            self.move_cursor((row - 1, len(self.document.get_line(row - 1))))
+        super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Delete the character under the cursor, also where the line was only folded."""
+        row, column = self.cursor_location
+        at_end = column == len(self.document.get_line(row))
+        if self.selection.is_empty and at_end and self.exact.is_folded_before(row + 1):
+            self.move_cursor((row + 1, 0))
+        super().action_delete_right()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen. The text as a whole is not looked at, as long as it may be."""
+        return self._render_line(y)
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        line = super().get_line(line_index)
+        if self._fenced is None:
+            self._fenced = fenced(self.exact.lines)
+        if line_index in self._fenced:
+            line.stylize(self.get_component_rich_style("area--code", partial=True))
+            return line
+        for start, end, kind in spans(line.plain):
+            line.stylize(self.get_component_rich_style(f"area--{kind}", partial=True), start, end)
+        return line
+
+    def _type(self, text: str) -> None:
+        self.post_message(self.Typed())
+        if self._waiting:
+            self._early += text
+            return
+        # Lines that are typed or pasted end as the others do.
+        newline = self.document.newline
+        exact = _LINE_ENDS.sub(lambda _: newline, text)
+        done = self._replace_via_keyboard(exact, *self.selection)
+        if done is not None:
+            self.move_cursor(done.end_location)
+
+    async def _on_key(self, event: events.Key) -> None:
+        character = "\n" if event.key == "enter" else event.character
+        if event.key == "enter" or (event.is_printable and character):
+            event.stop()
+            event.prevent_default()
+            self._type(character or "")
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._type(event.text)
+
+    def _undo_batch(self, edits: Sequence[Edit]) -> None:
+        self._stand_aside()
+        super()._undo_batch(edits)
+
+    def _redo_batch(self, edits: Sequence[Edit]) -> None:
+        self._stand_aside()
+        super()._redo_batch(edits)
+
+    def _stand_aside(self) -> None:
+        """Before many edits at once: the cursor to where there is always a place for it. It may
+        be looked for in between, when its own is gone."""
+        self._fenced = None
+        self.set_reactive(TextArea.selection, Selection.cursor((0, 0)))
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        # As the text area does it, with a document that loses nothing.
+        del language
+        self._fenced = None
+        document = ExactDocument(text)
+        self.document = document
+        self.wrapped_document = QuickWrapped(document, tab_width=self.indent_width)
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self.move_cursor((0, 0))
+        self._rewrap_and_refresh_virtual_size()

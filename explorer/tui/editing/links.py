@@ -1,0 +1,204 @@
+"""The links of an entity to documents elsewhere: seen, added, changed, taken away."""
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from explorer.errors import NotFound
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.editing.linkform import LinkForm, Written
+from explorer.tui.entity.web import browse_to, is_web
+from explorer.tui.rows import Rows
+from explorer.tui.session import Session
+from explorer.tui.shell.keyline import KeyLine
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.metadata.aspects import Link
+
+__all__ = ["LinksScreen"]
+
+_WRITES = ("add", "change", "remove", "restore")
+
+
+class LinksScreen(ModalScreen[bool]):
+    """Links in the order in which they were added; gives whether any was changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("links")
+    CSS = """
+    LinksScreen { align: center middle; }
+    LinksScreen > Vertical {
+        width: 100; max-width: 96%; height: 20; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    LinksScreen #what { height: 2; }
+    LinksScreen Rows { height: 1fr; }
+    """
+
+    def __init__(self, session: Session, entity: "Entity") -> None:
+        super().__init__()
+        self._session = session
+        self._urn = entity.urn
+        self._name = entity.name
+        self._links: tuple[Link, ...] = entity.links
+        self._removed: list[Written] = []
+        self._changed = False
+
+    def compose(self) -> ComposeResult:
+        """Whose links, which, the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield Rows(row_height=2)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show those that were read with the entity, then those there are now."""
+        self.set_focus(self.query_one(Rows))
+        self._show()
+        self._read()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only where there is one to do it to, and nothing that writes where nothing is."""
+        del parameters
+        if action in _WRITES and self._session.read_only:
+            return None
+        if action in ("follow", "change", "remove"):
+            return bool(self._links)
+        return action != "restore" or bool(self._removed)
+
+    @on(Rows.Chosen)
+    def _chosen(self) -> None:
+        self.action_follow()
+
+    @work(exclusive=True, group="web")
+    async def action_follow(self) -> None:
+        """Open the address under the cursor."""
+        link = self._current
+        if link is None:
+            return
+        if is_web(link.url) and await browse_to(link.url):
+            self._say(f"Opened {said(link.url).plain}")
+        else:
+            self.app.copy_to_clipboard(link.url)
+            self._say(f"Copied {said(link.url).plain}")
+
+    def action_add(self) -> None:
+        """Add a link."""
+
+        def written(new: Written | None) -> None:
+            if new is not None:
+                self._write(self._add(new), f"Added {said(new.label or new.url).plain}.")
+
+        self.app.push_screen(LinkForm("A new link"), written)
+
+    def action_change(self) -> None:
+        """Change the link under the cursor."""
+        link = self._current
+        if link is None:
+            return
+        old = Written(link.url, link.description)
+
+        def written(new: Written | None) -> None:
+            if new is not None and new != old:
+                self._write(self._replace(old, new), f"Changed {said(new.label or new.url).plain}.")
+
+        self.app.push_screen(LinkForm("Change the link", old), written)
+
+    def action_remove(self) -> None:
+        """Take the link under the cursor away."""
+        link = self._current
+        if link is not None:
+            old = Written(link.url, link.description)
+            told = f"Took away {said(f'{old.label} {old.url}').plain}; z puts it back."
+            self._write(self._remove(old), told)
+
+    def action_restore(self) -> None:
+        """Put the link taken away last back."""
+        if self._removed:
+            old = self._removed[-1]
+            self._write(self._restore(old), f"Put back {said(old.label or old.url).plain}.")
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(self._changed)
+
+    @property
+    def _current(self) -> "Link | None":
+        at = self.query_one(Rows).cursor
+        return self._links[at] if at < len(self._links) else None
+
+    @work(exclusive=True, group="links")
+    async def _read(self) -> None:
+        with self._session.reporting("reading the links"):
+            await self._read_now()
+
+    @work(group="links")
+    async def _write(self, work: Coroutine[Any, Any, None], told: str) -> None:
+        self._say("saving …")
+        with self._session.reporting("changing the links"):
+            await work
+            self._changed = True
+            await self._read_now()
+            self._say(told)
+
+    async def _read_now(self) -> None:
+        catalog = await self._session.catalog()
+        self._links = await catalog.links(self._urn)
+        self._show()
+
+    async def _add(self, new: Written) -> None:
+        catalog = await self._session.catalog()
+        await catalog.add_link(self._urn, new.url, new.label)
+
+    async def _remove(self, old: Written) -> None:
+        catalog = await self._session.catalog()
+        await catalog.remove_link(self._urn, old.url, old.label)
+        self._removed.append(old)
+
+    async def _replace(self, old: Written, new: Written) -> None:
+        """The new one first: whatever happens in between, none is lost."""
+        await self._add(new)
+        catalog = await self._session.catalog()
+        try:
+            await catalog.remove_link(self._urn, old.url, old.label)
+        except NotFound:
+            # A server may have put the new one in the place of another to the same address.
+            return
+
+    async def _restore(self, old: Written) -> None:
+        await self._add(old)
+        self._removed.remove(old)
+
+    def _show(self) -> None:
+        rows = self.query_one(Rows)
+        rows.show(len(self._links), self._draw, cursor=rows.cursor, empty="No links yet.")
+        count = "1 link" if len(self._links) == 1 else f"{len(self._links)} links"
+        parts = [said(self._name, "bold"), Text(count)]
+        if self._session.read_only:
+            parts.append(Text("read only: nothing can be changed", "bold reverse"))
+        self.query_one("#what", Static).update(join(parts))
+        self.refresh_bindings()
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        del width
+        link = self._links[index]
+        author = next(iter(Urn.parse_all([link.create_stamp.actor])), None)
+        by = said(f"by {author.name}", "dim") if author else Text()
+        head = join([said(link.description, "bold", missing="without a name"), by])
+        return Text(" ").append_text(head), Text("   ").append_text(said(link.url))
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self._say(message, error)
+
+    def _say(self, message: str, error: bool = False) -> None:
+        self.query_one(KeyLine).say(message, error=error)

@@ -1,0 +1,121 @@
+"""What is described: an entity with its columns, as it was read and as it was written since."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+
+__all__ = ["Subject", "Target", "editable"]
+
+
+def editable(urn: Urn) -> bool:
+    """Whether people can describe such an entity."""
+    from explorer.client.texts import place_of
+    from explorer.errors import InvalidInput
+
+    try:
+        place_of(urn, None)
+    except InvalidInput:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One description: an entity's, or that of its column at the field path `path`.
+
+    `edited` is what people wrote, exactly as it is kept, and `ingested` what came in; either is
+    empty where there is none.
+    """
+
+    urn: Urn
+    name: str
+    path: str | None
+    column: str
+    ingested: str
+    edited: str
+
+    @property
+    def text(self) -> str:
+        """The text that counts now, which is where the writer starts."""
+        return self.edited if self.edited.strip() else self.ingested
+
+    @property
+    def title(self) -> str:
+        """What it is called in a sentence."""
+        return self.column or self.name
+
+
+class Subject:
+    """The texts of one entity, and the order in which a writer goes through its columns."""
+
+    def __init__(self, entity: "Entity") -> None:
+        self.entity = entity
+        self._written: dict[str | None, str] = {}
+        self._order = [column.path.raw for column in entity.schema]
+
+    def target(self, path: str | None) -> Target:
+        """A description as it stands now."""
+        entity = self.entity
+        if path is None:
+            edited, ingested = _texts(entity)
+            column = ""
+        else:
+            known = entity.schema.column(path)
+            column = known.path.simple if known else FieldPath(path).simple
+            edited = _column_text(entity, path)
+            ingested = (known.ingested or "") if known else ""
+        edited = self._written.get(path, edited)
+        return Target(entity.urn, entity.name, path, column, ingested, edited)
+
+    def wrote(self, path: str | None, text: str) -> None:
+        """A text stands on the server now."""
+        self._written[path] = text
+
+    def beside(self, path: str | None, step: int) -> str | None:
+        """The column some steps further in the order of the schema; nothing past its ends."""
+        if path not in self._order:
+            return None
+        at = self._order.index(path) + step
+        return self._order[at] if 0 <= at < len(self._order) else None
+
+    def undocumented_after(self, path: str | None) -> str | None:
+        """The next column without a description, from the top again after the last."""
+        at = self._order.index(path) + 1 if path in self._order else 0
+        ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
+        return next((one for one in ahead if not self._documented(one)), None)
+
+    def place(self, path: str | None) -> str:
+        """Where a column stands among the others, and how many of them want a description."""
+        if path not in self._order:
+            return ""
+        missing = sum(not self._documented(one) for one in self._order)
+        wanting = f"{missing} undocumented" if missing else "all documented"
+        return f"column {self._order.index(path) + 1} of {len(self._order)}, {wanting}"
+
+    def _documented(self, path: str) -> bool:
+        column = self.entity.schema.column(path)
+        ingested = column.ingested if column else None
+        edited = self._written.get(path, (column.edited or "") if column else "")
+        return bool(edited.strip() or (ingested or "").strip())
+
+
+def _texts(entity: "Entity") -> tuple[str, str]:
+    """What people wrote of an entity, and what came in beside it."""
+    from explorer.client.texts import place_of
+
+    aspect = place_of(entity.urn, None).aspect
+    edited = place_of(entity.urn, None).text(entity.raw(aspect) or {}) or ""
+    # Some entities have one text only, whoever wrote it.
+    apart = "ditable" in aspect
+    return edited, entity.ingested_description if apart else ""
+
+
+def _column_text(entity: "Entity", path: str) -> str:
+    from explorer.client.texts import COLUMNS, column_text
+
+    return column_text(entity.raw(COLUMNS) or {}, path) or ""

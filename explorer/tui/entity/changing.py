@@ -1,0 +1,98 @@
+"""What can be changed from the page of an entity, and what may be."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import Vertical
+from textual.message import Message
+
+from explorer.tui.columns.view import ColumnsView
+from explorer.tui.editing.subject import editable
+from explorer.tui.labelling.asking import LabelAsked
+from explorer.tui.labelling.choice import Kind
+from explorer.tui.labelling.flow import Labelling
+from explorer.tui.session import Session
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+
+__all__ = ["Changing"]
+
+
+class Changing(Vertical):
+    """The page of an entity as far as it writes."""
+
+    @dataclass
+    class Edit(Message):
+        """A description is to be edited: a column's, or with no `path` the entity's own."""
+
+        entity: "Entity"
+        path: str | None
+
+    @dataclass
+    class Links(Message):
+        """The links to documents are to be shown, and changed."""
+
+        entity: "Entity"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="entity")
+        self._session = session
+        self._entity: Entity | None = None
+        self._labelling = Labelling(self, session, self.show_changed)
+
+    def column_path(self) -> str | None:
+        """The column chosen under Columns."""
+        raise NotImplementedError
+
+    async def show_changed(self) -> None:
+        """Show the entity as it is after a change, what it mentions now by name."""
+        raise NotImplementedError
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is in the catalog, and has a text of people, can be edited."""
+        del parameters
+        entity = self._entity
+        if action not in ("edit", "links"):
+            return True
+        if entity is None or not entity.exists:
+            return False
+        return action == "links" or editable(entity.urn)
+
+    def action_edit(self) -> None:
+        """Edit the entity's own description."""
+        if self._entity is not None:
+            self.post_message(self.Edit(self._entity, None))
+
+    def action_links(self) -> None:
+        """Show the links to documents, and change them."""
+        if self._entity is not None:
+            self.post_message(self.Links(self._entity))
+
+    def action_label(self, kind: Kind) -> None:
+        """Choose the tags, terms, owners or the domain of it all."""
+        self._labelling.label(kind, self._entity)
+
+    @on(LabelAsked)
+    def _label_column(self, event: LabelAsked) -> None:
+        event.stop()
+        self._labelling.label(event.kind, self._entity, self.column_path())
+
+    def action_deprecate(self) -> None:
+        """Deprecate it, or take that back."""
+        self._labelling.deprecate(self._entity)
+
+    def action_set_aside(self) -> None:
+        """Hide it from search and browse, or restore it."""
+        self._labelling.set_aside(self._entity)
+
+    def action_take_back(self) -> None:
+        """Take its last change back."""
+        self._labelling.take_back(self._entity)
+
+    @on(ColumnsView.Edited)
+    def _edit_column(self, event: ColumnsView.Edited) -> None:
+        event.stop()
+        if self._entity is not None:
+            self.post_message(self.Edit(self._entity, event.path))

@@ -1,0 +1,88 @@
+"""What was asked of the server: the newest of it in memory, and all of it in a file if wanted."""
+
+import asyncio
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from explorer.client.display import line
+from explorer.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from explorer.client import Exchange
+
+__all__ = ["KEPT", "Exchanges", "told"]
+
+KEPT: Final = 500
+
+
+class Exchanges:
+    """The last exchanges, newest first. `count` is of all there ever were, `heard` of those that
+    brought an answer. With a `file` each is also written to its end as a line, by a thread."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.count = 0
+        self.heard = 0
+        self._newest: deque[Exchange] = deque(maxlen=KEPT)
+        self._file = file
+        self._lines: list[str] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._newest)
+
+    def __getitem__(self, index: int) -> "Exchange":
+        return self._newest[index]
+
+    def note(self, exchange: "Exchange") -> None:
+        """Keep one."""
+        self._newest.appendleft(exchange)
+        self.count += 1
+        self.heard += exchange.status is not None
+        if self._file is not None:
+            self._lines.append(told(exchange) + "\n")
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.create_task(self._write(self._file))
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        if self._writing is not None:
+            await self._writing
+
+    async def _write(self, file: Path) -> None:
+        while self._lines:
+            lines, self._lines = self._lines, []
+            await asyncio.to_thread(_append, file, lines)
+
+    @staticmethod
+    def check(file: Path) -> None:
+        """Raise `InvalidInput` where nothing can be written to a file."""
+        try:
+            with file.open("a"):
+                pass
+        except OSError as error:
+            raise InvalidInput(f"{file} cannot be written: {error.strerror}") from error
+
+
+def told(exchange: "Exchange") -> str:
+    """An exchange as one line: when, what, how it ended, how long it took and how long it was."""
+    parts = [
+        f"{exchange.began.astimezone():%Y-%m-%d %H:%M:%S}",
+        exchange.method,
+        exchange.path,
+        str(exchange.status or "no answer"),
+        f"{exchange.seconds * 1000:.0f} ms",
+        f"{exchange.sized_bytes} bytes",
+    ]
+    if exchange.failure:
+        parts.append(exchange.failure)
+    return line(" ".join(parts))
+
+
+def _append(file: Path, lines: list[str]) -> None:
+    try:
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.writelines(lines)
+    except OSError:
+        # The disk is full: what is lost is a log.
+        return

@@ -1,0 +1,79 @@
+"""The line between the box and the results: how much was found, which of it is seen, what is
+wrong."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from explorer.client.display import line
+from explorer.metadata.filtertext import FilterSyntax
+from explorer.tui.find.results import MOST, PAGE
+
+__all__ = ["ORDERS", "Found", "fault_line", "found_line", "order_label"]
+
+# How results may be ordered: in words, and as the client reads it.
+ORDERS: Final = (
+    ("best first", ""),
+    ("by name, A to Z", "name"),
+    ("by name, Z to A", "-name"),
+    ("changed last first", "-lastModifiedAt"),
+    ("longest unchanged first", "lastModifiedAt"),
+)
+_AROUND = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the results are: how many there are, which rows are in view, counted from 0."""
+
+    total: int
+    first: int
+    last: int
+    order: str
+    has_words: bool
+    has_filter: bool
+    stopped_at: int | None = None
+
+
+def order_label(order: str, *, has_words: bool) -> str:
+    """An order in words; without words to look for, nothing is better than anything."""
+    if not order:
+        return "best first" if has_words else "everything"
+    return next((label for label, one in ORDERS if one == order), line(order, 60))
+
+
+def found_line(found: Found, width: int) -> Text:
+    """How much was found, and what of it is seen."""
+    if found.total == 0:
+        hint = "; x takes the conditions off" if found.has_filter else ""
+        return Text.assemble(("No results", "bold"), hint)
+    thing = "result" if found.total == 1 else "results"
+    text = Text.assemble((f"{found.total:,} {thing}", "bold"))
+    if found.last - found.first + 1 < found.total:
+        text.append(f" · {found.first + 1:,}–{found.last + 1:,}")
+    if found.total > PAGE:
+        pages = -(-min(found.total, found.stopped_at or MOST) // PAGE)
+        text.append(f" · page {found.first // PAGE + 1:,} of {pages:,}")
+    if found.has_words or found.order:
+        text.append(f" · {order_label(found.order, has_words=found.has_words)}")
+    if found.stopped_at is not None and found.stopped_at < found.total:
+        stop = f" · the server stops at {found.stopped_at:,}"
+        text.append(stop if text.cell_len + len(stop) <= width else f" · stops at {MOST:,}", "bold")
+    return text
+
+
+def fault_line(fault: FilterSyntax, width: int) -> Text:
+    """What is wrong with a filter, and where: the place between »«, with what stands before it
+    where there is room. What is only not typed yet is no mistake."""
+    place, end = fault.position, fault.position + fault.length
+    is_unfinished = place >= len(fault.text.rstrip())
+    text = Text.assemble(("… " if is_unfinished else "✗ ", "bold"), line(fault.message), "   ")
+    wrong = Text(line(fault.text[place : min(end, place + _AROUND)]) or "here", "bold reverse")
+    where = Text.assemble(("»", "bold"), wrong, ("«", "bold"))
+    before = line(fault.text[max(place - _AROUND, 0) : place] + "|")[:-1]
+    before = f"…{before}" if place > _AROUND else before
+    if text.cell_len + len(before) + where.cell_len <= width:
+        where = Text.assemble(before, where)
+    text.truncate(max(width - where.cell_len, _AROUND), overflow="ellipsis")
+    return text.append_text(where)

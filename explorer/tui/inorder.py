@@ -1,0 +1,116 @@
+"""Keys go one after another: the next one sets out when all that the one before led to is done.
+
+A key travels: to the widget that has the focus, up to the application, and often further as a
+message that moves the focus. Whoever types fast, pastes, or lets a script type, has pressed the
+next key by then; sent at once, it would go where the focus was. So a marker is sent after each key
+on the same way, as often as a key leads to messages of its own, and the next key waits for it to
+come home. Nothing runs while no key is under way.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.events import Event, Key, Paste
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from textual.dom import DOMNode
+
+__all__ = ["Home", "InOrder"]
+
+# A key leads to a message, which leads to another, which opens something.
+_ROUNDS = 3
+# A widget that is gone, or waits for something for so long, holds up nobody: some looks, a while
+# apart. One that comes late does not count, for then it is the machine that is busy.
+_LOOKS = 10
+_LOOK_SECONDS = 0.1
+_LATE_SECONDS = 0.05
+
+
+class Home(Message, bubble=True, verbose=True):
+    """The marker that travels behind a key."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class InOrder:
+    """The keys of an application. `send` gives one on to the widget that it is meant for."""
+
+    def __init__(self, app: App[None], send: Callable[[Event], Awaitable[None]]) -> None:
+        self._app = app
+        self._send = send
+        self._waiting: deque[Event] = deque()
+        self._number = 0
+        self._rounds = 0
+        self._target: DOMNode | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def takes(self, event: Event) -> bool:
+        """Whether an event is a key that somebody pressed, or a paste; it is sent in its turn."""
+        if not isinstance(event, Key | Paste) or event.is_forwarded:
+            return False
+        self._waiting.append(event)
+        if self._target is None:
+            await self._next()
+        return True
+
+    async def came_home(self, marker: Home) -> None:
+        """A marker reached the application."""
+        if marker.number == self._number and self._target is not None:
+            self._rounds -= 1
+            await self._follow()
+
+    async def _next(self) -> None:
+        """Send the key whose turn it is."""
+        self._stop_waiting()
+        if not self._waiting:
+            return
+        event = self._waiting.popleft()
+        self._number += 1
+        self._rounds = _ROUNDS
+        self._target = self._app.focused or self._app.screen
+        await self._send(event)
+        self._look_again(self._number, _LOOKS)
+        await self._follow()
+
+    async def _follow(self) -> None:
+        """Send the marker once more, at last from where the focus is now."""
+        while self._rounds > 0:
+            target = self._target if self._rounds > 1 else None
+            if target is None or not target.is_attached:
+                target = self._app.focused or self._app.screen
+            if target.post_message(Home(self._number)):
+                return
+            self._rounds -= 1
+        await self._next()
+
+    def _stop_waiting(self) -> None:
+        self._target = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look_again(self, number: int, looks: int) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + _LOOK_SECONDS
+        self._timer = loop.call_later(_LOOK_SECONDS, self._look, number, looks, due)
+
+    def _look(self, number: int, looks: int, due: float) -> None:
+        if number != self._number or self._target is None:
+            return
+        is_late = asyncio.get_running_loop().time() - due > _LATE_SECONDS
+        left = looks if is_late else looks - 1
+        if left:
+            self._look_again(number, left)
+        else:
+            self._app.call_later(self._give_up, number)
+
+    async def _give_up(self, number: int) -> None:
+        """Go on, unless the marker came home after all."""
+        if number == self._number and self._target is not None:
+            await self._next()

@@ -1,0 +1,316 @@
+"""Saying that an entity should no longer be used: why, from when, and what to use instead."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static, TextArea
+
+from explorer.client.display import visible
+from explorer.errors import Conflict, InvalidInput, InvalidUrn
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.labelling.place import Place
+from explorer.tui.labelling.question import QuestionScreen
+from explorer.tui.session import Session
+from explorer.tui.shell.keyline import KeyLine
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = ["Deprecated", "DeprecationScreen", "Outcome"]
+
+Outcome = Literal["nothing", "deprecated", "lifted"]
+"""What a reader did: left, said that it should not be used, or that it may be."""
+
+_ASPECT = "deprecation"
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecated:
+    """What is said of a deprecation; `day` and `replacement` are empty where nothing is."""
+
+    is_so: bool = False
+    note: str = ""
+    day: str = ""
+    replacement: str = ""
+    millis: int | None = None
+
+    @classmethod
+    def of(cls, entity: "Entity") -> Self:
+        """As an entity has it."""
+        held = entity.raw(_ASPECT) or {}
+        if held.get("deprecated") is not True:
+            return cls()
+        millis = held.get("decommissionTime")
+        moment = millis if isinstance(millis, int) else None
+        return cls(
+            True,
+            _text(held.get("note")),
+            _day_of(moment),
+            _text(held.get("replacement")),
+            moment,
+        )
+
+    def moment(self, day: str) -> datetime | None:
+        """The first moment of a day in UTC; of the day that was said already the same moment."""
+        if not day:
+            return None
+        if day == self.day and self.millis is not None:
+            return datetime.fromtimestamp(self.millis / 1000, UTC)
+        try:
+            said_day = date.fromisoformat(day)
+        except ValueError:
+            raise InvalidInput(
+                f"{day!r} is no day; write it as 2027-01-31, or leave it empty"
+            ) from None
+        return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
+
+
+def _text(held: Any) -> str:
+    return held if isinstance(held, str) else ""
+
+
+def _day_of(millis: int | None) -> str:
+    if millis is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+class NoteArea(TextArea):
+    """The note as it is, except that what would drive the terminal is shown as a mark."""
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        line = super().get_line(line_index)
+        line.plain = visible(line.plain)
+        return line
+
+
+class DeprecationScreen(ModalScreen[Outcome]):
+    """The note, the day and the replacement; gives what was done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
+    CSS = """
+    DeprecationScreen { align: center middle; }
+    DeprecationScreen > VerticalScroll {
+        width: 84; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    DeprecationScreen #what { height: auto; max-height: 2; }
+    DeprecationScreen .name { color: $text-muted; height: 1; }
+    DeprecationScreen TextArea, DeprecationScreen TextArea:focus {
+        border: none; height: 3; background: $panel; padding: 0 1;
+    }
+    DeprecationScreen Input, DeprecationScreen Input:focus {
+        border: none; height: 1; padding: 0 1; background: $panel;
+    }
+    DeprecationScreen #preview { height: auto; max-height: 4; padding: 1 0 0 0; }
+    """
+
+    def __init__(self, session: Session, place: Place, now: Deprecated) -> None:
+        super().__init__()
+        self._session = session
+        self._place = place
+        self._base = now
+        self._shown = now
+        self._is_writing = False
+
+    def compose(self) -> ComposeResult:
+        """What it is about, the three fields, what would be said; the keys."""
+        now = self._base
+        with VerticalScroll() as scroll:
+            scroll.can_focus = False
+            yield Static(self._title(), id="what", markup=False)
+            yield Static("Why it should not be used", classes="name")
+            note = NoteArea(now.note, soft_wrap=True, tab_behavior="focus")
+            note.cursor_blink = False
+            yield note
+            yield Static("Gone from, as 2027-01-31", classes="name")
+            yield self._line("day", now.day)
+            yield Static("Use instead: URN, or name and ^t", classes="name")
+            yield self._line("replacement", now.replacement)
+            yield Static("", id="preview", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Write the note first."""
+        note = self.query_one(TextArea)
+        self.set_focus(note)
+        note.move_cursor(note.document.end)
+        self._tell()
+        # In a low terminal not all of it is seen at once: the note is, first.
+        self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is deprecated can be taken back."""
+        del parameters
+        return action != "lift" or self._base.is_so
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+    def action_write(self) -> None:
+        """Write what stands in the fields."""
+        if self._base.is_so and not self._changed:
+            self.say("Nothing is changed; esc leaves.")
+        elif not self._is_writing:
+            self._write()
+
+    def action_lift(self) -> None:
+        """Say that it may be used again, when told twice."""
+        question = Text.assemble(
+            said(self._place.name, "bold"),
+            " may be used again?\nIts note goes away: ",
+            said(self._base.note, "italic", missing="there is none"),
+        )
+
+        def answered(lifts: bool | None) -> None:
+            if lifts and not self._is_writing:
+                self._lift()
+
+        self.app.push_screen(QuestionScreen(question), answered)
+
+    def action_complete(self) -> None:
+        """Find what the replacement's name is a name of."""
+        self._complete(self.query_one("#replacement", Input).value.strip())
+
+    def action_leave(self) -> None:
+        """Leave; where something was typed, ask first."""
+        if not self._changed:
+            self.dismiss("nothing")
+            return
+
+        def answered(leaves: bool | None) -> None:
+            if leaves:
+                self.dismiss("nothing")
+
+        question = Text("Leave without writing the deprecation? What was typed is lost.", "bold")
+        self.app.push_screen(QuestionScreen(question), answered)
+
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self.query_one(KeyLine).hush()
+        self._tell()
+
+    @property
+    def _fields(self) -> tuple[str, str, str]:
+        note = self.query_one(TextArea).text
+        day = self.query_one("#day", Input).value.strip()
+        return note, day, self.query_one("#replacement", Input).value.strip()
+
+    @property
+    def _changed(self) -> bool:
+        shown = self._shown
+        return self._fields != (shown.note, shown.day, shown.replacement)
+
+    @work(exclusive=True, group="write")
+    async def _write(self) -> None:
+        note, day, instead = self._fields
+        with self._session.reporting("writing the deprecation"):
+            try:
+                replacement = Urn.parse(instead) if instead else None
+            except InvalidUrn as error:
+                raise InvalidInput(
+                    f"{instead!r} is no URN; ^t looks for what is called so"
+                ) from error
+            gone_from = self._base.moment(day)
+            with self._writing():
+                catalog = await self._session.catalog()
+                await self._check(catalog)
+                await catalog.deprecate(
+                    self._place.urn, note, decommission=gone_from, replacement=replacement
+                )
+            self.dismiss("deprecated")
+
+    @work(exclusive=True, group="write")
+    async def _lift(self) -> None:
+        with self._session.reporting("taking the deprecation back"), self._writing():
+            catalog = await self._session.catalog()
+            await self._check(catalog)
+            await catalog.undeprecate(self._place.urn)
+            self.dismiss("lifted")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """While it is being written it is not written a second time."""
+        self._is_writing = True
+        self.say("writing …")
+        try:
+            yield
+        finally:
+            self._is_writing = False
+
+    async def _check(self, catalog: "AsyncCatalog") -> None:
+        """Raises `Conflict`, once, where somebody said something else meanwhile."""
+        theirs = Deprecated.of(await catalog.entity(self._place.urn, (_ASPECT,)))
+        if theirs == self._base:
+            return
+        self._base = theirs
+        self._tell()
+        raise Conflict(
+            "somebody changed the deprecation meanwhile; nothing was written: "
+            "write again to put yours in its place"
+        )
+
+    @work(exclusive=True, group="complete")
+    async def _complete(self, text: str) -> None:
+        if not text:
+            self.say("Type the beginning of a name first.")
+            return
+        with self._session.reporting("looking for the replacement"):
+            catalog = await self._session.catalog()
+            own_type = self._place.urn.entity_type
+            found = await catalog.suggest(text, entities=(own_type,), limit=5)
+            urns = [one.urn for one in found if one.urn not in (None, self._place.urn)]
+            if not urns:
+                self.say(f"No {own_type} has a name that begins so.", error=True)
+                return
+            line = self.query_one("#replacement", Input)
+            line.value = str(urns[0])
+            line.cursor_position = len(line.value)
+
+    def _line(self, name: str, value: str) -> Input:
+        line = Input(value, id=name)
+        line.cursor_blink = False
+        return line
+
+    def _title(self) -> Text:
+        state = "Deprecated" if self._base.is_so else "Deprecate"
+        return join([Text(state, "bold"), said(self._place.name)])
+
+    def _tell(self) -> None:
+        note, day, instead = self._fields
+        base = self._base
+        text = Text("will say  ", "dim")
+        if base.is_so and not self._changed and base == self._shown:
+            text = Text("says  ", "dim")
+        text.append_text(
+            join(
+                [
+                    Text("deprecated", "bold"),
+                    said(note),
+                    Text(f"gone from {day}" if day else ""),
+                    said(f"use {Urn.label(instead)}" if instead else ""),
+                ]
+            )
+        )
+        if base != self._shown:
+            theirs = said(base.note, missing="no note") if base.is_so else Text("not deprecated")
+            text.append("\nsomebody wrote  ", "bold").append_text(theirs)
+        self.query_one("#preview", Static).update(text)

@@ -1,0 +1,314 @@
+"""A list over the screen that narrows while one types: help, palette, settings."""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from explorer.tui.actions import bindings
+from explorer.tui.content import marked, padded
+from explorer.tui.rows import Rows
+
+__all__ = ["Choosing", "Entry", "how_well"]
+
+_GAP = 2
+_KEYS_WIDTH = 16
+_LEAST_TEXT = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: what it says, the keys beside it, what it does, and what it belongs to.
+
+    `part` is the heading above it, `aside` what is said of it where there is room. Both are found
+    by what is typed, as `text` is. Without `do` there is nothing to choose.
+    """
+
+    text: str
+    keys: str = ""
+    part: str = ""
+    aside: str = ""
+    do: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of the list: an entry, a further line of its text, or a heading."""
+
+    text: str
+    entry: Entry | None = None
+    first: bool = True
+
+
+class _Line(Input):
+    """The line that narrows the list."""
+
+    DEFAULT_CSS = """
+    _Line, _Line:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, closers: frozenset[str]) -> None:
+        super().__init__(placeholder="type to narrow")
+        self.cursor_blink = False
+        self._closers = closers
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that closes the list does so while nothing is typed."""
+        if event.character in self._closers and not self.value:
+            event.stop()
+            event.prevent_default()
+            self.screen.dismiss()
+
+
+_SMALL = 16
+_PIECES = re.compile(r"\w+")
+# What is longer is a name.
+_KEYS_SHORT = 8
+_WIDEST = 88
+_ROOMY = 30
+
+
+class Choosing(ModalScreen[None]):
+    """A list of entries under a line that narrows it. Enter does what the entry says."""
+
+    DEFAULT_CSS = """
+    Choosing { align: center top; }
+    Choosing > Vertical {
+        width: 88; max-width: 100%; height: auto; max-height: 100%; margin: 1 0;
+        background: $surface; border: round $primary; border-title-color: $text;
+        border-subtitle-color: $text-muted;
+    }
+    Choosing.-small > Vertical { margin: 0; }
+    Choosing Rows { height: auto; max-height: 1fr; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("palette")
+    # The line below is typed into at once, and the list follows it.
+    AUTO_FOCUS = "_Line"
+
+    TITLE_SHOWN: ClassVar[str] = ""
+    HEADINGS: ClassVar[bool] = False
+    """Whether entries stand under the heading of their part, while nothing is typed."""
+    CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
+    """Letters that close the list while nothing is typed."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="-over")
+        self._rows: list[_Row] = []
+        self._entries: Sequence[Entry] = ()
+        self._early = ""
+        self._narrowed_to: str | None = None
+
+    def entries(self) -> Iterable[Entry]:
+        """The entries, in the order in which they are shown."""
+        raise NotImplementedError
+
+    def looked_at(self, entry: Entry) -> None:
+        """The cursor came to an entry."""
+
+    def compose(self) -> ComposeResult:
+        """The line, and the list below it."""
+        with Vertical() as frame:
+            frame.border_title = self.TITLE_SHOWN
+            yield _Line(self.CLOSES_EMPTY)
+            rows = Rows()
+            rows.can_focus = False
+            yield rows
+
+    def on_mount(self) -> None:
+        """Show everything; what was typed before there was a line goes into it."""
+        self._entries = tuple(self.entries())
+        line = self.query_one(_Line)
+        self.set_focus(line)
+        if self._early:
+            line.value = self._early
+            line.cursor_position = len(line.value)
+        self._lay_out(start=True)
+
+    def take(self, event: events.Key) -> bool:
+        """A key typed before the line had the focus goes into the line; gives whether it did."""
+        if not event.is_printable or event.character is None:
+            return False
+        line = self.query(_Line)
+        if line:
+            line.first().insert_text_at_cursor(event.character)
+        else:
+            self._early += event.character
+        return True
+
+    def on_resize(self) -> None:
+        """Lines are as long as there is room."""
+        self.set_class(self.size.height < _SMALL, "-small")
+        self.call_after_refresh(self._lay_out)
+
+    def start_at(self) -> int:
+        """The entry on which the cursor stands first."""
+        return 0
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._lay_out()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_choose()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_choose()
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @property
+    def current(self) -> Entry | None:
+        """The entry under the cursor."""
+        at = self.query_one(Rows).cursor
+        return self._rows[at].entry if at < len(self._rows) else None
+
+    def action_choose(self) -> None:
+        """Do what the entry under the cursor says."""
+        if self._narrowed_to != self.query_one(_Line).value:
+            self._lay_out()
+        entry = self.current
+        if entry is None or entry.do is None:
+            return
+        self.dismiss()
+        self.app.call_later(entry.do)
+
+    def action_close(self) -> None:
+        """Back, and nothing is done."""
+        self.dismiss()
+
+    def action_move(self, rows: int) -> None:
+        """Some entries further, or back."""
+        list_ = self.query_one(Rows)
+        target = max(0, min(list_.cursor + rows, len(self._rows) - 1))
+        step = 1 if rows > 0 else -1
+        while 0 < target < len(self._rows) - 1 and not self._stands_on(target):
+            target += step
+        list_.move_to(target)
+        if target == self._first_entry() and rows < 0:
+            # The heading above the first entry is seen again.
+            list_.scroll_to(y=0, animate=False, immediate=True)
+
+    def action_page(self, pages: int) -> None:
+        """Some screens further, or back."""
+        self.action_move(pages * max(1, self.query_one(Rows).size.height - 1))
+
+    def _stands_on(self, index: int) -> bool:
+        row = self._rows[index]
+        return row.entry is not None and row.first
+
+    def _first_entry(self) -> int:
+        return next((at for at in range(len(self._rows)) if self._stands_on(at)), 0)
+
+    def _lay_out(self, *, start: bool = False) -> None:
+        rows = self.query_one(Rows)
+        typed = self.query_one(_Line).value
+        # Laid out anew for another width, the cursor stays where it is.
+        wanted = self.current if typed == self._narrowed_to else None
+        if start and self._entries:
+            wanted = self._entries[self.start_at()]
+        self._narrowed_to = typed
+        found = self._found(typed)
+        width = min(self.size.width, _WIDEST) - 4
+        self._rows = list(self._lines(found, width, headings=self.HEADINGS and not typed.strip()))
+        tally = f"{len(found)} of {len(self._entries)}" if typed.strip() else f"{len(found)}"
+        frame = self.query_one(Vertical)
+        frame.border_subtitle = tally if self.size.width >= _ROOMY else ""
+        cursor = self._first_entry()
+        if wanted is not None:
+            cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
+        rows.show(len(self._rows), self._draw_row, cursor=cursor, empty="Nothing is called that.")
+        rows.styles.height = max(len(self._rows), 3)
+        if cursor == self._first_entry():
+            rows.scroll_to(y=0, animate=False, immediate=True)
+        if typed.strip():
+            self._tell()
+
+    def _found(self, typed: str) -> list[Entry]:
+        if not typed.strip():
+            return list(self._entries)
+        ranked = [(how_well(typed, one), one) for one in self._entries]
+        good = [(rank, one) for rank, one in ranked if rank]
+        return [one for _, one in sorted(good, key=lambda pair: -pair[0])]
+
+    def _lines(self, found: Iterable[Entry], width: int, *, headings: bool) -> Iterable[_Row]:
+        part = ""
+        room = max(width - _KEYS_WIDTH - _GAP, _LEAST_TEXT)
+        for entry in found:
+            if headings and entry.part != part:
+                if part:
+                    yield _Row("")
+                yield _Row(entry.part)
+                part = entry.part
+            lines = textwrap.wrap(entry.text, room) or [""]
+            for at, line in enumerate(lines):
+                yield _Row(line, entry, first=at == 0)
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.entry is None:
+            return (Text(f" {row.text}", "bold"),)
+        entry = row.entry
+        keys = entry.keys if row.first else ""
+        text = Text.assemble(" ", padded(Text(keys, "bold"), _KEYS_WIDTH), " " * (_GAP - 1))
+        words = Text(row.text, "" if entry.do is not None else "dim")
+        typed = self.query_one(_Line).value
+        text.append_text(marked(words, typed) if typed.strip() else words)
+        # Where an entry belongs is said at the right, unless a heading above says it.
+        said = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
+        room = width - text.cell_len - 2
+        if row.first and said and len(said) <= room:
+            text.append(" " * (room - len(said) + 1)).append(said, "dim")
+        return (text,)
+
+    def _tell(self) -> None:
+        entry = self.current
+        if entry is not None:
+            self.looked_at(entry)
+
+
+def how_well(typed: str, entry: Entry) -> int:
+    """How well an entry fits what was typed: 0 not at all. Words that begin as typed count most,
+    then words that contain it, then letters in their order."""
+    words = typed.lower().split()
+    text = f"{entry.text} {entry.part} {entry.aside}".lower()
+    if len(entry.keys) > _KEYS_SHORT:
+        text = f"{text} {entry.keys}"
+    beginnings = {*text.split(), *_PIECES.findall(text)}
+    if typed.strip() in entry.keys.split():
+        return 500
+    if all(any(one.startswith(word) for one in beginnings) for word in words):
+        own = entry.text.lower()
+        return 400 if all(word in own for word in words) else 300
+    if all(word in text for word in words):
+        return 200
+    span = _span("".join(words), entry.text.lower())
+    return max(100 - span, 1) if span else 0
+
+
+def _span(letters: str, text: str) -> int:
+    """How many characters of the text hold the letters in their order; 0 when they are not all
+    there."""
+    at = start = -1
+    for letter in letters:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return 0
+        start = at if start < 0 else start
+    return at - start + 1

@@ -1,0 +1,94 @@
+"""What others change while a reader looks: heard from the server's change log, as it happens."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from explorer.errors import CatalogError
+from explorer.metadata.urn import Urn
+from explorer.tui.session import Session
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.records import ChangeEvent
+
+__all__ = ["Changes", "Watch", "told"]
+
+Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
+"""What was heard together: the changes of each entity, in the order of the log."""
+
+# An edit is often several aspects; they are told as one.
+_TOGETHER_SECONDS = 0.3
+
+_WORDS = {
+    "domains": "the domain",
+    "editableSchemaMetadata": "what people wrote of its columns",
+    "globalTags": "the tags",
+    "glossaryTerms": "the terms",
+    "institutionalMemory": "the links",
+    "ownership": "the owners",
+    "schemaMetadata": "the columns",
+    "status": "whether it is hidden",
+    "upstreamLineage": "the lineage",
+}
+
+
+class Watch:
+    """Follows the change log of a session's server and tells `changed` of it, on the loop it runs
+    on. A server that keeps no log is not followed. A connection that is lost is taken up again;
+    one that cannot be is left quietly, for every question tells of its own trouble."""
+
+    def __init__(self, session: Session, changed: Callable[[Changes], None]) -> None:
+        self._session = session
+        self._changed = changed
+        self._following: asyncio.Task[None] | None = None
+        self._heard: dict[Urn, list[ChangeEvent]] = {}
+
+    def start(self) -> None:
+        """Follow the server of the session, instead of the one followed before."""
+        self.stop()
+        self._following = asyncio.create_task(self._run())
+
+    def stop(self) -> None:
+        """Hang up."""
+        if self._following is not None:
+            self._following.cancel()
+        self._following = None
+        self._heard = {}
+
+    async def _run(self) -> None:
+        with suppress(CatalogError):
+            catalog = await self._session.catalog()
+            if (await catalog.abilities()).changes:
+                await self._follow(catalog)
+
+    async def _follow(self, catalog: "AsyncCatalog") -> None:
+        loop = asyncio.get_running_loop()
+        telling: asyncio.TimerHandle | None = None
+        try:
+            async for change in catalog.follow():
+                if not self._heard:
+                    telling = loop.call_later(_TOGETHER_SECONDS, self._tell)
+                self._heard.setdefault(change.urn, []).append(change)
+        finally:
+            if telling is not None:
+                telling.cancel()
+
+    def _tell(self) -> None:
+        heard, self._heard = self._heard, {}
+        self._changed({urn: tuple(changes) for urn, changes in heard.items()})
+
+
+def told(changes: tuple["ChangeEvent", ...]) -> str:
+    """Who changed what of an entity, as the beginning of a sentence."""
+    people = ", ".join(dict.fromkeys(Urn.label(change.actor) for change in changes))
+    things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
+    return f"{people} changed {things}"
+
+
+def _what(aspect: str) -> str:
+    if aspect in _WORDS:
+        return _WORDS[aspect]
+    is_text = aspect.startswith("editable") and aspect.endswith("Properties")
+    return "the description" if is_text else aspect

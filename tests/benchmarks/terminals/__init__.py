@@ -1,0 +1,1 @@
+"""Full-screen programs on a pseudo-terminal, to be measured."""

@@ -1,0 +1,274 @@
+"""Browsing: folders of any size, filtered, reloaded, and where an entity stands in them."""
+
+import asyncio
+import os
+import signal
+import time
+from urllib.parse import unquote
+
+import orjson
+import pytest
+
+from explorer import instance
+from explorer.client import Catalog
+from explorer.errors import Unreachable
+from explorer.metadata import Proposal, Urn
+from explorer.tui.browse.branch import PAGE
+from explorer.tui.browse.rows import FolderRows
+from explorer.tui.browse.tree import BrowseTree
+
+pytestmark = pytest.mark.anyio
+
+HUGE = 1_200
+TWICE = Urn.dataset("hive", "huge.t_0777")
+GONE = Urn.dataset("hive", "huge.t_gone")
+
+
+def proposals():
+    for number in range(HUGE):
+        paths = ["/prod/hive/huge", *(["/team/s10"] if number == 777 else [])]
+        urn = Urn.dataset("hive", f"huge.t_{number:04}")
+        yield Proposal(urn, "browsePaths", {"paths": paths})
+    yield Proposal(Urn.dataset("hive", "few"), "browsePaths", {"paths": ["/team/s2"]})
+    for name in ("x10", "x2", "x1"):
+        yield Proposal(Urn.dataset("hive", name), "browsePaths", {"paths": ["/team/s2"]})
+    yield Proposal(GONE, "browsePaths", {"paths": ["/team/s2"]})
+    yield Proposal(GONE, "status", {"removed": True})
+    for below, above in (("Inner", "Outer"), ("Outer", None)):
+        parent = {"parentNode": f"urn:li:glossaryNode:{above}"} if above else {}
+        urn = Urn.parse(f"urn:li:glossaryNode:{below}")
+        yield Proposal(urn, "glossaryNodeInfo", {"definition": "", "name": below, **parent})
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The sample, and a folder of more than a thousand entries."""
+    directory = tmp_path_factory.mktemp("large") / "catalog"
+    running = instance.ensure(directory)
+    with Catalog(data_dir=directory) as catalog:
+        report = catalog.ingest_batch(proposals())
+        assert not report.refused
+    yield directory
+    os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while instance.find(directory) is not None and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def tree_of(reader):
+    return reader.app.query_one(BrowseTree)
+
+
+def folder_of(reader):
+    """The folder under the cursor."""
+    return tree_of(reader)._spot.branch
+
+
+def under_cursor(reader):
+    """The row under the cursor, as it is on the screen."""
+    rows = reader.app.query_one(FolderRows)
+    line = reader.screen().splitlines()[rows.region.y + rows.cursor - rows.scroll_offset.y]
+    return line.split("│")[0].strip()
+
+
+async def until(reader, so):
+    for _ in range(100):
+        if so():
+            return
+        await asyncio.sleep(0.02)
+        await reader.pilot.pause()
+    raise AssertionError(reader.screen())
+
+
+async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(large, at):
+    async with at(large) as reader:
+        await reader.sees("▼ datasets", "▶ prod", "▶ team")
+        await reader.press("b", "down", "down", "right", "down", "down")
+        assert under_cursor(reader) == "▶ hive 1,200"
+        await reader.press("space", "down", "l", "j")
+        await reader.sees("▼ huge 1,200", "huge.t_0000", "1 of 1,200 entries")
+        folder = folder_of(reader)
+        assert set(folder.pages) == {0}
+        await reader.press("G")
+        await reader.sees("huge.t_1199", "1,200 of 1,200 entries")
+        assert set(folder.pages) == {0, HUGE // PAGE - 1}
+        await reader.press("g", *["pagedown"] * 3)
+        await until(reader, lambda: set(folder.pages) == {0, HUGE // PAGE - 1})
+        place = int(reader.screen().split(" of 1,200 entries")[0].split()[-1])
+        assert under_cursor(reader) == f"huge.t_{place - 1:04}"
+        await reader.press(*["pagedown"] * 3)
+        await until(reader, lambda: 1 in folder.pages)
+        await reader.press("ctrl+u", "k", "ctrl+d")
+
+        await reader.press("f")
+        await reader.type("_077")
+        await reader.sees("«_077» 10", "huge.t_0777")
+        await reader.press("enter", *["down"] * 7, "enter")
+        await reader.sees("●", "huge.t_0777")
+        await reader.press("b")
+        assert under_cursor(reader) == "●" + " " * 10 + "huge.t_0777"
+        await reader.press("escape")
+        await reader.sees("▼ huge 1,200", "1 of 1,200 entries")
+
+        await reader.press("h", "r")
+        await reader.sees("▼ huge 1,200", "huge.t_0000", "Reading again")
+        width = tree_of(reader).size.width
+        await reader.press("greater_than_sign", "greater_than_sign", "b", "b")
+        assert tree_of(reader).size.width > width
+        await reader.press(*["less_than_sign"] * 9)
+        assert tree_of(reader).size.width < width
+
+
+async def test_what_is_open_is_shown_at_each_of_its_places(large, at):
+    async with at(large, urn=TWICE) as reader:
+        await reader.sees("▶ team", "entities")
+        await reader.press("full_stop")
+        await reader.sees("778 of 1,200 entries", "Place 1 of 2")
+        assert under_cursor(reader) == "●          huge.t_0777"
+        # The first page, the one on which it stands, and perhaps the next.
+        assert {0, 777 // PAGE} <= set(folder_of(reader).pages) <= {0, 777 // PAGE, 777 // PAGE + 1}
+        await reader.press("full_stop")
+        await reader.sees("▼ s10 1", "1 of 1 entry", "Place 2 of 2")
+        assert "●" in under_cursor(reader)
+        await reader.press("full_stop")
+        await reader.sees("Place 1 of 2", "778 of 1,200 entries")
+
+
+async def test_groups_hold_their_groups_and_folders_count_naturally(large, at):
+    outer = Urn.parse("urn:li:glossaryNode:Inner")
+    async with at(large, urn=outer) as reader:
+        await reader.sees("▶ glossary groups")
+        await reader.press("full_stop")
+        await reader.sees("▼ Outer", "▶ Inner")
+        assert under_cursor(reader) == "●    ▶ Inner"
+        await reader.press("right")
+        await reader.sees("nothing in it")
+    async with at(large, size=(80, 24), urn=GONE) as reader:
+        await reader.sees("SOFT-DELETED")
+        await reader.press("b", "G", "g", "down", "down", "down", "right", "down", "right")
+        shown = await reader.sees("▼ team", "▼ s2 4")
+        assert shown.index("▼ s2") < shown.index("▶ s10")
+        order = [shown.index(f"  {name}\n") for name in ("few", "x1", "x2", "x10")]
+        assert order == sorted(order)
+        assert "gone" not in shown
+
+
+async def test_it_can_be_used_in_a_very_small_terminal(large, at):
+    async with at(large, size=(40, 10), urn=TWICE) as reader:
+        await reader.settle()
+        await reader.press("full_stop")
+        await reader.sees("● ")
+        assert "huge.t_0777" in under_cursor(reader)
+        await reader.press("h", "f")
+        await reader.type("0778")
+        await reader.press("enter", "enter")
+        await reader.sees("huge.t_0778", "hive")
+
+
+class Wire:
+    """A server of which every folder can fail or be slow; tags lie in no folder."""
+
+    def __init__(self, entries=500, tags=0):
+        self.entries = entries
+        self.tags = tags
+        self.failing = set()
+        self.held = {}
+        self.asked = []
+
+    async def close(self):
+        """Nothing is held."""
+
+    async def send(self, request):
+        path, body = unquote(request.path), request.body or {}
+        if "action=browse" in path:
+            return await self.browse(body)
+        if "batchGetTotalEntityCount" in path:
+            counted = {"dataset": self.entries, "tag": self.tags}
+            return self.said({name: number for name, number in counted.items() if number})
+        if "action=search" in path and body.get("entity") == "tag":
+            return self.listed(body)
+        return self.said({"from": 0, "numEntities": 0, "entities": [], "metadata": {}})
+
+    async def browse(self, body):
+        self.asked.append((body["path"], body["start"]))
+        hold = self.held.get(body["start"])
+        if hold is not None:
+            await hold.wait()
+        if body["start"] in self.failing:
+            raise Unreachable("no catalog answers at http://nowhere; is it running?")
+        if body["entity"] == "tag":
+            return self.said({"numEntities": 0, "numElements": 0, "entities": [], "metadata": {}})
+        numbers = range(body["start"], min(self.entries, body["start"] + body["limit"]))
+        entities = [
+            {"name": f"t{one:05}", "urn": str(Urn.dataset("hive", f"t{one:05}"))} for one in numbers
+        ]
+        total = {"numEntities": self.entries, "numElements": self.entries}
+        return self.said({**total, "from": body["start"], "entities": entities, "metadata": {}})
+
+    def listed(self, body):
+        start = body["start"]
+        assert start + body["count"] <= 10_000, "further than servers count"
+        entities = [f"urn:li:tag:g{one:05}" for one in range(start, start + body["count"])]
+        found = [{"entity": urn} for urn in entities]
+        return self.said({"from": start, "numEntities": self.tags, "entities": found})
+
+    def said(self, value):
+        return 200, orjson.dumps({"value": value, "results": {}, "entities": []})
+
+
+async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at):
+    wire = Wire()
+    wire.failing = {0, 400}
+    async with at(None, transport=wire, size=(120, 24)) as reader:
+        await reader.sees("could not be read", "datasets 500")
+        await reader.press("b", "down")
+        await reader.sees("⏎ tries again")
+        wire.failing = {400}
+        await reader.press("enter")
+        await reader.sees("t00000", "1 of 500 entries")
+        await reader.press("G")
+        await reader.sees("could not be read", "500 of 500")
+        assert "t00399" not in under_cursor(reader)
+        asked = len(wire.asked)
+        await reader.press("up")
+        assert len(wire.asked) == asked
+        wire.failing = set()
+        await reader.press("r")
+        await reader.sees("t00498", "499 of 500 entries")
+
+
+async def test_a_late_answer_is_kept_and_moves_nothing(at):
+    wire = Wire(2_000)
+    async with at(None, transport=wire) as reader:
+        await reader.sees("t00000")
+        wire.held = {1_800: asyncio.Event(), 0: asyncio.Event()}
+        late = wire.held[1_800]
+        await reader.pilot.press("b", "down", "G")
+        await reader.sees("2,000 of 2,000 entries", "…")
+        await reader.pilot.press("k", "k", "g", "down", "down", "enter")
+        await reader.sees("3 of 2,000 entries", "t00002")
+        late.set()
+        await reader.settle()
+        assert "3 of 2,000 entries" in reader.screen()
+        assert "t00002" in under_cursor(reader)
+        asked = list(wire.asked)
+        await reader.press("b", "G", "G")
+        await reader.press("k")
+        assert wire.asked == asked
+        assert len({start for _, start in wire.asked}) < 5
+
+
+async def test_types_without_folders_are_listed_as_far_as_servers_count(at):
+    async with at(None, transport=Wire(3, tags=25_000)) as reader:
+        await reader.sees("tags 25,000")
+        await reader.press("b", "end", "end", "right", "down")
+        await reader.sees("g00000", "1 of 10,000 entries")
+        await reader.press("end")
+        await reader.sees("g09999")
+        await reader.press("down")
+        await reader.sees("15,000 more", "lists end at", "f finds among all")
+
+
+async def test_an_empty_catalog_says_how_to_load_one(at):
+    async with at(None, transport=Wire(0)) as reader:
+        await reader.sees("nothing here yet", "catalog load FILE")

@@ -1,0 +1,129 @@
+"""The rows of the folders: what is unfolded stands below its folder, and little is kept."""
+
+import random
+
+import pytest
+
+from explorer.metadata import Urn
+from explorer.tui.browse.branch import PAGE, Branch
+from explorer.tui.browse.entries import Entry, Kept, Portion, naturally
+from explorer.tui.browse.outline import Outline
+
+
+def folder(name):
+    return Entry(name, count=1, below=Kept(()))
+
+
+def leaf(number):
+    return Entry(f"t{number}", Urn.dataset("hive", f"t{number}"))
+
+
+def filled(branch, entries):
+    for number in range(max(1, -(-len(entries) // PAGE))):
+        page = tuple(entries[number * PAGE : (number + 1) * PAGE])
+        branch.take(number, Portion(page, len(entries)))
+
+
+def written_out(branch, depth=0):
+    """All rows, one after another, the slow way."""
+    if not branch.total:
+        yield branch, -1, depth
+    for index in range(branch.total or 0):
+        yield branch, index, depth
+        held = branch.below.get(index)
+        if held is not None and held.unfolded:
+            yield from written_out(held, depth + 1)
+
+
+def grown(seed):
+    chance = random.Random(seed)
+    outline = Outline(Kept(()))
+
+    def grow(branch, depth):
+        filled(branch, [folder(f"f{n}") for n in range(chance.randrange(5))] + [leaf(1), leaf(2)])
+        for index in range(branch.total - 2):
+            if depth < 4 and chance.random() < 0.6:
+                below = branch.unfold(index, branch.entry_at(index))
+                if chance.random() < 0.8:
+                    grow(below, depth + 1)
+                if chance.random() < 0.3:
+                    below.fold()
+
+    grow(outline.root, 0)
+    return outline
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_row_is_where_it_would_stand_if_all_were_written_out(seed):
+    outline = grown(seed)
+    slow = list(written_out(outline.root))
+    spots = [outline.locate(row) for row in range(outline.height)]
+    assert [(spot.branch, spot.index, spot.depth) for spot in spots] == slow
+    places = [outline.row_of(spot.branch, max(0, spot.index)) for spot in spots]
+    assert places == list(range(outline.height))
+
+
+def test_a_million_entries_are_one_number_and_the_pages_looked_at():
+    outline = Outline(Kept(()))
+    root = outline.root
+    total = 1_000_000
+    for number in range(0, total // PAGE, 50):
+        root.take(number, Portion(tuple(leaf(number * PAGE + n) for n in range(PAGE)), total))
+        outline.forget([(root, number)])
+    assert outline.height == total
+    assert sum(map(len, root.pages.values())) < 6_000
+    assert outline.locate(total - 1).entry is None
+    assert root.lacks(root.page_of(total - 1))
+
+
+def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again():
+    outline = Outline(Kept(()))
+    root = outline.root
+    filled(root, [folder("b"), folder("c")])
+    below = root.unfold(1, root.entry_at(1))
+    filled(below, [leaf(1)])
+    root.reload()
+    assert root.lacks(0)
+    assert [outline.locate(row).entry.name for row in range(3)] == ["b", "c", "t1"]
+    filled(root, [folder("a"), folder("b"), folder("c")])
+    assert [outline.locate(row).entry.name for row in range(4)] == ["a", "b", "c", "t1"]
+    filled(root, [folder("a")])
+    assert outline.height == 1
+    filled(root, [folder("c"), folder("d")])
+    assert [outline.locate(row).entry.name for row in range(3)] == ["c", "t1", "d"]
+
+
+def test_a_filter_is_taken_off_and_what_was_unfolded_is_back():
+    root = Outline(Kept(())).root
+    filled(root, [folder("a"), folder("b")])
+    root.unfold(1, root.entry_at(1))
+    root.narrow("x")
+    assert (root.height, root.below) == (1, {})
+    root.narrow("")
+    filled(root, [folder("a"), folder("b")])
+    assert list(root.below) == [1]
+
+
+def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it():
+    asked = []
+
+    class Server:
+        by_name = False
+
+        def narrowed(self, text, known):
+            asked.append(text)
+            return Kept(())
+
+    root = Branch(folder("top"), Server())
+    filled(root, [leaf(1), leaf(2)])
+    root.narrow("T2")
+    assert [entry.name for entry in root.source.entries] == ["t2"]
+    root.narrow("")
+    filled(root, [folder("deep"), leaf(1)])
+    root.narrow("t2")
+    assert asked == ["t2"]
+
+
+def test_names_sort_as_people_count():
+    names = ["s10", "S2", "s1", "a2b10", "a2b9", "٣"]
+    assert sorted(names, key=naturally)[-5:] == ["a2b9", "a2b10", "s1", "S2", "s10"]

@@ -1,0 +1,42 @@
+"""How the folders look, as text kept beside this test.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_browse_screens.py` writes them anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Urn
+from explorer.tui.browse.tree import BrowseTree
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+async def test_the_folders_look_as_they_were_found_good(sample, at, size):
+    async with at(sample, size=size, urn=ORDERS) as reader:
+        await reader.sees("fct_orders")
+        await reader.press("full_stop")
+        await reader.sees("●", "Place 1 of")
+        found = folders(reader)
+        await reader.press("h", "f")
+        await reader.type("fct_o")
+        await reader.press("enter")
+        await reader.sees("«fct_o»")
+        found += f"\n{'─' * 30}\n{folders(reader)}"
+    kept = KEPT / f"folders-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.write_text(found)
+    assert found == kept.read_text()
+
+
+def folders(reader):
+    """What of the screen is the folders'."""
+    at = reader.app.query_one(BrowseTree).region
+    lines = reader.screen().splitlines()[at.y : at.bottom]
+    return "\n".join(line[at.x : at.right].rstrip() for line in lines) + "\n"

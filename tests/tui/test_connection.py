@@ -1,0 +1,237 @@
+"""A server may be dead, slow, gone, back, closed to us, broken, or no catalog at all: each is one
+sentence where the answer would have stood, and the reader goes on."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.client.retry import Retry
+from explorer.errors import Unreachable
+from explorer.metadata import Urn
+from explorer.tui.app import CatalogApp
+from explorer.tui.opening import Opening
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+PAGE = b"<!DOCTYPE html><html><head><title>Welcome to nginx</title></head><body>hi</body></html>"
+
+
+class Gate:
+    """A server on a socket that answers as it is told: an HTTP status and body, half an answer,
+    nothing at all, or what the real service behind it says."""
+
+    def __init__(self):
+        self.answer = (200, b"{}")
+        self.silent = asyncio.Event()
+        self.asked = 0
+        self.server = None
+
+    @property
+    def url(self):
+        host, port = self.server.sockets[0].getsockname()
+        return f"http://{host}:{port}"
+
+    async def open(self, port=0):
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", port)
+
+    async def serve(self, reader, writer):
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = 0
+                for line in head.split(b"\r\n"):
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.partition(b":")[2])
+                await reader.readexactly(length)
+                self.asked += 1
+                if self.answer == "silence":
+                    await self.silent.wait()
+                if self.answer == "half":
+                    writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"value":')
+                    break
+                status, body = (200, b"{}") if isinstance(self.answer, str) else self.answer
+                writer.write(
+                    b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+                )
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def close(self):
+        self.silent.set()
+        self.server.close()
+
+
+@asynccontextmanager
+async def gate(answer):
+    one = Gate()
+    one.answer = answer
+    await one.open()
+    try:
+        yield one
+    finally:
+        await one.close()
+
+
+def to(url, **said):
+    quick = Retry(tries=2, first_pause_seconds=0)
+    return lambda: AsyncCatalog(url, retry=quick, **said)
+
+
+async def test_without_any_settings_the_first_screen_shows_this_machines_own_catalog(sample, at):
+    async with at(sample) as reader:
+        shown = await reader.sees("results", "●", "sample catalog", "on this machine")
+        assert "error" not in shown.lower()
+
+
+CASES = {
+    "a page of the web": ((200, PAGE), "json"),
+    "no json": ((200, b"hello"), "json"),
+    "broken": ((500, b"out of memory"), "out of memory"),
+    "forbidden": ((403, b'{"message": "not for you"}'), "not for you"),
+    "half an answer": ("half", "hung up"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_trouble_is_told_where_the_answer_would_have_stood(at, case):
+    answer, words = CASES[case]
+    async with gate(answer) as server, at(None, client=to(server.url)) as reader:
+        await reader.sees("tries again")
+        shown = reader.screen()
+        assert words in shown.lower()
+        lines = shown.splitlines()
+        told = [line for line in lines if "tries again" in line]
+        assert told
+        assert told != lines[-1:], "not in the key line alone"
+        assert reader.app.is_running
+
+
+async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(at, sample):
+    dead = Gate()
+    await dead.open()
+    url, port = dead.url, dead.server.sockets[0].getsockname()[1]
+    await dead.close()
+    async with at(None, client=to(url)) as reader:
+        await reader.sees("○ no answer from the catalog", "No catalog answers", "tries again")
+        await reader.press("slash")
+        await reader.type("ord")
+        await reader.sees("ord", "○")
+        await reader.press("escape")
+        await reader.press("r")
+        await reader.sees("○ no answer", "tries again")
+        back = Gate()
+        back.answer = (200, b'{"value": {"numEntities": 0, "entities": []}}')
+        await back.open(port)
+        try:
+            await reader.press("r")
+            shown = await reader.sees("●")
+            assert "○" not in shown
+            assert "tries again" not in shown
+            assert "ord" in shown
+        finally:
+            await back.close()
+
+
+async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at):
+    async with gate("silence") as server, at_once(server.url) as reader:
+        await reader.pilot.press("slash", *"orders")
+        await reader.sees("orders", "◌ waiting,")
+        await reader.pilot.resize_terminal(40, 10)
+        await reader.sees("orders", "◌ waiting")
+        await reader.pilot.resize_terminal(300, 80)
+        await reader.sees("orders", "◌ waiting,")
+        server.silent.set()
+        server.answer = (200, b"{}")
+        await reader.settle()
+        assert reader.app._session.waiting_seconds is None
+        assert "◌" not in reader.screen()
+
+
+@asynccontextmanager
+async def at_once(url):
+    """Opens the terminal without waiting for the first answers, which do not come."""
+    app = CatalogApp(to(url))
+    async with app.run_test(size=(120, 36)) as pilot:
+        yield Looker(pilot)
+
+
+class Looker:
+    def __init__(self, pilot):
+        self.pilot, self.app = pilot, pilot.app
+
+    def screen(self):
+        import html
+        import re
+
+        return html.unescape(
+            re.sub(r"<[^>]*>", "", self.app.export_screenshot(simplify=True))
+        ).replace("\xa0", " ")
+
+    async def sees(self, *words):
+        for _ in range(100):
+            if all(word in self.screen() for word in words):
+                return
+            await asyncio.sleep(0.05)
+            await self.pilot.pause()
+        raise AssertionError(self.screen())
+
+    async def settle(self):
+        for _ in range(3):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
+
+
+@pytest.mark.parametrize("token", [None, "a-token-that-is-refused"])
+async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_in_a_loop(at, token):
+    async with (
+        gate((401, b'{"message": "sign in"}')) as server,
+        at(None, client=to(server.url, token=token)) as reader,
+    ):
+        shown = await reader.sees("○ wants an access token", "CATALOG_TOKEN", "catalog profile add")
+        assert "a-token-that-is-refused" not in shown
+        asked = server.asked
+        await asyncio.sleep(0.3)
+        await reader.settle()
+        assert server.asked == asked
+        assert asked <= 12
+        await reader.press("f3")
+        await reader.sees("Servers", "give a token")
+
+
+async def test_what_is_on_the_page_of_an_entity_is_told_there(at, sample):
+    class Silent(AsyncCatalog):
+        silent = True
+
+        async def entity(self, urn):
+            if Silent.silent:
+                raise Unreachable("no catalog answers at http://there; is it running?")
+            return await super().entity(urn)
+
+    async with at(None, client=lambda: Silent(data_dir=sample), urn=ORDERS) as reader:
+        shown = await reader.sees("fct_orders", "is it running? r tries again", "○")
+        assert "reading …" not in shown
+        Silent.silent = False
+        await reader.press("r")
+        shown = await reader.sees("documented", "2 Columns", "●")
+        assert "tries again" not in shown
+
+
+async def test_a_kept_copy_says_how_old_it_is(at, sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
+    server = Gate()
+    server.answer = (200, b'{"value": {"numEntities": 0, "entities": []}}')
+    await server.open()
+    url = server.url
+    async with at(None, client=to(url, offline="fallback")) as reader:
+        await reader.sees("●")
+    await server.close()
+    async with at(None, client=to(url, offline="fallback")) as reader:
+        await reader.sees("◐ offline copy as of ")
+    async with at(None, client=Opening(url, offline=True).maker()) as reader:
+        await reader.sees("◐ offline copy as of ")

@@ -1,0 +1,275 @@
+"""A steward writes descriptions: exactly, with what others wrote at hand, losing nothing."""
+
+import pytest
+from textual import events
+
+from explorer.client import Catalog
+from explorer.errors import NotSignedIn
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+TAG = Urn.parse("urn:li:tag:PII")
+
+
+def dataset(desk, name, *columns, ingested=None):
+    """A dataset of its own, with columns that nobody described but where `ingested` says so."""
+    urn = Urn.dataset("hive", f"editing.{name}")
+    fields = [
+        {
+            "fieldPath": column,
+            "nativeDataType": "int",
+            "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+            **({"description": ingested} if ingested else {}),
+        }
+        for column in columns
+    ]
+    schema = {
+        "schemaName": name,
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": fields,
+    }
+    with Catalog(data_dir=desk) as catalog:
+        catalog.put(urn, "datasetProperties", {"name": name, "description": "came in"})
+        catalog.put(urn, "schemaMetadata", schema)
+    return urn
+
+
+def edited(desk, urn, path=None):
+    with Catalog(data_dir=desk) as catalog:
+        entity = catalog.entity(urn)
+    if path is None:
+        return entity.edited_description
+    return entity.schema.column(path).edited
+
+
+async def paste(reader, text):
+    reader.app.screen.focused.post_message(events.Paste(text))
+    await reader.settle()
+
+
+async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk, at):
+    urn = dataset(desk, "exact", "a", "b")
+    text = "first  \r\n\tsecond\nthird\u2028still third\r\n\r\n"
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, text, column="a")
+        catalog.describe(TAG, "Tells who somebody is.")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("2 Columns·")
+        await reader.press("2", "e")
+        await reader.sees("It has CRLF and LF line ends, kept as they are.")
+        await reader.press("x", "enter", "ctrl+s")
+        await reader.sees("Saved a.")
+        assert edited(desk, urn, "a") == text + "x\r\n"
+        await reader.press("down", "e")
+        await reader.sees("column 2 of 2, 1 undocumented")
+        await paste(reader, "\ttab and end  \n")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved b.")
+        assert edited(desk, urn, "b") == "\ttab and end  \n"
+    async with at(desk, urn=TAG) as reader:
+        await reader.sees("1 Overview")
+        await reader.press("E")
+        await reader.sees("Tells who somebody is.", "preview")
+        await reader.press("!", "ctrl+s")
+        await reader.sees("Saved PII.")
+    with Catalog(data_dir=desk) as catalog:
+        assert catalog.entity(TAG).raw("tagProperties")["description"].endswith("is.!")
+
+
+async def test_from_column_to_column_without_leaving(desk, at):
+    urn = dataset(desk, "walk", "order_id", "zz_one", "zz_two", "zz_three")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("4 documented")
+        await reader.press("2", "e")
+        # What others wrote of columns of that name, taken and taken back.
+        await reader.sees("column 1 of 4, 4 undocumented", "f5 same name")
+        await reader.press("f5")
+        await reader.sees("key of an order")
+        await reader.press("ctrl+z")
+        assert "key of an order" not in reader.screen().partition("f5 same name")[0]
+        # No pause between the key that goes on and what is typed next.
+        await reader.type("The order")
+        await reader.pilot.press("ctrl+n", *"one")
+        await reader.sees("zz_one", "column 2 of 4, 3 undocumented", "│ one")
+        assert edited(desk, urn, "order_id") == "The order"
+        await reader.press("f3")
+        await reader.sees("zz_two", "what you typed for zz_one is kept as a draft")
+        await reader.press("f2")
+        await reader.sees("This is your draft, not saved yet", "│ one")
+        await reader.press("ctrl+r")
+        await reader.press("f2")
+        await reader.sees("The order", "column 1 of 4")
+        await reader.press("escape")
+        await reader.sees("1 of 4 documented")
+    assert edited(desk, urn, "zz_one") is None
+
+
+async def test_what_would_change_is_seen_before_it_is_saved(desk, at):
+    urn = dataset(desk, "compare", "a", ingested="line one\nline two")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.sees("f5 ingested", "line two")
+        await reader.type(" and more")
+        await reader.press("ctrl+d")
+        await reader.sees("- line two", "+ line two and more")
+        # Letters that come too late save nothing, and go nowhere.
+        await reader.press("y", "q", "escape")
+        await reader.sees("column 1 of 1")
+        assert edited(desk, urn, "a") is None
+        await reader.press("ctrl+d", "ctrl+s")
+        await reader.sees("Saved a.")
+    assert edited(desk, urn, "a") == "line one\nline two and more"
+
+
+async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk, at):
+    urn = dataset(desk, "conflict", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("mine")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.describe(urn, "theirs", column="a")
+        await reader.press("ctrl+s")
+        await reader.sees("somebody else changed a", "- theirs", "+ mine")
+        await reader.press("escape")
+        await reader.sees("Not saved", "│ mine", "saved by somebody else", "theirs")
+        await reader.press("ctrl+s")
+        await reader.sees("somebody else changed a")
+        await reader.press("f6")
+        await reader.sees("│ theirs")
+        await reader.press("ctrl+z")
+        await reader.sees("│ mine")
+        assert edited(desk, urn, "a") == "theirs"
+        await reader.press("ctrl+s")
+        await reader.sees("Saved a.")
+    assert edited(desk, urn, "a") == "mine"
+
+
+async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(desk, at):
+    urn = dataset(desk, "stale", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("half")
+        await reader.press("escape")
+        await reader.sees("what you typed for a is kept")
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, "theirs", column="a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.sees("│ half", "That has changed since.")
+        await reader.press("ctrl+s")
+        await reader.sees("somebody else changed a")
+        await reader.press("escape", "ctrl+r")
+        await reader.sees("│ theirs")
+        await reader.press("escape")
+    assert edited(desk, urn, "a") == "theirs"
+
+
+async def test_every_draft_is_in_a_list(desk, at, tmp_path, monkeypatch):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "listed", "a", "b")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("f4")
+        await reader.sees("Nothing is waiting to be saved.")
+        await reader.press("escape", "2", "e")
+        await reader.type("of a")
+        await reader.press("f3")
+        await reader.type("of b")
+        await reader.press("escape")
+        await reader.sees("what you typed for b is kept")
+        await reader.press("f4")
+        await reader.sees("2 drafts, not saved", "listed · b", "of b", "listed · a", "of a")
+        await reader.press("x")
+        assert "of b" not in await reader.sees("1 draft, not saved", "z brings it back")
+        await reader.press("z")
+        await reader.sees("2 drafts, not saved", "of b")
+        await reader.press("end", "enter")
+        await reader.sees("This is your draft", "│ of a")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved a.")
+    assert edited(desk, urn, "a") == "of a"
+
+
+async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk, at):
+    urn = dataset(desk, "gone", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("kept")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.delete(urn)
+        await reader.press("ctrl+s")
+        await reader.sees("editing.gone", "│ kept", "in this catalog; nothing was written")
+        await reader.press("escape", "f4")
+        await reader.sees("gone · a", "kept")
+        await reader.press("enter")
+        # There is nothing to go on with on the server, but the words are here.
+        await reader.sees("This is your draft", "│ kept")
+
+
+async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk, at):
+    from explorer.client.connection import Connection
+
+    urn = dataset(desk, "refused", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("kept")
+
+        async def refuse(*_, **__):
+            raise NotSignedIn("the server refused the token; give another one")
+
+        # No server of this test can be made to forget who asks.
+        catalog = await reader.app._session.catalog()
+        connection: Connection = catalog._connection
+        ask, send = connection.ask, connection.send
+        connection.ask = connection.send = refuse
+        await reader.press("ctrl+s")
+        await reader.sees("│ kept", "refused the token")
+        connection.ask, connection.send = ask, send
+        await reader.press("ctrl+s")
+        await reader.sees("Saved a.")
+    assert edited(desk, urn, "a") == "kept"
+
+
+async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
+    urn = dataset(desk, "linked", "a")
+
+    def links():
+        with Catalog(data_dir=desk) as catalog:
+            return [(one.url, one.description) for one in catalog.links(urn)]
+
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("L")
+        await reader.sees("0 links", "No links yet.")
+        await reader.press("a")
+        await reader.type("wiki.example.org")
+        await reader.press("enter")
+        await reader.sees("An address begins with one of http")
+        await reader.press("home")
+        await reader.type("https://")
+        await reader.press("enter")
+        await reader.type("Wiki [bold]")
+        await reader.press("enter")
+        await reader.sees("Added Wiki [bold].", "https://wiki.example.org", "1 link")
+        assert links() == [("https://wiki.example.org", "Wiki [bold]")]
+        await reader.press("e", "tab", "x", "enter")
+        await reader.sees("Changed Wiki [bold]x.", "1 link")
+        assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
+        await reader.press("x")
+        await reader.sees("Took away Wiki [bold]x https://wiki.example.org; z puts it back.")
+        assert links() == []
+        await reader.press("z")
+        await reader.sees("Put back Wiki [bold]x.", "1 link")
+        await reader.press("escape", "1")
+        await reader.sees("Wiki [bold]x")
+    assert links() == [("https://wiki.example.org", "Wiki [bold]x")]

@@ -1,0 +1,140 @@
+"""Writing in a real terminal: a draft outlives the program, and another editor can be used."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+
+import orjson
+import pytest
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
+
+pytestmark = [
+    pytest.mark.terminal,
+    pytest.mark.skipif(
+        shutil.which("tmux") is None and not os.environ.get("REQUIRE_TERMINAL"),
+        reason="tmux is not installed",
+    ),
+]
+
+SECONDS = 30
+TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
+
+
+class Terminal:
+    def __init__(self, desk, state, **environment):
+        self.server = f"catalog-{uuid.uuid4().hex[:8]}"
+        given = {"TERM": "xterm-256color", "CATALOG_STATE_DIR": state, **environment}
+        said = " ".join(f"{name}='{value}'" for name, value in given.items())
+        self.command = f"env {said} {sys.executable} -m explorer.tui --data-dir {desk} '{TABLE}'"
+
+    def tmux(self, *arguments):
+        command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def __enter__(self):
+        # The shell stays, so that what the program leaves behind can be read.
+        self.tmux(
+            "new-session", "-d", "-x", "120", "-y", "36", f"{self.command}; echo left $?; cat"
+        )
+        self.tmux("set", "-g", "status", "off")
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["tmux", "-L", self.server, "kill-server"], check=False, capture_output=True)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", text)
+
+    def sees(self, *words):
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            shown = self.tmux("capture-pane", "-p")
+            if all(word in shown for word in words):
+                return shown
+            time.sleep(0.05)
+        raise AssertionError(f"{words} not on the screen:\n{shown}")
+
+    def begin(self):
+        self.sees("documented")
+        self.tmux("send-keys", "2")
+        self.sees("documented", "edit column")
+        self.tmux("send-keys", "e")
+        self.sees("column 1 of", "^s save")
+
+    def program(self):
+        shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()
+        found = subprocess.run(
+            ["pgrep", "-P", shell], check=True, capture_output=True, text=True
+        ).stdout.split()
+        return int(found[0])
+
+
+def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
+    with Terminal(desk, tmp_path) as terminal:
+        terminal.begin()
+        terminal.type(" and what was typed last")
+        deadline = time.monotonic() + SECONDS
+        kept = []
+        while not kept and time.monotonic() < deadline:
+            files = tmp_path.glob("drafts/*/*.json")
+            kept = [one for one in files if b"typed last" in one.read_bytes()]
+        assert kept
+        assert kept[0].stat().st_mode & 0o777 == 0o600
+        os.kill(terminal.program(), 9)
+        terminal.sees("left 137")
+    with Terminal(desk, tmp_path) as terminal:
+        terminal.begin()
+        terminal.sees("and what was typed last", "This is your draft")
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [
+        ("{script} --wait", "added outside"),
+        ("{script} fail", "The editor ended with status 3, the text is"),
+        ("no-such-editor-anywhere", "no-such-editor-anywhere cannot be used: No such file"),
+        ("", "No editor is set"),
+    ],
+)
+def test_the_text_goes_to_another_editor_and_comes_back(desk, tmp_path, editor, words):
+    script = tmp_path / "write outside.py"
+    seen = tmp_path / "seen.json"
+    script.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os, sys\n"
+        "file = sys.argv[-1]\n"
+        f"seen = open({str(seen)!r}, 'w')\n"
+        "json.dump([oct(os.stat(file).st_mode & 0o777), file[-3:], sys.argv[1]], seen)\n"
+        "open(file, 'ab').write(b' added outside\\n')\n"
+        "sys.exit(3 if sys.argv[1] == 'fail' else 0)\n"
+    )
+    script.chmod(0o700)
+    named = editor.format(script=f'"{script}"')
+    with Terminal(desk, tmp_path, VISUAL=named, EDITOR="", TMPDIR=tmp_path) as terminal:
+        terminal.begin()
+        terminal.type(" typed here")
+        terminal.sees("typed here")
+        terminal.tmux("send-keys", "C-e")
+        shown = terminal.sees(words)
+        assert "typed here" in shown
+        if "wait" in editor:
+            assert orjson.loads(seen.read_bytes()) == ["0o600", ".md", "--wait"]
+            terminal.tmux("send-keys", "C-z")
+            deadline = time.monotonic() + SECONDS
+            while "added outside" in terminal.tmux("capture-pane", "-p"):
+                assert time.monotonic() < deadline
+            terminal.tmux("send-keys", "C-y")
+            terminal.sees("added outside")
+            terminal.tmux("send-keys", "C-s")
+            terminal.sees("Saved ")
+            with Catalog(data_dir=desk) as catalog:
+                first = next(iter(catalog.entity(TABLE).schema))
+            assert first.edited.endswith(" typed here added outside")
+        elif "fail" in editor:
+            # What the other editor wrote is not lost either.
+            assert "added outside" in next(tmp_path.glob("description-*.md")).read_text()

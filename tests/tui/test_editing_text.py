@@ -1,0 +1,196 @@
+"""The text in the editor: what comes out is what went in, whatever was done and undone."""
+
+import random
+
+import pytest
+from textual.document._document import Selection
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
+from explorer.tui.editing.document import ExactDocument, folded
+from explorer.tui.editing.highlighting import fenced, spans
+from explorer.tui.editing.linkform import problem_with
+from explorer.tui.editing.subject import Subject, editable
+
+TEXTS = [
+    "",
+    "\n",
+    "\ttab  \r\nmixed\nends\rhere  ",
+    "no end",
+    "two ends\n\n",
+    "separators\u2028that\x0bare\x85no\x1cends\n",
+    "word " * 2_000 + "\r\nend",
+    "\r\r\n\n\r",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_comes_out_as_it_went_in(text):
+    assert ExactDocument(text).text == text
+
+
+def test_a_long_line_is_folded_into_parts_that_can_be_drawn():
+    document = ExactDocument("x" * 100_000)
+    assert max(map(len, document.lines)) <= 2_000
+    assert document.text == "x" * 100_000
+
+
+def test_what_drives_a_terminal_is_shown_as_a_mark_and_kept_as_it_is():
+    document = ExactDocument("a\x1b[2Jb\u202ec\n")
+    assert document.lines[0] == "a␛[2Jb�c"
+    assert document.text == "a\x1b[2Jb\u202ec\n"
+
+
+def test_every_edit_can_be_undone_to_the_character():
+    chance = random.Random(7)
+    pieces = ["a", "\r\n", "\n", "\r", "é", "\t", "\u202e", "b" * 3_000]
+    for _ in range(60):
+        document = ExactDocument("".join(chance.choices(pieces, k=12)))
+        done, states = [], [document.text]
+        for _ in range(10):
+            places = []
+            for _ in range(2):
+                row = chance.randrange(document.line_count)
+                places.append((row, chance.randint(0, len(document.lines[row]))))
+            start, end = sorted(places)
+            before = document.get_text_range((0, 0), start)
+            after = document.get_text_range(end, document.end)
+            new = "".join(chance.choices(pieces, k=2))
+            done.append((start, document.replace_range(start, end, folded(new))))
+            assert document.text == before + new + after
+            states.append(document.text)
+        for start, edit in reversed(done):
+            states.pop()
+            document.replace_range(start, edit.end_location, edit.replaced_text)
+            assert document.text == states[-1]
+
+
+def test_lines_that_are_typed_end_as_most_of_the_others_do():
+    assert ExactDocument("a\r\nb\r\nc\n").newline == "\r\n"
+    assert ExactDocument("a\nb\nc\r\n").newline == "\n"
+    assert ExactDocument("").newline == "\n"
+    assert ExactDocument("a\r\nb\n").line_ends() == "CRLF and LF line ends"
+    assert ExactDocument("a\nb\n").line_ends() == ""
+
+
+def _kinds(line):
+    return {(line[start:end], kind) for start, end, kind in spans(line)}
+
+
+def test_markdown_is_told_from_text():
+    assert ("# Head", "heading") in _kinds("# Head")
+    assert ("**b**", "strong") in _kinds("a **b** c")
+    assert ("*e*", "emphasis") in _kinds("an *e* here")
+    assert ("`a *b*`", "code") in _kinds("see `a *b*`")
+    assert not {kind for _, kind in _kinds("see `a *b*`")} - {"code"}
+    assert ("[l](http://x)", "link") in _kinds("a [l](http://x)")
+    assert ("- [x]", "mark") in _kinds("- [x] done")
+    assert not _kinds("2 * 3 * 4 and snake_case_name")
+
+
+def test_code_between_fences_is_code_until_a_fence_of_its_kind():
+    lines = ["a", "```sql", "~~~", "# no head", "```", "b", "~~~", "open"]
+    assert fenced(lines) == {1, 2, 3, 4, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://wiki.example.org/orders?x=1#top", ""),
+        ("mailto:orders@example.org", ""),
+        ("", "needs an address"),
+        ("wiki.example.org/orders", "begins with one of http, https"),
+        ("javascript:alert(1)", "begins with one of http, https"),
+        ("https://", "no server in it"),
+        ("https:///orders", "no server in it"),
+        ("http://[::1", "no address"),
+        ("mailto:", "nothing behind"),
+        ("https://a b", "%20"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_told_in_a_sentence(url, words):
+    problem = problem_with(url)
+    assert words in problem
+    assert bool(problem) == bool(words)
+
+
+def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample):
+    with Catalog(data_dir=sample) as catalog:
+        entity = catalog.entity(Urn.dataset("snowflake", "analytics.marts.fct_orders"))
+    subject = Subject(entity)
+    paths = [column.path.raw for column in entity.schema]
+    missing = [column.path.raw for column in entity.schema if not column.documented]
+    assert subject.beside(paths[0], 1) == paths[1]
+    assert subject.beside(paths[0], -1) is None
+    assert subject.beside(paths[-1], 1) is None
+    assert subject.place(missing[0]).endswith(f"of {len(paths)}, {len(missing)} undocumented")
+    assert subject.undocumented_after(missing[-1]) == missing[0]
+    for path in missing[:-1]:
+        subject.wrote(path, "now documented")
+    assert subject.undocumented_after(paths[0]) == missing[-1]
+    assert subject.undocumented_after(missing[-1]) is None
+    assert subject.target(missing[0]).edited == "now documented"
+
+
+def test_what_can_be_described_is_more_than_datasets():
+    assert editable(Urn.parse("urn:li:tag:PII"))
+    assert editable(Urn.parse("urn:li:container:x"))
+    assert not editable(Urn.parse("urn:li:dataPlatform:hive"))
+
+
+async def _area(text, work):
+    from textual.app import App
+
+    from explorer.tui.editing.area import DescriptionArea
+
+    class Bare(App):
+        def compose(self):
+            yield DescriptionArea(text)
+
+    app = Bare()
+    async with app.run_test(size=(60, 12)) as pilot:
+        area = app.query_one(DescriptionArea)
+        area.focus()
+        await work(area, pilot)
+
+
+@pytest.mark.anyio
+async def test_typing_pasting_and_undoing_in_the_area():
+    from textual import events
+
+    async def work(area, pilot):
+        area.move_cursor(area.document.end)
+        await pilot.press("enter", "x")
+        assert area.text == "a\r\nb\r\nx"
+        area.app.post_message(events.Paste("one\rtwo\n\tthree"))
+        await pilot.pause()
+        assert area.text == "a\r\nb\r\nxone\r\ntwo\r\n\tthree"
+        # From a text with a scroll bar to one without, the cursor beyond its end.
+        area.app.post_message(events.Paste("line\n" * 50))
+        await pilot.pause()
+        await pilot.press("ctrl+z")
+        assert area.text == "a\r\nb\r\nxone\r\ntwo\r\n\tthree"
+        area.selection = Selection(area.document.start, area.document.end)
+        await pilot.press("delete")
+        assert area.text == ""
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert area.text == "a\r\nb\r\nx"
+        await pilot.press("ctrl+y")
+        assert area.text == "a\r\nb\r\nxone\r\ntwo\r\n\tthree"
+
+    await _area("a\r\nb", work)
+
+
+@pytest.mark.anyio
+async def test_a_fold_is_no_obstacle_to_deleting():
+    async def work(area, pilot):
+        area.move_cursor((1, 0))
+        await pilot.press("backspace")
+        assert len(area.text) == 4_999
+        area.move_cursor((0, 479))
+        await pilot.press("delete")
+        assert len(area.text) == 4_998
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert area.text == "x" * 5_000
+
+    await _area("x" * 5_000, work)

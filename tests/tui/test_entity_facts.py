@@ -1,0 +1,327 @@
+"""What is stored of an entity is told in words, whatever its type and whatever its shape."""
+
+import pytest
+
+from explorer.client.entity import AspectRead, Entity
+from explorer.metadata import Urn
+from explorer.tui.entity.facts.laying import RENDERED, Layout, lay_out
+from explorer.tui.entity.facts.part import mentioned
+from explorer.tui.entity.facts.telling import tell
+from explorer.tui.entity.who import who
+from explorer.tui.times import Times
+
+JDOE = Urn.parse("urn:li:corpuser:jdoe")
+ORDERS = Urn.dataset("hive", "shop.orders")
+CHART = Urn.parse("urn:li:chart:(looker,1)")
+STAMP = {"time": 1_700_000_000_000, "actor": str(JDOE)}
+
+
+def an_entity(urn, **aspects):
+    read = {name: AspectRead(name, 0, value, STAMP) for name, value in aspects.items()}
+    return Entity(Urn.parse(urn), read)
+
+
+def lines_of(entity, width=100, names=None, **how):
+    times = Times()
+    times.utc = True
+    return lay_out(tell(entity), Layout(width, names or {}, times, **how))
+
+
+def page_of(entity, **how):
+    return "\n".join(line.text.plain.rstrip() for line in lines_of(entity, **how))
+
+
+def targets_of(entity):
+    return [line.target for line in lines_of(entity) if line.target is not None]
+
+
+# One of each type that the specification tells of, with every field that it names.
+TOLD = {
+    "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)": (
+        {
+            "datasetKey": {"name": "shop.orders", "platform": "urn:li:dataPlatform:hive"},
+            "dataPlatformInstance": {
+                "platform": "urn:li:dataPlatform:hive",
+                "instance": "urn:li:dataPlatformInstance:(urn:li:dataPlatform:hive,eu)",
+            },
+            "browsePaths": {"paths": ["/prod/hive/shop", "/by-team/orders"]},
+            "ownership": {"owners": [{"owner": str(JDOE), "type": "DATAOWNER"}]},
+            "institutionalMemory": {
+                "elements": [
+                    {"url": "https://a.example/w", "description": "Wiki", "createStamp": STAMP}
+                ]
+            },
+            "schemaMetadata": {
+                "schemaName": "orders",
+                "hash": "abc",
+                "version": 3,
+                "lastModified": STAMP,
+                "fields": [{"fieldPath": "id"}],
+                "platformSchema": {"com.vendor.schema.KafkaSchema": {"documentSchema": '{"a":1}'}},
+            },
+            "editableSchemaMetadata": {"editableSchemaFieldInfo": [], "lastModified": STAMP},
+            "globalTags": {"tags": [{"tag": "urn:li:tag:PII"}]},
+            "upstreamLineage": {
+                "upstreams": [{"dataset": str(ORDERS), "type": "TRANSFORMED", "auditStamp": STAMP}]
+            },
+            "status": {"removed": True},
+            "viewProperties": {
+                "viewLogic": "select 1\nfrom t",
+                "materialized": False,
+                "viewLanguage": "SQL",
+            },
+            "siblings": {"siblings": [str(ORDERS)], "primary": True},
+            "structuredProperties": {
+                "properties": [
+                    {
+                        "propertyUrn": "urn:li:structuredProperty:io.retention",
+                        "values": [{"double": 30.0}],
+                    }
+                ]
+            },
+        },
+        [
+            *("soft-deleted", "prod / hive / shop", "by-team / orders", "data owner", "↗ Wiki"),
+            *("https://a.example/w", "added 2023-11-14 22:13 UTC by jdoe", "PII", "transformed"),
+            *("version", "abc", '"a"', "Columns, as edited", "select 1", "from t", "materialized"),
+            *("Siblings", "primary", "retention", "30.0", "eu"),
+        ],
+    ),
+    "urn:li:corpuser:jdoe": (
+        {
+            "corpUserInfo": {
+                "active": True,
+                "displayName": "Jordan Doe",
+                "email": "j@x.example",
+                "title": "Steward",
+                "managerUrn": "urn:li:corpuser:boss",
+            },
+            "corpUserEditableInfo": {"aboutMe": "I count.", "skills": ["SQL", "dbt"]},
+        },
+        ["j@x.example", "Steward", "manager", "boss", "I count.", "SQL", "dbt", "active"],
+    ),
+    "urn:li:corpGroup:orders": (
+        {
+            "corpGroupInfo": {
+                "email": "o@x.example",
+                "admins": [str(JDOE)],
+                "members": [str(JDOE), "urn:li:corpuser:mia"],
+                "groups": [],
+            }
+        },
+        ["o@x.example", "admins", "members", "mia"],
+    ),
+    "urn:li:chart:(looker,1)": (
+        {
+            "chartInfo": {
+                "title": "Revenue",
+                "description": "By day",
+                "type": "LINE",
+                "inputs": [{"string": str(ORDERS)}],
+                "inputEdges": [{"destinationUrn": str(ORDERS)}],
+                "chartUrl": "https://looker.example/1",
+                "lastModified": {"created": STAMP, "lastModified": STAMP},
+            },
+            "chartQuery": {"rawQuery": "select sum(x)", "type": "SQL"},
+        },
+        ["By day", "LINE", "made from", "shop.orders", "select sum(x)", "created", "modified"],
+    ),
+    "urn:li:dashboard:(looker,1)": (
+        {
+            "dashboardInfo": {
+                "title": "All",
+                "charts": [str(CHART)],
+                "dashboardUrl": "https://l.x/2",
+            }
+        },
+        ["charts", "looker,1", "https://l.x/2"],
+    ),
+    "urn:li:tag:PII": (
+        {"tagProperties": {"name": "PII", "description": "About people"}},
+        ["About"],
+    ),
+    "urn:li:glossaryTerm:Net": (
+        {
+            "glossaryTermInfo": {
+                "definition": "Without VAT",
+                "termSource": "EXTERNAL",
+                "sourceRef": "IFRS",
+                "sourceUrl": "https://ifrs.example",
+                "customProperties": {"seen": "often"},
+            },
+            "glossaryRelatedTerms": {"isRelatedTerms": ["urn:li:glossaryTerm:Gross"]},
+            "ownership": {"owners": [{"owner": str(JDOE), "type": "NONE"}]},
+        },
+        ["Definition", "Without VAT", "EXTERNAL", "IFRS", "https://ifrs.example", "Gross", "often"],
+    ),
+    "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,prod),load)": (
+        {
+            "dataJobInfo": {
+                "name": "load",
+                "type": {"string": "PYTHON"},
+                "flowUrn": "urn:li:dataFlow:(airflow,f,prod)",
+            },
+            "dataJobInputOutput": {
+                "inputDatasets": [str(ORDERS)],
+                "outputDatasets": [],
+                "inputDatajobs": ["urn:li:dataJob:(urn:li:dataFlow:(airflow,f,prod),before)"],
+            },
+        },
+        ["PYTHON", "pipeline", "reads", "shop.orders", "after tasks", "before"],
+    ),
+}
+
+
+def a_group():
+    urn = "urn:li:corpGroup:orders"
+    return an_entity(urn, **TOLD[urn][0])
+
+
+@pytest.mark.parametrize("urn", TOLD)
+def test_every_aspect_of_a_type_is_told_in_words(urn):
+    aspects, words = TOLD[urn]
+    page = page_of(an_entity(urn, **aspects))
+    assert [word for word in words if word not in page] == []
+
+
+def test_what_is_deprecated_says_why_when_and_what_to_take():
+    entity = an_entity(
+        ORDERS,
+        deprecation={
+            "deprecated": True,
+            "note": "Use **fct_orders**",
+            "decommissionTime": 1_700_000_000_000,
+            "actor": str(JDOE),
+            "replacement": str(CHART),
+        },
+    )
+    page = page_of(entity)
+    for words in ("Deprecated", "Use fct_orders", "2023-11-14 22:13 UTC", "replacement"):
+        assert words in page
+    assert targets_of(entity)[:2] == [CHART, JDOE]
+
+
+def test_both_descriptions_are_shown_and_told_apart():
+    entity = an_entity(
+        ORDERS,
+        datasetProperties={"description": "came in"},
+        editableDatasetProperties={"description": "was written", "lastModified": STAMP},
+    )
+    page = page_of(entity)
+    assert page.index("✎ edited") < page.index("was written") < page.index("ingested")
+    assert page.index("ingested") < page.index("came in")
+
+
+def test_aspects_nobody_knows_are_told_by_what_they_hold():
+    entity = an_entity(
+        ORDERS,
+        zooInfo={
+            "keeperName": "Mia",
+            "owner": {"urn": str(JDOE)},
+            "opened": {"time": 1_700_000_000_000, "actor": str(JDOE)},
+            "deep": {"a": {"b": {"c": {"d": {"e": {"f": 1}}}}}},
+            "rows": [{"x": 1}, {"x": 2}],
+            "none": None,
+            "password": "hunter2",
+        },
+    )
+    page = page_of(entity)
+    assert "Zoo" in page
+    assert "keeper name" in page
+    assert "2023-11-14 22:13 UTC by jdoe" in page
+    assert "8 Raw shows it" in page
+    assert "hunter2" not in page
+    assert targets_of(entity).count(JDOE) == 2
+
+
+@pytest.mark.parametrize("shape", [None, [], 7, "text", {"owners": 3}, {"owners": [None, {}]}])
+def test_no_shape_of_an_aspect_breaks_the_page(shape):
+    names = ("ownership", "globalTags", "schemaMetadata", "institutionalMemory", "deprecation")
+    names += ("browsePaths", "dataPlatformInstance", "subTypes", "structuredProperties", "zoo")
+    # The wire is the only thing that makes entities, and it checks that aspects are objects.
+    value = shape if isinstance(shape, dict) else dict.fromkeys(("owners", "tags", "x"), shape)
+    entity = an_entity(ORDERS, **dict.fromkeys(names, value))
+    assert "URN" in page_of(entity)
+    head = who(entity, {}, Times(), named=False, width=80, lines=3)
+    assert "shop.orders" in head.plain
+
+
+def test_members_stand_among_admins_and_members_and_edges_do_not_repeat_them():
+    assert targets_of(a_group()).count(JDOE) == 2
+    aspects, _ = TOLD[str(CHART)]
+    assert targets_of(an_entity(CHART, **aspects)).count(ORDERS) == 1
+
+
+def test_hostile_text_stays_text():
+    text = "\x1b]0;owned\x07[@click=app.bell]x[/] \u202egnp.exe"
+    entity = an_entity(
+        ORDERS,
+        datasetProperties={"description": text, "customProperties": {text: text}},
+        zoo={text: text, "link": f"https://x.example/{text}"},
+    )
+    page = page_of(entity, names={JDOE: text})
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "[@click=app.bell]x[/]" in page
+
+
+def test_a_long_text_is_cut_with_a_mark_and_read_to_its_end_on_demand():
+    text = "word " * 10_000 + "THE END"
+    entity = an_entity(ORDERS, datasetProperties={"description": text})
+    cut = page_of(entity)
+    assert len(cut) < 2 * RENDERED
+    assert "w shows all of it" in cut
+    whole = page_of(entity, whole=True)
+    assert "THE END" in whole
+    assert max(map(len, whole.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [20, 38, 78, 198])
+def test_no_line_is_wider_than_the_screen(width):
+    for urn, (aspects, _) in TOLD.items():
+        entity = an_entity(urn, **aspects)
+        assert max(line.text.cell_len for line in lines_of(entity, width=width)) <= width
+        for height in (1, 2, 3):
+            head = who(entity, {}, Times(), named=True, width=width, lines=height)
+            lines = head.split("\n")
+            assert len(lines) <= height
+            assert max(line.cell_len for line in lines) <= width
+
+
+def test_the_head_says_its_state_first_where_there_is_one_line():
+    entity = an_entity(
+        ORDERS, status={"removed": True}, deprecation={"deprecated": True, "note": "old"}
+    )
+    one = who(entity, {}, Times(), named=False, width=60, lines=1).plain
+    assert one.startswith("DELETED DEPRECATED shop.orders")
+    three = who(entity, {}, Times(), named=False, width=100, lines=3).plain
+    assert "SOFT-DELETED" in three
+    assert "DEPRECATED" in three
+    assert "old" in three
+    ghost = who(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
+    assert "Not in the catalog; only named by others." in ghost
+
+
+def test_long_lists_in_the_head_end_in_how_many_more():
+    owners = [{"owner": f"urn:li:corpuser:person{n}", "type": "DATAOWNER"} for n in range(40)]
+    tags = [{"tag": f"urn:li:tag:tag{n}"} for n in range(30)]
+    paths = [f"/prod/folder{n}" for n in range(5)]
+    entity = an_entity(
+        ORDERS,
+        ownership={"owners": owners},
+        globalTags={"tags": tags},
+        browsePaths={"paths": paths},
+    )
+    head = who(entity, {}, Times(), named=False, width=78, lines=3).plain
+    assert "person0" in head
+    assert " +3" in head
+    assert "prod / folder0 +4" in head
+    page = page_of(entity)
+    assert all(f"person{n}" in page for n in range(40))
+    assert all(f"folder{n}" in page for n in range(5))
+
+
+def test_every_way_on_is_named():
+    urns = list(dict.fromkeys(mentioned(tell(a_group()))))
+    assert [urn.name for urn in urns] == ["jdoe", "mia"]
+    assert "Jordan Doe" in page_of(a_group(), names={JDOE: "Jordan Doe"})

@@ -1,0 +1,196 @@
+"""The page of an entity: everything named on it is a way on, also out to the web."""
+
+import sys
+import webbrowser
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.client.records import ServerInfo
+from explorer.metadata import Proposal, Urn
+from explorer.tui.entity.web import is_web, page_of
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+DASHBOARD = Urn.parse("urn:li:dashboard:(looker,dashboards.1)")
+TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
+TAG = Urn.parse("urn:li:tag:Finance")
+
+
+async def test_what_is_named_is_walked_and_opened_by_keys(sample, at):
+    async with at(sample, urn=TEAM) as reader:
+        await reader.sees("Analytics Engineering", "admins", "Maya Smith", "team-analytics@")
+        await reader.press("n", "enter")
+        await reader.sees("Maya Smith   person", "In groups", "Analytics Engineering")
+        await reader.press("n", "enter")
+        await reader.sees("members", "Maya Smith")
+        await reader.press("left_square_bracket")
+        await reader.sees("Maya Smith   person")
+
+
+async def test_the_page_fits_a_small_terminal_line_by_line(sample, at):
+    async with at(sample, urn=ORDERS, size=(40, 10)) as reader:
+        await reader.sees("fct_orders  Table")
+        await reader.settle()
+        lines = reader.screen().splitlines()
+        assert lines[1].startswith(" fct_orders")
+        assert lines[2].split() == ["1", "2", "Columns·29", "3", "4", "5", "6", "7", "8"]
+        assert "order_id" in "\n".join(lines[3:6])
+        await reader.press("1")
+        await reader.sees("1 Overview 2 3", "Orders, one row an order")
+
+
+async def test_times_turn_to_utc_and_back_on_the_whole_page(sample, at, monkeypatch):
+    import time
+
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    time.tzset()
+    try:
+        async with at(sample, urn=DASHBOARD) as reader:
+            local = await reader.sees("Revenue and orders", "modified")
+            assert "UTC" not in local
+            await reader.press("Z")
+            assert "00:00 UTC by Jeppe Larsen" in await reader.sees("Times are said in UTC.")
+            await reader.press("Z")
+            await reader.sees("in the zone of this machine")
+            await reader.press("j")
+            assert "UTC" not in reader.screen()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+async def test_an_address_is_opened_in_the_browser_that_the_reader_has(
+    sample, at, monkeypatch, tmp_path
+):
+    heard = tmp_path / "heard"
+    script = tmp_path / "browse"
+    script.write_text(
+        f"#!{sys.executable}\nimport sys, pathlib\n"
+        f"print('noise on the screen')\npathlib.Path({str(heard)!r}).write_text(sys.argv[1])\n"
+    )
+    script.chmod(0o700)
+    for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BROWSER", f"{script} %s &")
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    async with at(sample, urn=DASHBOARD) as reader:
+        await reader.sees("↗ https://looker.tarnwood.example/dashboards/1")
+        for _ in range(30):
+            await reader.press("n")
+            if "looker.tarnwood.example" in _under_the_cursor(reader):
+                break
+        await reader.press("enter")
+        await reader.sees("Opened https://looker.tarnwood.example/dashboards/1")
+    assert heard.read_text() == "https://looker.tarnwood.example/dashboards/1"
+
+
+async def test_where_no_browser_can_be_seen_the_address_is_copied(sample, at, monkeypatch):
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("1", "n", "enter")
+        await reader.sees("Copied https://wiki.tarnwood.example/data/orders")
+        assert reader.app.clipboard == "https://wiki.tarnwood.example/data/orders"
+        await reader.press("o")
+        await reader.sees("This server has no web page of it; y copies the URN.")
+
+
+def _under_the_cursor(reader):
+    overview = reader.app.query_one("#overview")
+    return overview._lines[overview.cursor].text.plain
+
+
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("http://localhost:8080", "http://localhost:9002/dataset/"),
+        ("https://data.example.com/api/gms", "https://data.example.com/dataset/"),
+        ("https://data.example.com/base/api/gms/", "https://data.example.com/base/dataset/"),
+        ("https://gms.example.com", "https://gms.example.com/dataset/"),
+    ],
+)
+async def test_the_page_of_an_entity_lies_where_datahub_has_it(address, page):
+    found = page_of(ORDERS, ServerInfo(address, "datahub", "v1"))
+    assert found == page + ORDERS.encoded
+    assert is_web(found)
+    user = page_of(Urn.parse("urn:li:corpuser:jdoe"), ServerInfo(address, "datahub", "v1"))
+    assert user.endswith("/user/urn%3Ali%3Acorpuser%3Ajdoe")
+
+
+async def test_other_servers_and_odd_addresses_have_no_page():
+    assert page_of(ORDERS, ServerInfo("http://localhost:8080", "catalog", "1")) is None
+    assert page_of(ORDERS, ServerInfo("unix:/run/x.sock", "datahub", "1")) is None
+    for url in ("file:///etc/passwd", "javascript:alert(1)", "http://", "https://a b", "http://[x"):
+        assert not is_web(url)
+    assert not is_web("https://a.example/\x1b]0;x")
+    assert not is_web("https://a.example/\u202e")
+
+
+async def test_relationships_are_narrowed_folded_and_followed(sample, at):
+    async with at(sample, urn=TAG) as reader:
+        await reader.press("4")
+        shown = await reader.sees("tag of ← TaggedWith", "fct_orders")
+        assert "SchemaFieldTaggedWith" in shown
+        await reader.press("up", "space")
+        folded = await reader.sees("▸ ")
+        assert folded.count("Table") < shown.count("Table")
+        await reader.press("space", "f")
+        await reader.type("type:dashboard rev")
+        narrowed = await reader.sees("Revenue and orders", " of ")
+        assert "fct_orders" not in narrowed
+        await reader.press("enter", "enter")
+        await reader.sees("Revenue and orders   dashboard")
+
+
+async def test_more_relationships_than_a_page_are_read_on_demand(sample, at, monkeypatch):
+    monkeypatch.setattr("explorer.tui.entity.relations._PAGE", 3)
+    async with at(sample, urn=TAG) as reader:
+        await reader.press("4")
+        first = await reader.sees("⏎ reads on:", ", of the 3 read")
+        left = int(first.split("reads on: ")[1].split()[0].replace(",", ""))
+        for _ in range(20):
+            if "⏎ reads on:" not in reader.screen():
+                break
+            await reader.press("G", "enter")
+        await reader.press("g")
+        whole = await reader.sees("TaggedWith")
+        assert ", of the" not in whole
+        assert reader.app.query_one("#relations").total >= left + 3
+
+
+async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(desk, at):
+    urn = Urn.dataset("hive", "long.text")
+    text = "# Head\n\n" + "A *word* and another.\n\n" * 45_000 + "THE END"
+    with Catalog(data_dir=desk) as catalog:
+        catalog.ingest(Proposal(urn, "datasetProperties", {"description": text}))
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("Head", "A word and another.")
+        await reader.press("w")
+        await reader.sees("A *word* and another.")
+        for _ in range(100):
+            await reader.press("G")
+            if len(reader.app.query_one("#overview")._lines) > 80_000:
+                break
+        await reader.press("G", "pageup")
+        await reader.sees("URN")
+        lines = reader.app.query_one("#overview")._lines
+        assert any("THE END" in line.text.plain for line in lines)
+
+
+async def test_what_is_hidden_or_deprecated_says_so_loudly(desk, at):
+    urn = Urn.dataset("hive", "odd")
+    with Catalog(data_dir=desk) as catalog:
+        catalog.ingest(Proposal(urn, "datasetProperties", {"name": "odd"}))
+        catalog.ingest(Proposal(urn, "status", {"removed": True}))
+        catalog.ingest(
+            Proposal(
+                urn,
+                "deprecation",
+                {"deprecated": True, "note": "Use another", "actor": "urn:li:corpuser:jdoe"},
+            )
+        )
+    async with at(desk, urn=urn, size=(80, 24)) as reader:
+        await reader.sees("SOFT-DELETED", "DEPRECATED", "Use another", "Deprecated")

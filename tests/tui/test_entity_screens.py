@@ -1,0 +1,53 @@
+"""How the page of an entity and its columns look, as text kept beside this test.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_entity_screens.py` writes them anew.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
+TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
+TERM = Urn.parse("urn:li:glossaryTerm:Classification.PersonalData")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+# The sample is measured up to today.
+MEASURED = re.compile(r"[▏▎▍▌▋▊▉█]+ *|used [\d,]+ times")
+
+SCREENS = {
+    "group": (TEAM, ["b", "b"], "members"),
+    "term": (TERM, ["b", "b"], "Definition"),
+    "columns-narrowed": (TOPIC, ["b", "b", "f", *"tag:pii", "enter"], "of 29 columns"),
+    "columns-folded": (TOPIC, ["b", "b", "z"], "▸ shipping_address"),
+    "columns-by-use": (ORDERS, ["b", "b", "s"], "use ▾"),
+    "relations-narrowed": (ORDERS, ["b", "b", "4", "f", *"type:table", "enter"], " of "),
+}
+SIZES = [(40, 10), (80, 24), (120, 36)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
+async def test_the_screens_look_as_they_were_found_good(sample, at, size):
+    for name, (urn, keys, words) in SCREENS.items():
+        async with at(sample, size=size, urn=urn) as reader:
+            await reader.sees("entities" if size[0] > 40 else "catalog")
+            await reader.settle()
+            await reader.press(*("colon" if key == ":" else key for key in keys))
+            await reader.press(*(["j"] if name == "group" else []))
+            if size[0] > 40:
+                await reader.sees(words)
+            await reader.settle()
+            # Without the header and the keys, which have tests of their own.
+            lines = reader.screen().splitlines()[1:-1]
+        shown = "\n".join(MEASURED.sub("~", MOMENT.sub("YYYY-MM-DD hh:mm", one)) for one in lines)
+        kept = KEPT / f"entity-{name}-{size[0]}x{size[1]}.txt"
+        if os.environ.get("UPDATE_SCREENS"):
+            kept.write_text(shown + "\n")
+        assert shown + "\n" == kept.read_text(), name

@@ -1,0 +1,164 @@
+"""What is shown is written to a file, whole, safe to open, and never over another one."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from explorer.errors import InvalidInput
+from explorer.metadata import Urn
+from explorer.tui.shell.tables import Table, check, path_of, put, suggest_name, write
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+HOSTILE = Table(
+    "a | <b>",
+    ("name", "count", "tags", "known"),
+    [
+        ("=HYPERLINK(1)", -3, ("a,b", "c"), True),
+        ('line\nbreak | <i>"', 2.5, (), False),
+        (None, None, None, None),
+    ],
+)
+
+
+def test_csv_is_safe_in_a_spreadsheet_and_exact_otherwise(tmp_path):
+    file = write(tmp_path / "t.csv", HOSTILE, HOSTILE.rows)
+    rows = list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
+    assert rows == [
+        ["name", "count", "tags", "known"],
+        ["'=HYPERLINK(1)", "-3", '["a,b", "c"]', "true"],
+        ['line\nbreak | <i>"', "2.5", "[]", "false"],
+        ["", "", "", ""],
+    ]
+
+
+def test_json_holds_what_the_rows_hold_or_the_thing_itself(tmp_path):
+    file = write(tmp_path / "t.json", HOSTILE, HOSTILE.rows)
+    assert json.loads(file.read_text())[0] == {
+        "name": "=HYPERLINK(1)",
+        "count": -3,
+        "tags": ["a,b", "c"],
+        "known": True,
+    }
+    exact = Table("x", ("a",), [("1",)], exact={"aspect": {"deep": [1]}})
+    file = write(tmp_path / "exact.json", exact, exact.rows)
+    assert json.loads(file.read_text()) == {"aspect": {"deep": [1]}}
+
+
+def test_markdown_stays_one_table_whatever_the_cells_hold(tmp_path):
+    text = write(tmp_path / "t.md", HOSTILE, HOSTILE.rows).read_text()
+    assert text.splitlines() == [
+        "# a \\| &lt;b>",
+        "",
+        "| name | count | tags | known |",
+        "| --- | --- | --- | --- |",
+        "| =HYPERLINK(1) | -3 | a,b, c | yes |",
+        '| line<br>break \\| &lt;i>" | 2.5 |  | no |',
+        "|  |  |  |  |",
+    ]
+
+
+def test_parquet_is_written_or_what_it_needs_is_said(tmp_path):
+    pytest.importorskip("pandas")
+    try:
+        import pyarrow as pa  # noqa: F401 - whether it is there decides
+    except ModuleNotFoundError:
+        with pytest.raises(InvalidInput, match="pip install pyarrow"):
+            check(tmp_path / "t.parquet", replace=False)
+        with pytest.raises(InvalidInput, match="pip install pyarrow"):
+            write(tmp_path / "t.parquet", HOSTILE, HOSTILE.rows)
+        assert not list(tmp_path.iterdir())
+    else:
+        import pandas as pd
+
+        found = pd.read_parquet(write(tmp_path / "t.parquet", HOSTILE, HOSTILE.rows))
+        assert list(found["name"][:2]) == ["=HYPERLINK(1)", 'line\nbreak | <i>"']
+        assert found["count"][0] == -3
+
+
+def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("mine")
+    with pytest.raises(InvalidInput, match="is there already"):
+        check(file, replace=False)
+    with pytest.raises(InvalidInput, match="is there already"):
+        put(file, b"new", replace=False)
+    assert file.read_text() == "mine"
+    put(file, b"new", replace=True)
+    assert file.read_text() == "new"
+    assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_names_are_offered_expanded_and_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert path_of("~/x.CSV", (".csv",)) == tmp_path / "x.CSV"
+    assert suggest_name("a/../b\x1b c") == "a----b--c.csv"
+    assert suggest_name("") == "catalog.csv"
+    with pytest.raises(InvalidInput, match="ends in"):
+        path_of("x.exe", (".csv",))
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        put(tmp_path / "nowhere" / "x.csv", b"", replace=False)
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        put(tmp_path / "nul\0.csv", b"", replace=False)
+
+
+async def name_it(reader, path):
+    from textual.widgets import Input
+
+    reader.app.screen.query_one(Input).value = str(path)
+    await reader.press("enter")
+
+
+async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
+    sample, at, tmp_path
+):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("X")
+        await reader.sees("fct_orders columns", "Write to a file", ".parquet")
+        columns = tmp_path / "columns.csv"
+        await name_it(reader, columns)
+        await reader.sees("Wrote", "columns.csv")
+        rows = list(csv.DictReader(io.StringIO(columns.read_text("utf-8-sig"))))
+        assert "order_id" in [row["name"] for row in rows]
+
+        await reader.press("8", "X")
+        await reader.sees("fct_orders aspects")
+        raw = tmp_path / "raw.json"
+        await name_it(reader, raw)
+        await reader.sees("Wrote", "raw.json")
+        assert "schemaMetadata" in json.loads(raw.read_text())
+
+        await reader.press("4")
+        await reader.sees("made from")
+        await reader.press("X")
+        await reader.sees("Write to a file", "lines")
+        related = tmp_path / "related.md"
+        await name_it(reader, related)
+        await reader.sees("Wrote", "related.md")
+        assert "made from" in related.read_text()
+
+        await reader.press("slash")
+        await reader.press("escape")
+        await reader.press("X")
+        await reader.sees("results", "in all", "Writes all")
+        found = tmp_path / "found.csv"
+        found.write_text("mine")
+        await name_it(reader, found)
+        await reader.sees("is there already")
+        assert found.read_text() == "mine"
+        await reader.press("enter")
+        await reader.sees("Wrote", "found.csv")
+        total = len(list(csv.reader(io.StringIO(found.read_text("utf-8-sig"))))) - 1
+        assert total > 300
+        await reader.press("X", "ctrl+t")
+        await reader.sees("Writes the")
+        await reader.press("escape")
+        await reader.press("f9")
+        picture = tmp_path / "screen.svg"
+        await name_it(reader, picture)
+        await reader.sees("Wrote the picture")
+        assert picture.read_text().startswith("<svg")

@@ -1,0 +1,313 @@
+"""Finding by keys: words and conditions, completions, facets, order, pages, saved searches."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+
+from explorer.client import AsyncCatalog
+from explorer.errors import Unreachable
+from explorer.metadata import Urn
+from explorer.tui.find.box import SearchBox
+from explorer.tui.find.results import Results
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+REMOVED = Urn.dataset("snowflake", "analytics.sandbox.tmp_orders_backfill")
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path, monkeypatch):
+    """No test sees the searches of another."""
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+
+
+class Gated(AsyncCatalog):
+    """The catalog, its answers to searches held back as long as the gate is shut."""
+
+    def __init__(self, directory):
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.failing = None
+        self.asked = []
+
+    async def search(self, text="*", **further):
+        self.asked.append(text)
+        await self.gate.wait()
+        if self.failing:
+            raise self.failing
+        return await super().search(text, **further)
+
+
+def burst(reader, text):
+    """Every key at once, as a paste without brackets or a script sends them."""
+    for char in text:
+        key = "enter" if char == "\n" else _character_to_key(char)
+        reader.app.post_message(events.Key(key, None if char == "\n" else char))
+
+
+async def enter(reader, text):
+    """Type a text that pilot has no names for, into the box in the place of what is there."""
+    if box(reader).has_focus:
+        box(reader).action_select_all()
+    else:
+        await reader.press("slash")
+    reader.app.post_message(events.Paste(text))
+    await reader.settle()
+
+
+def box(reader):
+    return reader.app.screen_stack[0].query_one(SearchBox)
+
+
+async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_nothing(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, "orders platform:snowflake AND tags:PII")
+        shown = await reader.sees("5 results", "best first", "fct_orders")
+        assert "postgres" not in shown.split("best first")[1]
+        await reader.press("end")
+        reader.app.post_message(events.Paste(" AND nosuch:x"))
+        shown = await reader.sees("no searchable field", "»nosuch«")
+        assert "fct_orders" in shown
+        # Enter does not lead on to results that are not those of the text.
+        await reader.press("enter")
+        assert box(reader).has_focus
+        await enter(reader, "name:*_orders OR (tags:PII AND NOT platform:snowflake)")
+        await reader.sees("results")
+        await enter(reader, "orders platform:snow")
+        await reader.sees("nothing matches this yet", "fct_")
+        await reader.press("enter")
+        await reader.sees("No results", "x takes the conditions off", "Nothing found")
+
+
+async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_typed(sample, at):
+    async with at(sample) as reader:
+        for name in ("fct_refunds", "dim_stores", "fct_orders", "stg_orders"):
+            burst(reader, f"/{name}\n\n")
+            await reader.sees(f" {name} ", "Columns·")
+            assert box(reader).value == name
+        # What follows is for the page that is opened, not for the facets.
+        burst(reader, "/fct_refunds\n\n2")
+        await reader.sees(" fct_refunds ", "Columns·")
+        assert box(reader).value == "fct_refunds"
+
+
+async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_typing(sample, at):
+    catalogs = []
+
+    def client():
+        catalogs.append(Gated(sample))
+        return catalogs[-1]
+
+    async with at(sample, client=client) as reader:
+        await reader.sees("results")
+        catalog = catalogs[0]
+        catalog.gate.clear()
+        burst(reader, "/fct_refunds\n\n")
+        for _ in range(100):
+            await asyncio.sleep(0.01)
+            if catalog.asked[-1] == "fct_refunds":
+                break
+        await reader.sees("│ fct_refunds", "searching …")
+        assert "Columns·" not in reader.screen()
+        catalog.gate.set()
+        await reader.sees(" fct_refunds ", "Columns·")
+
+
+async def test_loading_failing_and_finding_nothing_look_different(sample, at):
+    catalogs = []
+
+    def client():
+        catalogs.append(Gated(sample))
+        return catalogs[-1]
+
+    async with at(sample, client=client) as reader:
+        await reader.sees("results")
+        await enter(reader, "zzzznothing")
+        await reader.sees("No results", "Nothing found for «zzzznothing»")
+        catalogs[0].failing = Unreachable("the server cannot be reached")
+        await enter(reader, "orders")
+        await reader.sees("✗ ", "cannot be reached", "r tries again")
+        catalogs[0].failing = None
+        await reader.press("escape", "escape", "r")
+        await reader.sees("47 results")
+
+
+async def test_completions_drop_down_are_chosen_and_taken(sample, at):
+    async with at(sample) as reader:
+        await reader.press("slash")
+        await reader.type("fct_ord")
+        shown = await reader.sees("⇥ fct_orders", "dataset · snowflake", "best first")
+        top = shown.splitlines().index(next(one for one in shown.splitlines() if "⇥" in one))
+        assert top == 5
+        await reader.press("tab")
+        assert box(reader).value.startswith("fct_order")
+        assert "⇥ fct" not in reader.screen()
+        await enter(reader, "orders plat")
+        await reader.sees("⇥ platform:")
+        await reader.press("tab")
+        await reader.sees("snowflake", "121")
+        await reader.press("down", "down")
+        await reader.sees("▸ postgres")
+        await reader.press("enter")
+        assert box(reader).value == "orders platform:postgres"
+        await reader.sees("12 results")
+        # A name chosen with the arrows is opened.
+        await enter(reader, "fct_refu")
+        await reader.sees("⇥ fct_refunds")
+        await reader.press("down", "enter")
+        await reader.sees("Columns·", "fct_refunds")
+
+
+async def test_facets_are_conditions_of_the_text(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, "orders")
+        await reader.sees("47 results")
+        await reader.press("enter", "1")
+        await reader.sees("│ orders type:dataset", "● dataset", "37 results")
+        await enter(reader, "orders tags:PII")
+        shown = await reader.sees("● PII")
+        assert "● dataset" not in shown
+        await reader.press("escape", "x")
+        await reader.sees("47 results")
+        assert box(reader).value == "orders"
+
+
+async def test_a_condition_is_made_step_by_step(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, "orders")
+        await reader.press("enter", "c")
+        await reader.sees("A condition on which field?", "platform", "4 values")
+        await reader.type("platform")
+        await reader.press("enter")
+        await reader.sees("is not", "begins with", "has no value")
+        await reader.press("enter")
+        await reader.sees("snowflake", "26")
+        await reader.press("enter")
+        await reader.sees("26 results")
+        assert box(reader).value == "orders platform:snowflake"
+        await reader.press("c")
+        await reader.type("rowcount")
+        await reader.press("enter")
+        await reader.type("at")
+        await reader.press("enter")
+        await reader.type("1000000")
+        await reader.press("enter")
+        await reader.sees("this as well", "this instead")
+        await reader.press("down", "enter")
+        await reader.sees("results")
+        assert box(reader).value == "orders platform:snowflake OR rowCount>=1000000"
+
+
+async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample, at):
+    async with at(sample, size=(80, 24)) as reader:
+        await reader.sees("335 results", "page 1 of 7")
+        results = reader.app.query_one(Results)
+        await reader.press("n")
+        await reader.sees("· 51–", "page 2 of 7")
+        assert results.urn_at(50) is not None
+        await reader.press("J")
+        await reader.type("p7")
+        await reader.press("enter")
+        await reader.sees("page 7 of 7")
+        await reader.press("J")
+        await reader.type("120")
+        await reader.press("enter")
+        await reader.sees("· 120–")
+        assert results.cursor == 119
+        assert results.urn_at(119) is not None
+        await reader.press("p", "G")
+        await reader.sees("–335")
+        # Everything between was not asked for.
+        assert results.urn_at(170) is None
+
+
+async def test_the_order_is_chosen_and_a_place_explained(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, "orders platform:snowflake")
+        await reader.press("enter", "w")
+        await reader.sees("Why orders is number 1", "full name raw.shop.orders")
+        await reader.press("down")
+        await reader.sees("is number 2")
+        await reader.press("w", "o")
+        await reader.sees("In which order?")
+        await reader.press("down", "enter")
+        shown = await reader.sees("by name, A to Z")
+        names = [hit.urn.name for hit in reader.app.query_one(Results).hits.values()]
+        assert names[0].endswith("dim_customers"), shown
+
+
+async def test_searches_are_saved_listed_run_and_asked_again(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, "orders tags:PII")
+        await reader.press("enter", "s")
+        await reader.sees("Save this search as")
+        await reader.type("mine")
+        await reader.press("enter")
+        await reader.sees("Saved as «mine»")
+    async with at(sample) as reader:
+        await reader.press("S")
+        await reader.sees("mine   orders tags:PII", "Asked lately")
+        await reader.press("f2")
+        await reader.type("ours")
+        await reader.press("enter")
+        await reader.sees("ours   orders tags:PII")
+        await reader.press("enter")
+        await reader.sees("│ orders tags:PII", "best first")
+        await reader.press("slash", "delete", "up")
+        await reader.sees("asked lately")
+        await reader.press("down", "enter")
+        await reader.sees("│ orders tags:PII", "best first")
+        await reader.press("S", "f8")
+        await reader.sees("Asked lately")
+        assert "ours" not in reader.screen()
+
+
+async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample, at):
+    async with at(sample) as reader:
+        await enter(reader, f"https://hub.example/dataset/{ORDERS}/Schema")
+        await reader.sees(" fct_orders ", "Columns·")
+        await enter(reader, str(REMOVED))
+        await reader.sees("SOFT-DELETED")
+        await enter(reader, str(Urn.dataset("hive", "never.there")))
+        await reader.sees("Not in the catalog")
+        # Among the results too, and megabytes of something else are cut.
+        await reader.press("slash", "escape", "escape")
+        reader.app.post_message(events.Paste(str(ORDERS)))
+        await reader.sees(" fct_orders ", "Columns·")
+        await enter(reader, "x\n" * 1_000_000)
+        await reader.sees("Only the first 10,000 characters")
+
+
+SCREENS = {
+    "find-filter": "orders platform:snowflake tags:",
+    "find-wrong": "orders platform:snowflake AND nosuch:x",
+    "find-syntax": "",
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("name", SCREENS)
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+    async with at(sample, size=size) as reader:
+        await reader.sees("entities", "results")
+        await enter(reader, "orders platform:snowflake")
+        await enter(reader, SCREENS[name])
+        if not SCREENS[name]:
+            box(reader).value = ""
+            await reader.press("question_mark")
+            await reader.sees("What can be typed", "removed:true" if size[1] > 30 else "Words")
+        await reader.settle()
+        shown = re.sub(r"(?m) +$", "", reader.screen().split("\n", 1)[1]) + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(shown)
+    assert shown == kept.read_text()

@@ -1,0 +1,294 @@
+"""Tags, terms, owners and the domain are chosen and written, and what is refused is not lost."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+PAYMENTS = Urn.dataset("snowflake", "analytics.marts.fct_payments")
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+
+@pytest.fixture
+def thing(desk):
+    """Makes a dataset of its own for a test."""
+
+    def make(name):
+        urn = Urn.dataset("hive", name)
+        with Catalog(data_dir=desk) as catalog:
+            catalog.put(urn, "datasetProperties", {"name": name})
+            catalog.put(urn, "globalTags", {"tags": [{"tag": "urn:li:tag:Legacy"}]})
+        return urn
+
+    return make
+
+
+def read(directory, urn):
+    with Catalog(data_dir=directory) as catalog:
+        return catalog.entity(urn)
+
+
+def names(urns):
+    return [urn.name for urn in urns]
+
+
+@contextmanager
+def somebody_else(directory):
+    with Catalog(data_dir=directory) as catalog:
+        yield catalog
+
+
+async def test_tags_are_typed_put_on_taken_off_and_taken_back(desk, at, thing):
+    urn = thing("labels.tagged")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        # What is there comes first, then the most used.
+        shown = await reader.sees(
+            "Tags of labels.tagged", "● Legacy", "○ CDC", "Nothing is changed"
+        )
+        assert shown.index("● Legacy") < shown.index("○ CDC")
+        # At once, as fast fingers do.
+        await reader.pilot.press(*"pii", "enter")
+        await reader.sees("+ PII", "on ")
+        await reader.type("legacy")
+        await reader.press("space")
+        await reader.sees("legacy ")
+        await reader.press("backspace", "enter")
+        await reader.sees("+ PII  − Legacy")
+        assert names(read(desk, urn).tags) == ["Legacy"]
+        await reader.press("ctrl+s")
+        await reader.sees("Tags of labels.tagged: + PII  − Legacy. U takes it back.", "tags PII")
+        assert names(read(desk, urn).tags) == ["PII"]
+        # The last step first, then the one before it.
+        await reader.press("U")
+        await reader.sees("Take the last change back?", "+ Legacy")
+        await reader.press("y")
+        await reader.sees("Taken back")
+        assert names(read(desk, urn).tags) == ["PII", "Legacy"]
+        await reader.press("ctrl+z")
+        await reader.sees("Take the last change back?", "− PII")
+        await reader.press("y")
+        await reader.sees("Taken back")
+        assert names(read(desk, urn).tags) == ["Legacy"]
+        await reader.press("U")
+        await reader.sees("Nothing of labels.tagged was changed")
+
+
+async def test_leaving_asks_only_where_something_was_chosen(desk, at, thing):
+    urn = thing("labels.left")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.sees("○ CDC")
+        await reader.press("escape")
+        assert "Nothing is changed" not in reader.screen()
+        await reader.press("t")
+        await reader.sees("● Legacy")
+        await reader.press("space", "ctrl+t", "escape")
+        await reader.sees("Leave without writing this?", "− Legacy")
+        await reader.press("n")
+        await reader.sees("− Legacy", "Tags of")
+        # In the list the letters move, and the space turns.
+        await reader.press("tab", "j", "space")
+        await reader.sees("+ CDC")
+        await reader.press("escape", "y")
+        assert "Tags of" not in reader.screen()
+    assert names(read(desk, urn).tags) == ["Legacy"]
+
+
+async def test_a_tag_that_is_not_there_is_made_after_asking(desk, at, thing):
+    urn = thing("labels.made")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("Closing [b]day")
+        await reader.sees("Make the tag Closing [b]day")
+        await reader.press("enter")
+        await reader.sees("There is no tag Closing [b]day. Make it?")
+        await reader.press("n", "enter", "y")
+        await reader.sees("+ Closing [b]day (new)")
+        with somebody_else(desk) as catalog:
+            assert not catalog.exists("urn:li:tag:Closing [b]day")
+        await reader.press("ctrl+s")
+        await reader.sees("tags Legacy, Closing [b]day")
+    tag = Urn.parse("urn:li:tag:Closing [b]day")
+    assert read(desk, tag).raw("tagProperties")["name"] == "Closing [b]day"
+    assert tag in read(desk, urn).tags
+
+
+async def test_a_column_has_tags_and_terms_of_its_own(desk, at):
+    before = read(desk, PAYMENTS)
+    path = before.schema.columns[0].path.raw
+    async with at(desk, urn=PAYMENTS) as reader:
+        await reader.sees("documented")
+        await reader.press("t")
+        await reader.sees(f"Tags of {path} of fct_payments")
+        await reader.type("pii")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("U takes it back")
+        await reader.press("T")
+        await reader.sees(f"Glossary terms of {path} of fct_payments")
+        await reader.type("chargeback")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("+ Chargeback. U takes it back", "≡Chargeback")
+    after = read(desk, PAYMENTS)
+    column = after.schema.column(path)
+    assert "PII" in names(column.tags)
+    assert "Finance.Chargeback" in names(column.terms)
+    assert (after.tags, after.terms) == (before.tags, before.terms)
+
+
+async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(desk, at, thing):
+    urn = thing("labels.ingested")
+    field = {
+        "fieldPath": "mail",
+        "nativeDataType": "text",
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+        "globalTags": {"tags": [{"tag": "urn:li:tag:PII"}]},
+    }
+    with somebody_else(desk) as catalog:
+        schema = {
+            "schemaName": "t",
+            "platform": "urn:li:dataPlatform:hive",
+            "version": 0,
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": [field],
+        }
+        catalog.put(urn, "schemaMetadata", schema)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("t")
+        await reader.sees("◆ PII", "came in with the schema")
+        await reader.press("enter")
+        await reader.sees("taken off where the schema comes from", "Nothing is changed")
+
+
+async def test_owners_are_of_a_kind(desk, at, thing):
+    urn = thing("labels.owned")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "nobody")
+        await reader.press("O")
+        await reader.sees("whom you put on is technical owner")
+        await reader.type("jordan")
+        await reader.press("enter")
+        await reader.sees("+ Jordan Doe (technical owner)")
+        # Of the one under the cursor, and of whoever comes next.
+        await reader.press("ctrl+t", "ctrl+t")
+        await reader.sees("+ Jordan Doe (data steward)", "whom you put on is data steward")
+        await reader.type("orders and")
+        await reader.press("enter")
+        await reader.sees("+ Orders and Checkout (data steward)")
+        await reader.press("ctrl+s")
+        await reader.sees("Jordan Doe", "Orders and Checkout", "U takes it back")
+        stored = {(owner.owner, owner.type) for owner in read(desk, urn).owners}
+        assert stored == {
+            ("urn:li:corpuser:jdoe", "DATA_STEWARD"),
+            ("urn:li:corpGroup:team-orders", "DATA_STEWARD"),
+        }
+        await reader.press("O")
+        await reader.sees("● Jordan Doe (data steward)")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("− Jordan Doe (data steward). U takes")
+    assert [owner.owner for owner in read(desk, urn).owners] == ["urn:li:corpGroup:team-orders"]
+
+
+async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(desk, at, thing):
+    urn = thing("labels.domain")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("D")
+        await reader.type("finance")
+        await reader.press("enter")
+        await reader.sees("+ Finance")
+        with somebody_else(desk) as catalog:
+            catalog.set_domain(urn, "supply")
+        await reader.press("ctrl+s")
+        await reader.sees("changed by somebody else", "+ Finance  − Product and Supply")
+        assert names(read(desk, urn).domains) == ["supply"]
+        await reader.press("ctrl+s")
+        await reader.sees("U takes it back", "domain Finance")
+    assert names(read(desk, urn).domains) == ["finance"]
+
+
+async def test_what_the_server_refuses_stays_chosen(desk, at, thing):
+    urn = thing("labels.refused")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("pii")
+        await reader.press("enter")
+        await reader.sees("+ PII")
+        with somebody_else(desk) as catalog:
+            catalog.delete(urn)
+        await reader.press("ctrl+s")
+        await reader.sees("nothing was written", "+ PII", "Tags of labels.refused")
+
+
+async def test_a_change_that_was_changed_again_is_not_taken_back(desk, at, thing):
+    urn = thing("labels.overtaken")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("pii")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("U takes it back")
+        with somebody_else(desk) as catalog:
+            catalog.remove_tags(urn, "PII")
+        await reader.press("U", "y")
+        await reader.sees("was changed by somebody else meanwhile")
+
+
+async def test_a_description_is_taken_back_as_well(desk, at, thing):
+    urn = thing("labels.described")
+    with somebody_else(desk) as catalog:
+        catalog.describe(urn, "what it was")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "what it was")
+        await reader.press("E")
+        await reader.type(" and is")
+        await reader.press("ctrl+s")
+        await reader.sees("what it was and is", "Saved")
+        await reader.press("U")
+        await reader.sees("description of labels.described", "becomes «what it was»")
+        await reader.press("y")
+        await reader.sees("Taken back")
+    assert read(desk, urn).edited_description == "what it was"
+
+
+async def test_what_others_call_a_tag_is_only_text(desk, at, thing):
+    urn = thing("labels.hostile")
+    name = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]zz\u202ehostile"
+    with somebody_else(desk) as catalog:
+        catalog.put("urn:li:tag:hostile", "tagProperties", {"name": name, "description": name})
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("hostile")
+        await reader.sees("○ ]52;c;aGk=[/x] [@click=app.quit]zzhos…")
+        await reader.press("enter")
+        await reader.sees("+ ]52;c;aGk=[/x] [@click=app.quit]zzhostile")
+        await reader.press("ctrl+s")
+        shown = await reader.sees("U takes it back")
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+
+
+async def test_nothing_is_chosen_where_nothing_is_written(sample, monkeypatch, at):
+    from explorer.client import AsyncCatalog
+    from explorer.tui import session
+
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        monkeypatch.setattr(session.Session, "read_only", property(lambda self: True))
+        assert isinstance(await reader.app._session.catalog(), AsyncCatalog)
+        for key in ("t", "T", "ctrl+t", "m", "O", "D", "exclamation_mark", "ctrl+x", "U"):
+            await reader.press(key)
+            await reader.sees("Nothing is written here", "documented")
+            await reader.press("home")
+            assert "Nothing is written here" not in reader.screen()

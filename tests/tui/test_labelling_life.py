@@ -1,0 +1,127 @@
+"""What is deprecated says so, what is hidden says how to bring it back."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def thing(desk):
+    """Makes a dataset of its own for a test, made from another and read by a third."""
+
+    def make(name):
+        urn = Urn.dataset("hive", name)
+        with Catalog(data_dir=desk) as catalog:
+            catalog.put(urn, "datasetProperties", {"name": name})
+            catalog.put(
+                Urn.dataset("hive", f"{name}_daily"),
+                "upstreamLineage",
+                {"upstreams": [{"dataset": str(urn), "type": "TRANSFORMED"}]},
+            )
+        return urn
+
+    return make
+
+
+def deprecation(directory, urn):
+    with Catalog(data_dir=directory) as catalog:
+        return catalog.entity(urn).raw("deprecation") or {}
+
+
+def is_found(directory, urn):
+    with Catalog(data_dir=directory) as catalog:
+        return urn in [hit.urn for hit in catalog.search(urn.name, entity="dataset")]
+
+
+async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, thing):
+    urn = thing("life.old_orders")
+    thing("life.new_orders")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview")
+        await reader.press("exclamation_mark")
+        await reader.sees("Deprecate · life.old_orders", "will say")
+        await reader.type("Nobody loads it")
+        await reader.press("tab")
+        await reader.type("next spring")
+        await reader.press("ctrl+s")
+        await reader.sees("'next spring' is no day", "Nobody loads it")
+        await reader.press("ctrl+u")
+        await reader.type("2027-01-31")
+        await reader.press("tab")
+        await reader.type("life.new")
+        await reader.press("ctrl+s")
+        await reader.sees("is no URN; ^t looks for")
+        await reader.press("ctrl+t")
+        await reader.sees("deprecated · Nobody loads it · gone from 2027-01-31 · use")
+        await reader.press("ctrl+s")
+        await reader.sees("DEPRECATED", "Nobody loads it", "U takes it back")
+        held = deprecation(desk, urn)
+        assert held["deprecated"] is True
+        assert held["note"] == "Nobody loads it"
+        assert held["decommissionTime"] == datetime(2027, 1, 31, tzinfo=UTC).timestamp() * 1000
+        assert "life.new_orders" in held["replacement"]
+        await reader.press("exclamation_mark")
+        await reader.sees("Deprecated · life.old_orders")
+        await reader.press("ctrl+s")
+        await reader.sees("Nothing is changed")
+        await reader.press("ctrl+r")
+        await reader.sees("may be used again?", "Nobody loads it")
+        await reader.press("y")
+        await reader.sees("may be used again. U takes it back.")
+        assert deprecation(desk, urn)["deprecated"] is False
+        await reader.press("U")
+        await reader.sees("becomes deprecated: Nobody loads it")
+        await reader.press("y")
+        await reader.sees("Taken back")
+        assert deprecation(desk, urn)["note"] == "Nobody loads it"
+
+
+async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(desk, at, thing):
+    urn = thing("life.contested")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview")
+        await reader.press("exclamation_mark")
+        await reader.type("mine")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.deprecate(urn, "theirs")
+        await reader.press("escape")
+        await reader.sees("Leave without writing")
+        await reader.press("n", "ctrl+s")
+        await reader.sees("omebody changed the deprecation", "somebody wrote  theirs", "mine")
+        assert deprecation(desk, urn)["note"] == "theirs"
+        await reader.press("ctrl+s")
+        await reader.sees("is deprecated. U takes it back.")
+    assert deprecation(desk, urn)["note"] == "mine"
+
+
+async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(desk, at, thing):
+    urn = thing("life.hidden")
+    assert is_found(desk, urn)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview")
+        await reader.press("ctrl+x")
+        await reader.sees(
+            "Hide life.hidden?",
+            "1 relationship: feeds 1",
+            "1 downstream, the most used: life.hidden_daily",
+            "catalog restore 'urn:li:dataset:",
+        )
+        # Nothing but the one key does it.
+        await reader.press("enter", "space", "escape")
+        assert is_found(desk, urn)
+        await reader.press("ctrl+x")
+        await reader.sees("1 downstream")
+        await reader.press("y")
+        await reader.sees("SOFT-DELETED", "^x restores it")
+        assert not is_found(desk, urn)
+        await reader.press("ctrl+x")
+        await reader.sees("Restore life.hidden?", "found again by search and browse")
+        await reader.press("y")
+        await reader.sees("is found by search and browse again")
+        assert "SOFT-DELETED" not in reader.screen()
+        assert is_found(desk, urn)

@@ -1,0 +1,41 @@
+"""How labels and the life of an entity look, as text kept beside this test.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_labelling_screens.py` writes them anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Urn
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+SCREENS = {
+    "labels": (["ctrl+t", *"pii", "enter", *"certified", "enter", *"fresh"], "Make the tag fresh"),
+    "labels-owners": (["O"], "owns 42"),
+    "labels-column": (["T"], "○ Payment"),
+    "deprecation": (["exclamation_mark", *"late", "tab", *"2027-01-31"], "gone from 2027-01-31"),
+    "hiding": (["ctrl+x"], "36 more"),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("name", SCREENS)
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+    keys, words = SCREENS[name]
+    async with at(sample, size=size, urn=ORDERS) as reader:
+        await reader.sees("entities", "documented")
+        await reader.press(*keys)
+        await reader.sees(words)
+        await reader.settle()
+        shown = reader.screen() + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(shown)
+    assert shown == kept.read_text()

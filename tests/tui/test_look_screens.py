@@ -1,0 +1,38 @@
+"""How the welcome and the list of colours look, as text kept beside this test.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_look_screens.py` writes them anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+
+
+def framed(screen, title):
+    """The frame with a title, as the lines it takes."""
+    lines = screen.splitlines()
+    first = next(at for at, line in enumerate(lines) if f"─ {title} ─" in line)
+    left = lines[first].index(f"╭─ {title}")
+    last = next(at for at in range(first, len(lines)) if lines[at][left : left + 1] == "╰")
+    right = lines[first].index("╮", left)
+    return "\n".join(line[left : right + 1] for line in lines[first : last + 1]) + "\n"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+async def test_the_frames_look_as_they_were_found_good(sample, at, size):
+    async with at(sample, size=size) as reader:
+        await reader.sees("Welcome", "results")
+        await reader.settle()
+        shown = {"welcome": framed(reader.screen(), "Welcome")}
+        await reader.press("f2", "down")
+        shown["colours"] = framed(await reader.sees("Colours"), "Colours")
+    for name, text in shown.items():
+        kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+        if os.environ.get("UPDATE_SCREENS"):
+            kept.write_text(text)
+        assert text == kept.read_text()

@@ -1,0 +1,107 @@
+"""What was open, and what was chosen, is there again the next time."""
+
+import asyncio
+import json
+
+import pytest
+
+from explorer.metadata import Urn
+from explorer.tui.shell.remembering import Place, Remembered
+from explorer.tui.visited import History
+
+pytestmark = pytest.mark.anyio
+
+FIRST = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+SECOND = Urn.dataset("snowflake", "analytics.marts.dim_customers")
+
+
+async def test_what_is_told_is_known_at_once_and_after_a_restart(tmp_path):
+    file = tmp_path / "deep" / "state.json"
+    told = Remembered(file)
+    assert (told.theme, told.tree_width, told.has_seen("welcome")) == (None, None, False)
+    told.set("theme", "light")
+    told.set("tree_width", 41)
+    told.note_seen("welcome")
+    told.note_place("here", Place(("a", "b"), "b"))
+    assert told.theme == "light"
+    await told.close()
+    again = Remembered(file)
+    assert (again.theme, again.tree_width, again.has_seen("welcome")) == ("light", 41, True)
+    assert again.place("here") == Place(("a", "b"), "b")
+    assert again.place("elsewhere") == Place()
+
+
+async def test_of_two_programs_neither_takes_back_what_only_the_other_changed(tmp_path):
+    file = tmp_path / "state.json"
+    one, other = Remembered(file), Remembered(file)
+    one.set("theme", "dark")
+    await one.close()
+    other.set("tree_width", 20)
+    other.note_place("there", Place(("x",), "x"))
+    await other.close()
+    one.note_seen("welcome")
+    await one.close()
+    last = Remembered(file)
+    assert (last.theme, last.tree_width, last.has_seen("welcome")) == ("dark", 20, True)
+    assert last.place("there").last == "x"
+
+
+async def test_many_changes_at_once_are_all_written(tmp_path):
+    file = tmp_path / "state.json"
+    many = [Remembered(file) for _ in range(5)]
+    for number, one in enumerate(many):
+        for step in range(10):
+            one.set(f"{number}.{step}", step)
+    await asyncio.gather(*(one.close() for one in many))
+    assert len(json.loads(file.read_text())["settings"]) == 50
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"settings": 3}', "\x00\xff"])
+async def test_a_damaged_file_counts_as_empty_and_is_mended(tmp_path, text):
+    file = tmp_path / "state.json"
+    file.write_text(text)
+    one = Remembered(file)
+    assert one.theme is None
+    one.set("theme", "dark")
+    await one.close()
+    assert Remembered(file).theme == "dark"
+
+
+async def test_what_cannot_be_written_is_remembered_until_the_end(tmp_path):
+    blocked = tmp_path / "a-file"
+    blocked.write_text("")
+    one = Remembered(blocked / "state.json")
+    one.set("theme", "dark")
+    await one.close()
+    assert one.theme == "dark"
+
+
+def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
+    history = History([FIRST, SECOND], SECOND)
+    assert history.last(None) == SECOND
+    assert history.visited == (FIRST, SECOND)
+    assert history.back() == FIRST
+    assert history.last(FIRST) == SECOND
+    assert history.last(SECOND) == FIRST
+    assert History().last(None) is None
+    assert History([FIRST, SECOND]).back() == SECOND
+
+
+async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at, tmp_path):
+    file = tmp_path / "state.json"
+    async with at(sample, urn=FIRST, server="s", remembered=Remembered(file)) as reader:
+        await reader.sees("fct_orders", "documented")
+    async with at(sample, server="s", remembered=Remembered(file)) as reader:
+        await reader.sees("results")
+        await reader.press("minus")
+        await reader.sees("fct_orders", "documented")
+        await reader.press("left_square_bracket")
+        await reader.sees("results")
+        await reader.press("right_square_bracket")
+        await reader.sees("documented")
+    async with at(sample, server="s", last=True, remembered=Remembered(file)) as reader:
+        await reader.sees("fct_orders", "documented")
+    async with at(sample, server="other", remembered=Remembered(file)) as reader:
+        await reader.sees("results")
+        await reader.press("minus")
+        await reader.sees("Nothing was open before")

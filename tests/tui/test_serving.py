@@ -1,0 +1,106 @@
+"""The terminal in a browser: its own pages alone, for whoever has the key."""
+
+import contextlib
+import http.client
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("textual_serve")
+
+ELSEWHERE = re.compile(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//""")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "explorer.tui", "--serve", "--port", str(port), "--read-only"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "Ctrl+C" in line:
+            break
+    yield port, said
+    process.terminate()
+    assert process.wait(20) in (0, -15)
+    process.stdout.close()
+
+
+def ask(port, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+
+
+def test_it_says_where_it_is_and_who_may_write(served):
+    port, said = served
+    assert re.search(rf"http://127\.0\.0\.1:{port}/\?key=\S{{20,}}", said)
+    assert "can write as you can" in said
+
+
+def test_without_the_key_nothing_is_served(served):
+    port, _ = served
+    for path in ("/", "/?key=", "/?key=wrong", "/ws", "/static/js/textual.js"):
+        assert ask(port, path)[0] == 403
+
+
+def test_the_page_asks_nobody_else_for_anything(served):
+    port, said = served
+    key = re.search(r"key=(\S+)", said)[1]
+    status, headers, _ = ask(port, f"/?key={key}")
+    assert status == 303
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    assert "HttpOnly" in headers["Set-Cookie"]
+    status, headers, page = ask(port, "/", Cookie=cookie)
+    assert status == 200
+    assert not ELSEWHERE.search(page)
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    own = re.findall(r"""(?:src|href)=["']([^"']+)|url\(["']?([^"')]+)""", page)
+    for path in {one or other for one, other in own}:
+        status, _, body = ask(port, path, Cookie=cookie)
+        assert status == 200, path
+        if path.endswith("css"):
+            assert not ELSEWHERE.search(body)
+
+
+def test_another_site_cannot_open_a_line(served):
+    port, said = served
+    cookie = "catalog-key=" + re.search(r"key=(\S+)", said)[1]
+    upgrade = {
+        "Cookie": cookie,
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    assert ask(port, "/ws", **upgrade, Origin="http://evil.example")[0] == 403
+
+
+def test_a_page_shows_the_program(served, sample):
+    del sample
+    port, said = served
+    cookie = "catalog-key=" + re.search(r"key=(\S+)", said)[1]
+    head = (
+        f"GET /ws?width=100&height=30 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://127.0.0.1:{port}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+        line.sendall(head.encode())
+        seen, deadline = b"", time.monotonic() + 40
+        while b"catalog" not in seen.partition(b"\r\n\r\n")[2] and time.monotonic() < deadline:
+            piece = line.recv(65536)
+            assert piece, seen[-300:]
+            seen += piece
+    assert b"101 Switching" in seen
+    assert b"catalog" in seen

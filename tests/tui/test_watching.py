@@ -1,0 +1,49 @@
+"""What a colleague writes appears while one looks, and never takes away what one is doing."""
+
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.metadata.urn import Urn
+from explorer.tui.rows import Rows
+
+pytestmark = pytest.mark.anyio
+
+SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
+
+
+async def test_what_a_colleague_writes_appears_where_one_is(desk, at):
+    async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
+        await reader.press("j", "j", "j")
+        cursor = reader.app.focused.cursor
+        entity = await colleague.entity(SHIPMENTS)
+        path = entity.schema.columns[1].path.raw
+        await colleague.describe(SHIPMENTS, "Written next door.", column=path)
+        shown = await reader.sees("Written next door.", "changed what people wrote of its columns")
+        assert "fct_shipments" in shown
+        assert reader.app.focused.cursor == cursor
+        # The results say it, too, where they stood.
+        await reader.type("/fct_shipments")
+        await reader.press("escape", "escape")
+        assert isinstance(reader.app.focused, Rows)
+        await reader.sees("fct_shipments", "Table")
+        at_row = reader.app.focused.cursor
+        await colleague.describe(SHIPMENTS, "Told by a colleague.")
+        await reader.sees("Told by a colleague.")
+        assert reader.app.focused.cursor == at_row
+
+
+async def test_what_one_is_typing_stays_and_is_not_written_over(desk, at):
+    async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
+        entity = await colleague.entity(SHIPMENTS)
+        path = entity.schema.columns[2].path.raw
+        await reader.press("j", "j", "e")
+        await reader.type("Mine, half ")
+        await colleague.describe(SHIPMENTS, "Theirs.", column=path)
+        await reader.sees("changed what people wrote of its columns")
+        await reader.type("done.")
+        await reader.sees("Mine, half done.")
+        await reader.press("ctrl+s")
+        # Nothing is written unasked: both texts are shown.
+        await reader.sees("Theirs.", "Mine, half done.")
+        now = await colleague.entity(SHIPMENTS)
+        assert now.schema.column(path).edited == "Theirs."
