@@ -1,19 +1,28 @@
 """`explorer.Catalog`: the blocking client, whose answers show themselves in a notebook."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from explorer import client
-from explorer.errors import InvalidInput
+from explorer.client import entity as read
+from explorer.client.records import LoadReport
+from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata.filters import Filter
+from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.notebook.browsing import Folder, opened
 from explorer.notebook.entity import Entity
-from explorer.notebook.results import Results
+from explorer.notebook.names import Names, NamesKnown, find, named
+from explorer.notebook.progress import counted, during, each
+from explorer.notebook.results import Question, Results, answered
+from explorer.notebook.seen import TextsSeen
 
 if TYPE_CHECKING:
     from explorer.metadata.filtertext import Order
 
 __all__ = ["Catalog"]
+
+_NAMES_AT_ONCE = 200
 
 
 class Catalog(client.Catalog):
@@ -25,9 +34,38 @@ class Catalog(client.Catalog):
         orders.schema.to_frame()
 
     `url` names a server; without one `CATALOG_URL` does, and without that this machine's own
-    catalog is found or started. What `search`, `entity` and `dataset` give shows itself as a table
-    and is a DataFrame when asked; everything else is the client's.
+    catalog is found or started. What `search`, `entity`, `dataset` and `browse` give shows itself
+    as a table and is a DataFrame when asked; everything else is the client's.
+
+    `cat["fct_orders"]` is the entity of that name or URN, and completes from what was read;
+    `cat.names()` reads them all.
     """
+
+    _known: NamesKnown
+    _seen: TextsSeen
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """A catalog that knows no names yet."""
+        made = super().__new__(cls)
+        made._known, made._seen = NamesKnown(), TextsSeen()
+        return made
+
+    def __getitem__(self, name: str | Urn) -> Entity:
+        """The entity of a URN, or the only one of a name.
+
+        Two requests for a URN; for a name those of a search before. Raises `NotFound` where
+        nothing is called so, `InvalidInput` naming the candidates where several are.
+        """
+        if isinstance(name, Urn) or name.startswith("urn:"):
+            return self.entity(name)
+        return self.entity(find(self, name, self._known))
+
+    # Else Python would try to walk it, one number after another.
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What may be asked for by name, as far as it is known; asks no server."""
+        return self._known.offered()
 
     def search(
         self,
@@ -56,16 +94,9 @@ class Catalog(client.Catalog):
             count=count,
             superseding=superseding,
         )
-        return Results(
-            page.text,
-            page.start,
-            page.total,
-            page.hits,
-            page.facets,
-            page.unreadable,
-            page.as_of,
-            self.summaries(hit.urn for hit in page),
-        )
+        summaries = self.summaries([hit.urn for hit in page])
+        self._known.learn(named(summaries.values()))
+        return answered(page, summaries, Question(self, entity, narrowed_by, sorted_by, count))
 
     def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its aspects, all of them unless some are named, and the names of its
@@ -73,11 +104,18 @@ class Catalog(client.Catalog):
 
         An entity of which nothing is stored is given too, and says so.
         """
-        read = super().entity(urn, aspects)
-        owners = Urn.parse_all(owner.owner for owner in read.owners)
-        others = (*owners, *read.tags, *read.terms, *read.domains)
-        names = {found.urn: found.name for found in self.summaries(others).values()}
-        return Entity(read.urn, read.aspects, read.as_of, catalog=self, names=names)
+        found = super().entity(urn, aspects)
+        owners = Urn.parse_all(owner.owner for owner in found.owners)
+        others = (*owners, *found.tags, *found.terms, *found.domains)
+        names = {urn: one.name for urn, one in self.summaries(others).items()}
+        whole = aspects is None
+        entity = Entity(
+            found.urn, found.aspects, found.as_of, catalog=self, names=names, whole=whole
+        )
+        self._known.learn(named([entity]))
+        if whole:
+            self._see(entity)
+        return entity
 
     def dataset(self, urn: str | Urn) -> Entity:
         """As `entity`; raises `InvalidInput` for the URN of anything but a dataset."""
@@ -85,3 +123,75 @@ class Catalog(client.Catalog):
         if target.entity_type != "dataset":
             raise InvalidInput(f"{target} is a {target.entity_type}, no dataset; use entity()")
         return self.entity(target)
+
+    def browse(
+        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
+    ) -> Folder:
+        """A page of what lies at a browse path: folders first, each opened by its name,
+        `folder["sales"]`. An unknown path is empty. One request."""
+        page = super().browse(path, entity=entity, start=start, count=count)
+        self._known.learn((one.urn, one.name) for one in page.entities)
+        return opened(page, entity, self)
+
+    def names(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        limit: int = 10_000,
+    ) -> Names:
+        """Names and URNs of what a search finds, at most `limit`, kept for completion:
+        `cat["ord<TAB>"]`.
+
+        One request for 200 and two for their names; shows how far it is, and may be interrupted:
+        what was read by then is kept.
+        """
+        pages = self.hits(text, entity=entity, narrowed_by=narrowed_by, limit=limit)
+
+        def total() -> int | None:
+            return None if pages.total is None else min(limit, pages.total)
+
+        entries: list[tuple[Urn, str]] = []
+        waiting: list[Urn] = []
+
+        def learn() -> None:
+            fresh = list(named(self.summaries(waiting).values()))
+            self._known.learn(fresh)
+            entries.extend(fresh)
+            waiting.clear()
+
+        with pages:
+            for hit in each(pages, "reading names", total=total):
+                waiting.append(hit.urn)
+                if len(waiting) == _NAMES_AT_ONCE:
+                    learn()
+        learn()
+        return Names(tuple(entries), pages.total, len(self._known))
+
+    def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
+        """What a line about each entity needs, of any number of them. One request for a hundred;
+        may be interrupted."""
+        wanted = tuple(urns)
+        found = during(self, lambda _: self.core.summaries(wanted), "reading their lines")
+        self._known.learn(named(found.values()))
+        return found
+
+    def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
+        """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how
+        many were sent, and may be interrupted."""
+        return during(
+            self, lambda tell: self.core.ingest_batch(counted(proposals, tell)), "loading"
+        )
+
+    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
+        """The edited description of an entity, or of its column of that exact path, as this
+        session last read it: "" where there was none, None where it was not read. No request."""
+        return self._seen.of(Urn.parse(urn), column)
+
+    def _see(self, entity: read.Entity) -> None:
+        try:
+            self._seen.see(entity)
+        except ServerFault:
+            # An aspect that cannot be read is told when it is looked at.
+            return

@@ -1,6 +1,7 @@
 """One entity that shows itself and can be asked for more."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -8,14 +9,21 @@ from typing import TYPE_CHECKING
 
 from explorer.client import entity as read
 from explorer.client.records import Direction
+from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
+from explorer.notebook.history import Diff, History, read_diff, read_history
+from explorer.notebook.impact import Impact
+from explorer.notebook.lineage import Lineage, read_lineage
+from explorer.notebook.paths import Paths
 from explorer.notebook.related import Links, Owners, Relationships
 from explorer.notebook.results import EDITED
 from explorer.notebook.schema import Schema
+from explorer.notebook.seen import edited_text
 from explorer.notebook.series import Profile, Usage, Window
 from explorer.notebook.view import Cell, Facts, Part, Prose, Say, Shown, Title
 
 if TYPE_CHECKING:
+    from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
 
 __all__ = ["Entity"]
@@ -33,17 +41,63 @@ class Entity(Shown, read.Entity):
 
     catalog: "Catalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
+    whole: bool = field(default=True, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        # Completion looks no further than at what is there already: `entity.schema["…"]`.
+        with suppress(ServerFault):
+            self.__dict__["schema"] = self._schema()
 
     @cached_property
     def schema(self) -> Schema:
         """Its columns; empty where it has none."""
-        held = super().schema
-        return Schema(held.name, held.columns, held.orphans)
+        return self._schema()
 
     @property
     def owners(self) -> Owners:
         """Who answers for it."""
         return Owners(super().owners, self.names)
+
+    def lineage(
+        self, hops: int = 3, direction: "Extent" = "BOTH", *, limit: int | None = None
+    ) -> Lineage:
+        """What it is made from and what is made from it, as far as `hops`, at most `limit`
+        entities a direction: a picture, a tree, a DataFrame, a networkx graph.
+
+        One request a direction where the server walks, and one for a hundred entities.
+        """
+        return read_lineage(self.catalog, self.urn, self.name, direction, hops, limit)
+
+    def impact(self, column: str | None = None) -> Impact:
+        """What breaks downstream, at any distance, when it or its column of that exact path
+        changes, most used first.
+
+        One request for the walk where the server walks, one for a hundred entities, one for each
+        of the 500 nearest datasets to count their use; with a column one more for a hundred.
+        Raises `UnknownName` for a column that is not there.
+        """
+        return Impact.read(self.catalog, self.urn, self.name, column)
+
+    def paths_to(self, urn: str | Urn) -> Paths:
+        """The shortest ways between it and another entity, along lineage either way, however far
+        apart. Two requests at most where the server walks, and one for a hundred names."""
+        return Paths.read(self.catalog, self.urn, urn)
+
+    def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
+        """The newest versions of an aspect: when, by whom, what changed.
+
+        Two requests where the server tells its versions at once; elsewhere one for each version.
+        Raises `NotFound` for an aspect it lacks, `InvalidInput` for a timeseries.
+        """
+        return read_history(self.catalog, self.urn, self.name, aspect, count)
+
+    def diff(self, older: int = -1, newer: int = 0, aspect: str = "schemaMetadata") -> Diff:
+        """What differs between two versions of an aspect; by default, what the latest changed.
+
+        Versions by number: 0 is the latest, 1 the oldest, -1 the one before the latest. Two or
+        three requests. Raises `NotFound` where there is no such version.
+        """
+        return read_diff(self.catalog, self.urn, self.name, aspect, older, newer)
 
     @property
     def links(self) -> Links:
@@ -71,18 +125,25 @@ class Entity(Shown, read.Entity):
         """What profiling measured in the last `days`, or ever. Costs what `usage` costs."""
         return Profile(self.name, self._window("datasetProfile", days))
 
-    def describe(self, text: str, column: str | None = None) -> "Entity":
+    def describe(self, text: str, column: str | None = None, *, force: bool = False) -> "Entity":
         """Write its description, or that of the column of that exact path, and read it again.
 
-        The text is markdown; what ingestion says stays beside it. Raises `NotFound` or
-        `InvalidInput` where there is no such entity or column. Three requests.
+        The text is markdown; what ingestion says stays beside it. Where somebody else wrote since
+        this entity was read, nothing is written and `TextConflict` tells both texts, unless with
+        `force`; one that was read in part knows no text to compare. Raises `NotFound` or
+        `InvalidInput` where there is no such entity or column. Four requests.
         """
-        self.catalog.describe(self.urn, text, column=column)
+        base = edited_text(self, column) if self.whole else None
+        self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
         return self.reload()
 
     def reload(self) -> "Entity":
         """The entity as it is now, with all its aspects. Two requests."""
         return self.catalog.entity(self.urn)
+
+    def _schema(self) -> Schema:
+        held = read.Entity(self.urn, self.aspects).schema
+        return Schema(held.name, held.columns, held.orphans)
 
     def _window(self, aspect: str, days: int | None) -> Window:
         start = None if days is None else datetime.now(UTC) - timedelta(days=days)

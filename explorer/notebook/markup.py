@@ -5,15 +5,30 @@ Untrusted notebooks lose `<style>`, `<script>` and `<svg>`, so there are only pl
 from anywhere. Every text is cleaned and escaped here.
 """
 
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import urlsplit
 
 from explorer.client.display import block, line
-from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Title, Tone
+from explorer.notebook.view import (
+    Cell,
+    Difference,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Picture,
+    Prose,
+    Say,
+    Title,
+    Tone,
+)
 
 __all__ = ["draw"]
 
+_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)')
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _TONES: dict[Tone, str] = {
     "plain": "",
@@ -23,7 +38,17 @@ _TONES: dict[Tone, str] = {
 _CELL = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;border:none;"
 _HEAD = f"{_CELL}font-weight:600;opacity:.75;border-bottom:1px solid currentColor;"
 _TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4px 0;"
-_PROSE = "white-space:pre-wrap;margin:0 0 4px 1em;max-width:60em;"
+_PROSE = "margin:0 0 4px 1em;max-width:60em;"
+_LINES = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
+    "font-family:var(--jp-code-font-family,monospace);font-size:.9em;"
+)
+# The blue and the orange of Okabe and Ito; the signs say the same.
+_SIGNS = {
+    "+": "background:rgba(0,114,178,.16);",
+    "-": "background:rgba(213,94,0,.16);",
+    "@": "opacity:.65;",
+}
 
 
 def draw(parts: Iterable[Part]) -> str:
@@ -41,8 +66,11 @@ def _drawn(part: Part) -> str:
         case Say(text, tone):
             return _div(escape(line(text)), _TONES[tone])
         case Prose(label, text):
-            written = escape(block(text).strip("\n"))
-            return _div(escape(label), "font-weight:600;margin-top:4px;") + _div(written, _PROSE)
+            from explorer.notebook.safe_markdown import safe_markdown
+
+            return _div(escape(label), "font-weight:600;margin-top:4px;") + _div(
+                safe_markdown(text), _PROSE
+            )
         case Facts(rows):
             return _table((), [[Cell(name, tone="quiet"), cell] for name, cell in rows])
         case Grid(headers, cells, numbers):
@@ -50,6 +78,11 @@ def _drawn(part: Part) -> str:
         case Fold(label, inner):
             summary = f'<summary style="{_TONES["quiet"]}">{escape(label)}</summary>'
             return f"<details>{summary}{''.join(_drawn(below) for below in inner)}</details>"
+        case Difference(lines):
+            return _div("".join(map(_changed, lines)), _LINES)
+        case Picture(svg, alt, listed=listed):
+            below = _drawn(Fold("as a list", listed)) if listed else ""
+            return _picture(svg, alt) + below
 
 
 def _table(
@@ -79,7 +112,12 @@ def _table(
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(line(cell.text))
+    if cell.markdown:
+        from explorer.notebook.safe_markdown import safe_markdown_line
+
+        text = safe_markdown_line(cell.text)
+    else:
+        text = escape(line(cell.text))
     address = line(cell.link)
     if address and _is_safe(address):
         text = (
@@ -91,13 +129,31 @@ def _cell(cell: Cell) -> str:
         text = f"{text} {escape(address)}"
     if cell.mark:
         text = f"{_span(cell.mark, _TONES['quiet'])} {text}"
-    style = _TONES[cell.tone] + (f"padding-left:{cell.indent * 1.2:.1f}em;" if cell.indent else "")
+    indent = f"padding-left:{cell.indent * 1.2:.1f}em;" if cell.indent else ""
+    style = _TONES[cell.tone] + indent
     drawn = _div(text, style) if style else text
     small = [*cell.below, *([cell.detail] if cell.detail else [])]
     return drawn + "".join(
-        _div(escape(line(one)), f"{_TONES['quiet']}font-size:.85em;overflow-wrap:anywhere;")
+        _div(escape(line(one)), f"{_TONES['quiet']}font-size:.85em;overflow-wrap:anywhere;{indent}")
         for one in small
     )
+
+
+def _picture(svg: str, alt: str) -> str:
+    data = b64encode(svg.encode()).decode("ascii")
+    width = _WIDTH.search(svg)
+    # Scaled down to the page, but never beyond what can be read: then it scrolls.
+    least = f"min-width:{int(width[1]) * 3 // 4}px;" if width else ""
+    image = (
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(line(alt))}" '
+        f'style="{least}max-width:100%;height:auto">'
+    )
+    return _div(image, "overflow-x:auto;margin:4px 0;")
+
+
+def _changed(row: str) -> str:
+    text = row[:1] + block(row[1:]).replace("\n", " ")
+    return _div(escape(text) or "&nbsp;", _SIGNS.get(row[:1], ""))
 
 
 def _is_safe(address: str) -> bool:

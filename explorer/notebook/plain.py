@@ -6,7 +6,18 @@ from itertools import zip_longest
 from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line
-from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Title
+from explorer.notebook.view import (
+    Cell,
+    Difference,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Picture,
+    Prose,
+    Say,
+    Title,
+)
 
 __all__ = ["draw"]
 
@@ -41,6 +52,12 @@ def _drawn(part: Part) -> Iterator[str]:
             for below in inner:
                 for row in _drawn(below):
                     yield _GAP + row
+        case Difference(lines):
+            for row in lines:
+                yield _GAP + row[:1] + block(row[1:]).replace("\n", " ")
+        case Picture(instead=instead):
+            for below in instead:
+                yield from _drawn(below)
 
 
 def _table(grid: Grid) -> Iterator[str]:

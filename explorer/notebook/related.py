@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Self
 from explorer.client.records import Edge, Edges
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import Cell, Grid, Part, Say, Shown, Title
+from explorer.notebook.tabular import tabulated
+from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,7 @@ __all__ = ["Links", "Owners", "Relationships"]
 _MOST_ROWS = 60
 
 
-class Owners(Shown, tuple[Owner, ...]):
+class Owners(Table, tuple[Owner, ...]):
     """Who answers for an entity, as written."""
 
     names: Mapping[Urn, str]
@@ -55,8 +56,13 @@ class Owners(Shown, tuple[Owner, ...]):
         return Cell(name, detail=str(urn), tone="loud"), Cell(kind), Cell(role)
 
 
-class Links(Shown, tuple[Link, ...]):
+class Links(Table, tuple[Link, ...]):
     """The documentation links of an entity."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each link: `url`, `description`, and `actor`, who added it. No request."""
+        rows = [(one.url, one.description or None, one.create_stamp.actor) for one in self]
+        return tabulated(rows, dict.fromkeys(("url", "description", "actor"), "string"))
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
@@ -66,7 +72,7 @@ class Links(Shown, tuple[Link, ...]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Relationships(Shown):
+class Relationships(Table):
     """The edges of an entity, in the directions that were asked for."""
 
     edges: tuple[Edges, ...]

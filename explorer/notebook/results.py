@@ -1,19 +1,27 @@
 """A page of search results that shows itself."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
+from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.client.records import Facet, Hit, SearchPage
+from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Shown, Title
+from explorer.notebook.tabular import tabulated
+from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EDITED", "Results"]
+    from explorer.metadata.filters import Filter
+    from explorer.metadata.filtertext import Order
+    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.entity import Entity as NotebookEntity
+
+__all__ = ["EDITED", "Question", "Results", "answered"]
 
 EDITED = "✎"
 """Stands before every text that people wrote over what ingestion says."""
@@ -24,14 +32,38 @@ _MOST_VALUES = 6
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+_FACETS = dict.fromkeys(("facet", "label", "value", "name"), "string") | {"count": "int64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page of results answers, and of whom it was asked."""
+
+    catalog: "Catalog"
+    entity: str | Sequence[str] | None = None
+    narrowed_by: "Filter | str | None" = None
+    sorted_by: "str | Sequence[Order] | None" = None
+    count: int = 20
+
+    @property
+    def words(self) -> str:
+        """The types and the filter text it was narrowed by, as typed; empty for none."""
+        types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
+        typed = self.narrowed_by if isinstance(self.narrowed_by, str) else ""
+        said = typed or ("a filter" if self.narrowed_by else "")
+        return " · ".join(one for one in (", ".join(types), said) if one)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Results(Shown, SearchPage):
+class Results(Table, SearchPage):
     """A page of a search, best first: iterable, with `total` over the whole result.
 
-    `summaries` holds what is known of each hit, by URN.
+    `summaries` holds what is known of each hit, by URN; `facets` counts the whole result by the
+    values of its fields. A hit by its place or its name, `results[0]`, is read as an `Entity`.
     """
 
     summaries: Mapping[Urn, Entity] = field(default_factory=dict)
+    question: Question | None = field(default=None, compare=False)
 
     @property
     def urns(self) -> tuple[Urn, ...]:
@@ -44,9 +76,111 @@ class Results(Shown, SearchPage):
 
         return frames.search_frame(self, self.summaries)
 
+    def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
+        """A row for each value of each facet, or of the one named, most frequent first. No
+        request.
+
+        facet, label   string   the field to filter by, and what people call it
+        value, name    string   as a filter wants it, and as people say it
+        count          int64    entities of the whole result that have it
+
+        Raises `UnknownName` for a facet that is not there.
+        """
+        known = [facet.name for facet in self.facets]
+        if name is not None and name not in known:
+            raise UnknownName("facet", name, known)
+        rows = [
+            (facet.name, facet.label, value.value, value.label, value.count)
+            for facet in self.facets
+            if name in (None, facet.name)
+            for value in facet.values
+        ]
+        return tabulated(rows, _FACETS)
+
+    def next(self) -> "Results":
+        """The page after this one; empty, and nothing is asked, after the last.
+
+        Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
+        """
+        asked = self._asked()
+        page = self
+        while page.truncated:
+            page = asked.catalog.search(
+                self.text,
+                entity=asked.entity,
+                narrowed_by=asked.narrowed_by,
+                sorted_by=asked.sorted_by,
+                start=page.end,
+                count=asked.count,
+            )
+            if page.hits or not page.unreadable:
+                return page
+        return replace(page, start=page.end, hits=(), unreadable=(), summaries={})
+
+    def all(self, limit: int | None = None) -> "Results":
+        """Everything that was found rather than a page of it, at most `limit`, from the first on.
+
+        One request for 200 hits and two for their lines; shows how far it is, and may be
+        interrupted.
+        """
+        from explorer.notebook.progress import each
+
+        asked = self._asked()
+        pages = asked.catalog.hits(
+            self.text,
+            entity=asked.entity,
+            narrowed_by=asked.narrowed_by,
+            sorted_by=asked.sorted_by,
+            limit=limit,
+        )
+
+        def total() -> int | None:
+            return pages.total if limit is None else min(limit, pages.total or limit)
+
+        with pages:
+            hits = tuple(each(pages, f"reading {line(self._title(), 40)}", total=total))
+        summaries = asked.catalog.summed_up(hit.urn for hit in hits)
+        found = max(len(hits), pages.total or 0)
+        return replace(self, start=0, total=found, hits=hits, unreadable=(), summaries=summaries)
+
+    def __getitem__(self, place: int | str) -> "NotebookEntity":
+        """The entity at a place of this page, or of that name or URN on it. Two requests."""
+        catalog = self._asked().catalog
+        if isinstance(place, int):
+            if not -len(self.hits) <= place < len(self.hits):
+                raise InvalidInput(f"there is no hit {place}; this page has {len(self.hits)}")
+            return catalog.entity(self.hits[place].urn)
+        found = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
+        if len(found) == 1:
+            return catalog.entity(found[0])
+        shown = line(place, 100)
+        if not found:
+            raise NotFound(f"nothing on this page is called {shown!r}")
+        listed = "".join(f"\n  {urn}" for urn in found[:_MOST_VALUES])
+        raise InvalidInput(f"{len(found)} on this page are called {shown!r}; give a URN:{listed}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        names = [self._name_of(hit.urn) for hit in self.hits]
+        keys = dict.fromkeys((*names, *(str(hit.urn) for hit in self.hits)))
+        return [key for key in keys if key == line(key)]
+
+    def _name_of(self, urn: Urn) -> str:
+        entity = self.summaries.get(urn)
+        return entity.name if entity else urn.name
+
+    def _asked(self) -> Question:
+        if self.question is None:
+            raise InvalidInput("these results were made by hand and know no catalog to ask")
+        return self.question
+
+    def _title(self) -> str:
+        said = f"«{self.text}»" if self.text not in ("", "*") else "everything"
+        words = self.question.words if self.question else ""
+        return f"{said} · {words}" if words else said
+
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        yield Title(f"«{self.text}»" if self.text not in ("", "*") else "everything", self._count())
+        yield Title(self._title(), self._count())
         if not self.hits:
             return
         shown = self.hits[:_MOST_ROWS]
@@ -54,6 +188,8 @@ class Results(Shown, SearchPage):
         yield Grid(headers, [self._row(hit) for hit in shown])
         if len(shown) < len(self.hits):
             yield Say(f"{len(shown)} of {len(self.hits):,} rows drawn; .to_frame() has them all")
+        if self.truncated:
+            yield Say("there are more; .next() reads them, .all() every one")
         narrowing = [line for line in map(_facet, self.facets) if line]
         if narrowing:
             yield Fold("narrow by", [Say(line) for line in narrowing])
@@ -77,9 +213,15 @@ class Results(Shown, SearchPage):
             Cell(entity.name, detail=str(hit.urn), tone="loud", mark="deprecated:" if gone else ""),
             Cell(entity.kind),
             Cell(entity.platform or ""),
-            Cell(first, mark) if first else Cell("no description", tone="quiet"),
+            Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
             Cell(", ".join(dict.fromkeys(match.field for match in hit.matched)), tone="quiet"),
         )
+
+
+def answered(page: SearchPage, summaries: Mapping[Urn, Entity], question: Question) -> Results:
+    """The page, with what is known of its hits and what it answers."""
+    held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
+    return Results(**held, summaries=summaries, question=question)
 
 
 def _facet(facet: Facet) -> str:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.client import schema as read
+from explorer.client.display import line
 from explorer.client.schema import Column
+from explorer.errors import UnknownName
 from explorer.notebook.results import EDITED
-from explorer.notebook.view import Cell, Grid, Part, Say, Shown, Title
+from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,13 +20,26 @@ _MOST_ROWS = 60
 
 
 @dataclass(frozen=True, repr=False)
-class Schema(Shown, read.Schema):
+class Schema(Table, read.Schema):
     """The columns of a dataset, every parent before its children.
 
     `whole` is how many the dataset has, more than there are here after `filter`.
     """
 
     whole: int | None = None
+
+    def __getitem__(self, path: str) -> Column:
+        """The column of that path, exact or as people write it. Raises `UnknownName`."""
+        found = self.column(path)
+        if found is not None:
+            return found
+        named = [one for one in self.columns if path in (one.path.simple, one.name)]
+        if len(named) != 1:
+            raise UnknownName("column", path, (one.path.simple for one in self.columns))
+        return named[0]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [one.path.simple for one in self.columns if one.path.simple == line(one.path.simple)]
 
     def filter(
         self,
@@ -90,6 +105,6 @@ def described(ingested: str | None, edited: str | None) -> Cell:
     """A description in one cell: the edited text marked, the ingested one below it."""
     original, written = (ingested or "").strip(), (edited or "").strip()
     if not written:
-        return Cell(original) if original else Cell("no description", tone="quiet")
+        return Cell(original, markdown=True) if original else Cell("no description", tone="quiet")
     below = (f"from ingestion: {original}",) if original and original != written else ()
-    return Cell(written, EDITED, below)
+    return Cell(written, EDITED, below, markdown=True)

@@ -1,30 +1,41 @@
 """How a dataset was used and what profiling measured of it, over time, showing themselves."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import datetime, timedelta
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from explorer.client.display import moment
 from explorer.client.records import Timeseries
-from explorer.metadata.aspects import (
-    DatasetProfile,
-    DatasetUsageStatistics,
-    FieldProfile,
-    read_aspect,
-)
+from explorer.errors import InvalidInput
+from explorer.metadata.aspects import DatasetProfile, DatasetUsageStatistics, FieldProfile
 from explorer.metadata.fieldpath import FieldPath
-from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Shown, Title
+from explorer.notebook import columncharts
+from explorer.notebook.amounts import written
+from explorer.notebook.chart import (
+    Bar,
+    Bars,
+    Chart,
+    Charted,
+    Line,
+    Lines,
+    Zone,
+    sparkline,
+    with_gaps,
+)
+from explorer.notebook.drift import Drift
+from explorer.notebook.measured import Profiles, TableMeasures, read_profiles
+from explorer.notebook.tabular import tabulated
+from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["Profile", "Usage", "Window"]
+__all__ = ["Profile", "Usage", "Window", "sparkline"]
 
-_BARS = "▁▂▃▄▅▆▇█"
-_MOST_BARS = 60
 _MOST_ROWS = 20
 
 
@@ -54,8 +65,12 @@ class Window:
 
 
 @dataclass(frozen=True, repr=False)
-class Usage(Shown):
-    """How a dataset was used, window by window, oldest first."""
+class Usage(Charted):
+    """How a dataset was used, window by window, oldest first.
+
+    It shows queries and users over time and the columns used most: as a plotly figure in a live
+    notebook, as a picture and a table in one that is only read, as text in a terminal.
+    """
 
     name: str
     window: Window
@@ -63,9 +78,7 @@ class Usage(Shown):
     @cached_property
     def points(self) -> tuple[DatasetUsageStatistics, ...]:
         """One for each window of time."""
-        return tuple(
-            read_aspect(value, DatasetUsageStatistics) for value in self.window.series.values
-        )
+        return self.window.series.usage()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -82,11 +95,41 @@ class Usage(Shown):
 
         return frames.column_usage_frame(self.window.series)
 
-    def figure(self) -> "go.Figure":
-        """Queries and users over time, as a plotly figure."""
-        from explorer.notebook import figures
+    def figure(self, zone: Zone = "UTC") -> "go.Figure":
+        """Queries and users over time, as a plotly figure, in UTC or in this machine's zone."""
+        return self.over_time(zone).figure()
 
-        return figures.usage(self.to_frame(), self.name, self.window.words)
+    def over_time(self, zone: Zone = "UTC") -> Chart:
+        """Queries above, users below, over the same time."""
+        at = [(point.at, point) for point in self.points]
+        known = [(when, point) for when, point in at if when is not None]
+        queries = with_gaps([(when, point.total_sql_queries) for when, point in known])
+        users = with_gaps([(when, point.unique_user_count) for when, point in known])
+        panels = (
+            Lines("queries", (Line("queries", queries),)),
+            Lines("users", (Line("users", users),)),
+        )
+        title = f"Usage of {self.name}, {self.window.words}"
+        empty = f"no usage {self.window.words}"
+        return Chart(title, panels, self.to_frame, self._summed_up(zone), empty, zone)
+
+    def by_column(self, most: int = _MOST_ROWS) -> Chart:
+        """How often each column was used in all that time, the most used first, at most so many."""
+        if most < 1:
+            raise InvalidInput("the number of columns to draw is 1 or more")
+        panel = self._columns(most)
+        title = f"Use by column of {self.name}, {self.window.words}"
+        empty = f"no use of a column {self.window.words}"
+        note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
+        return Chart(title, (panel,), self._uses_frame, note, empty)
+
+    def chart(self, zone: Zone = "UTC") -> Chart:
+        """What it shows: queries and users over time, and the columns used most."""
+        whole = self.over_time(zone)
+        if not self._uses:
+            return whole
+        panels = (*whole.panels, self._columns(_MOST_ROWS))
+        return Chart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
@@ -94,32 +137,64 @@ class Usage(Shown):
         yield from self.window.gaps("usage")
         if not self.points:
             return
-        queries = [point.total_sql_queries or 0 for point in self.points]
-        users = [point.unique_user_count or 0 for point in self.points]
+        queries, users = self._totals()
         yield Facts(
             [
-                ("queries", Cell(f"{sum(queries):,}  {sparkline(queries)}")),
-                ("users", Cell(f"at most {max(users):,} at once  {sparkline(users)}")),
-                ("time", Cell(_span([point.timestamp_millis for point in self.points]))),
+                ("queries", Cell(queries)),
+                ("users", Cell(users)),
+                ("time", Cell(_span([point.timestamp_millis for point in self.points], "UTC"))),
             ]
         )
+        whole = self.over_time()
+        yield whole.picture(list(whole.sparklines()))
+        if self._uses:
+            rows = [
+                (Cell(FieldPath(path).simple), Cell(f"{count:,}"))
+                for path, count in self._uses[:_MOST_ROWS]
+            ]
+            yield Grid(("column", "uses"), rows, frozenset({"uses"}))
+            if len(self._uses) > len(rows):
+                yield Say(
+                    f"{len(rows)} of {len(self._uses):,} columns; .columns_to_frame() has all"
+                )
+
+    @cached_property
+    def _uses(self) -> tuple[tuple[str, int], ...]:
         counts: Counter[str] = Counter()
         for point in self.points:
             for used in point.field_counts:
                 counts[used.field_path] += used.count
-        if counts:
-            rows = [
-                (Cell(FieldPath(path).simple), Cell(f"{count:,}"))
-                for path, count in counts.most_common(_MOST_ROWS)
-            ]
-            yield Grid(("column", "uses"), rows, frozenset({"uses"}))
-            if len(counts) > len(rows):
-                yield Say(f"{len(rows)} of {len(counts):,} columns; .columns_to_frame() has all")
+        return tuple(counts.most_common())
+
+    def _uses_frame(self) -> "pd.DataFrame":
+        return tabulated(self._uses, {"path": "string", "uses": "Int64"})
+
+    def _columns(self, most: int) -> Bars:
+        shown = self._uses[:most]
+        bars = tuple(Bar(FieldPath(path).simple, count) for path, count in shown)
+        of = f"{len(shown)} of {len(self._uses):,} used columns"
+        return Bars(f"uses, {of}" if len(shown) < len(self._uses) else "uses by column", bars)
+
+    def _totals(self) -> tuple[str, str]:
+        queries = sum(point.total_sql_queries or 0 for point in self.points)
+        told = [one.unique_user_count for one in self.points if one.unique_user_count is not None]
+        return f"{queries:,}", f"at most {max(told):,} at once" if told else "not measured"
+
+    def _summed_up(self, zone: Zone) -> str:
+        if not self.points:
+            return ""
+        queries, users = self._totals()
+        times = _span([point.timestamp_millis for point in self.points], zone)
+        return f"{queries} queries · users: {users} · {times}"
 
 
 @dataclass(frozen=True, repr=False)
-class Profile(Shown):
-    """What profiling measured of a dataset, profile by profile, oldest first."""
+class Profile(Charted):
+    """What profiling measured of a dataset, profile by profile, oldest first.
+
+    It shows rows and nulls over time and the columns of the newest profile. Charts leave profiles
+    of parts of the table out where there are any of the whole, and say so.
+    """
 
     name: str
     window: Window
@@ -127,7 +202,7 @@ class Profile(Shown):
     @cached_property
     def points(self) -> tuple[DatasetProfile, ...]:
         """One for each profile."""
-        return tuple(read_aspect(value, DatasetProfile) for value in self.window.series.values)
+        return self.window.series.profiles()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -144,13 +219,82 @@ class Profile(Shown):
 
         return frames.column_profile_frame(self.window.series)
 
-    def figure(self) -> "go.Figure":
-        """Rows, and the share of nulls in the columns that have most, over time."""
-        from explorer.notebook import figures
+    def chart(self, zone: Zone = "UTC") -> Chart:
+        """Rows above; below, the share of nulls in those columns that have most."""
+        nulls = columncharts.shares(self._measured, "nulls", ())
+        panels = (self._rows(), *((nulls,) if nulls.lines else ()))
+        return self._chart(f"Profile of {self.name}", panels, self.to_frame, zone)
 
-        return figures.profile(
-            self.to_frame(), self.columns_to_frame(), self.name, self.window.words
+    def sizes(self, zone: Zone = "UTC") -> Chart:
+        """Rows, columns and bytes over time, those that were measured."""
+        taken = self._measured.taken
+        columns = with_gaps([(at, one.column_count) for at, one in taken])
+        size = with_gaps([(at, one.size_in_bytes) for at, one in taken])
+        panels = (
+            self._rows(),
+            Lines("columns", (Line("columns", columns),)),
+            Lines("size", (Line("size", size),), "bytes", from_nothing=False),
         )
+        measured = tuple(panel for panel in panels if panel.lines[0].values)
+        title = f"Size of {self.name}"
+        return self._chart(title, measured or panels[:1], self._sizes_frame, zone)
+
+    def nulls(self, *columns: str, zone: Zone = "UTC") -> Chart:
+        """The share of nulls over time, in the columns named or the six that have most.
+
+        Columns are named by their path, whole or as people write it. Raises `UnknownName` for one
+        that was not measured; so do the other charts of columns.
+        """
+        panel = columncharts.shares(self._measured, "nulls", columns)
+        frame = partial(columncharts.shares_frame, panel)
+        return self._chart(f"Nulls in {self.name}", (panel,), frame, zone)
+
+    def unique(self, *columns: str, zone: Zone = "UTC") -> Chart:
+        """The share of unique values over time, in the columns named or the six whose share moved
+        furthest."""
+        panel = columncharts.shares(self._measured, "unique values", columns)
+        frame = partial(columncharts.shares_frame, panel)
+        return self._chart(f"Unique values in {self.name}", (panel,), frame, zone)
+
+    def values(self, column: str, most: int = _MOST_ROWS) -> Chart:
+        """How often each value of a column is there, the most frequent first, at most so many, as
+        it was measured last."""
+        if most < 1:
+            raise InvalidInput("the number of values to draw is 1 or more")
+        return columncharts.frequencies(self._measured, column, most)
+
+    def quantiles(self, column: str) -> Chart:
+        """The quantiles of a column as they were measured last."""
+        return columncharts.quantiles(self._measured, column)
+
+    def histogram(self, column: str) -> Chart:
+        """How many values of a column lie between each two boundaries, as measured last."""
+        return columncharts.histogram(self._measured, column)
+
+    def drift(
+        self, days: int = 7, *, since: datetime | None = None, until: datetime | None = None
+    ) -> Drift:
+        """What moved between two of these profiles, ranked. No request.
+
+        The later is the newest, or the newest not after `until`. The earlier is the newest that is
+        so many days older, or not after `since`; where none is so old, the oldest there is.
+        Moments are aware ones. Raises `InvalidInput` for others.
+        """
+        for given in (since, until):
+            if given is not None and given.tzinfo is None:
+                raise InvalidInput("a moment needs a time zone: datetime(…, tzinfo=UTC)")
+        if days < 1:
+            raise InvalidInput("the number of days between two profiles is 1 or more")
+        taken = [one for one in self._measured.taken if until is None or one[0] <= until]
+        if len(taken) < 2:
+            return Drift(self.name, None, None)
+        later = taken[-1]
+        try:
+            limit = later[0] - timedelta(days=days) if since is None else since
+        except OverflowError:
+            limit = taken[0][0]
+        older = [one for one in taken[:-1] if one[0] <= limit]
+        return Drift(self.name, (older or taken)[-1 if older else 0], later)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
@@ -158,15 +302,18 @@ class Profile(Shown):
         yield from self.window.gaps("profile")
         if not self.points:
             return
-        last = self.points[-1]
-        rows = [point.row_count or 0 for point in self.points]
+        last = self._measured.newest or self.points[-1]
         yield Facts(
             [
-                ("rows", Cell(f"{_number(last.row_count)}  {sparkline(rows)}")),
+                ("rows", Cell(_number(last.row_count))),
                 ("columns", Cell(_number(last.column_count))),
-                ("time", Cell(_span([point.timestamp_millis for point in self.points]))),
+                ("time", Cell(_span([point.timestamp_millis for point in self.points], "UTC"))),
             ]
         )
+        if self._left_out:
+            yield Say(self._left_out)
+        whole = self.chart()
+        yield whole.picture(list(whole.sparklines()))
         measured = last.field_profiles or ()
         if measured:
             headers = ("column", "nulls", "distinct", "least", "most", "examples")
@@ -175,18 +322,46 @@ class Profile(Shown):
             if len(measured) > len(shown):
                 yield Say(f"{len(shown)} of {len(measured):,} columns; .columns_to_frame() has all")
 
+    @cached_property
+    def _measured(self) -> Profiles:
+        return read_profiles(self.window.series)
 
-def sparkline(values: Sequence[float]) -> str:
-    """The values as a line of bars from nothing to the greatest; the newest sixty."""
-    shown = values[-_MOST_BARS:]
-    top = max(shown, default=0)
-    if top <= 0:
+    @property
+    def _left_out(self) -> str:
+        parts = self._measured.parts
+        return (
+            f"{parts:,} {'profile' if parts == 1 else 'profiles'} of parts left out"
+            if parts
+            else ""
+        )
+
+    def _rows(self) -> Lines:
+        points = with_gaps([(at, one.row_count) for at, one in self._measured.taken])
+        return Lines("rows", (Line("rows", points),), from_nothing=False)
+
+    def _chart(
+        self,
+        title: str,
+        panels: "tuple[Lines, ...]",
+        frame: Callable[[], "pd.DataFrame"],
+        zone: Zone,
+    ) -> Chart:
+        millis = [point.timestamp_millis for point in self.points]
+        note = " · ".join(said for said in (_span(millis, zone), self._left_out) if said)
+        empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
+        return Chart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
+
+    def _sizes_frame(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        sizes = [one.size_in_bytes for one in self.window.series.records(TableMeasures)]
+        return self.to_frame().assign(bytes=pd.array(sizes, dtype="Int64"))
+
+
+def _span(millis: Sequence[int], zone: Zone) -> str:
+    if not millis:
         return ""
-    return "".join(_BARS[round(max(value, 0) / top * (len(_BARS) - 1))] for value in shown)
-
-
-def _span(millis: Sequence[int]) -> str:
-    first, last = moment(millis[0], utc=True), moment(millis[-1], utc=True)
+    first, last = (moment(at, utc=zone == "UTC") for at in (millis[0], millis[-1]))
     return f"{first} to {last}, {len(millis):,} points" if len(millis) > 1 else first
 
 
@@ -194,7 +369,7 @@ def _column(profile: FieldProfile) -> tuple[Cell, ...]:
     share = profile.null_proportion
     return (
         Cell(FieldPath(profile.field_path).simple),
-        Cell(f"{share:.1%}" if share is not None else _number(profile.null_count)),
+        Cell(written(share, "share") if share is not None else _number(profile.null_count)),
         Cell(_number(profile.unique_count)),
         Cell(profile.min or ""),
         Cell(profile.max or ""),

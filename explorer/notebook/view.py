@@ -7,9 +7,25 @@ the HTML one escapes it; nothing else in this package writes text into a page.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-__all__ = ["Cell", "Facts", "Fold", "Grid", "Part", "Prose", "Say", "Shown", "Title"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Cell",
+    "Difference",
+    "Facts",
+    "Fold",
+    "Grid",
+    "Part",
+    "Picture",
+    "Prose",
+    "Say",
+    "Shown",
+    "Table",
+    "Title",
+]
 
 Tone = Literal["plain", "quiet", "loud"]
 
@@ -20,7 +36,7 @@ class Cell:
 
     `mark` stands before the text and is ours, `below` follows on lines of its own, `detail` is
     for those who have room. `link` leads somewhere where it is a safe address. `indent` counts
-    levels.
+    levels. `markdown` says that the text is a description, and is read as one.
     """
 
     text: str
@@ -30,6 +46,7 @@ class Cell:
     link: str = ""
     indent: int = 0
     tone: Tone = "plain"
+    markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +67,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A text of the catalog's over several lines, under a label of ours."""
+    """A text of the catalog's over several lines, markdown, under a label of ours."""
 
     label: str
     text: str
@@ -80,7 +97,27 @@ class Fold:
     parts: Sequence["Part"]
 
 
-Part = Title | Say | Prose | Facts | Grid | Fold
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The lines of a unified diff: each begins with a plus, a minus, a space, or is a head."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing as SVG, our own, and `alt`, what it shows in a sentence.
+
+    `instead` is for those who see no pictures at all; `listed` is folded away below a picture.
+    """
+
+    svg: str
+    alt: str
+    instead: Sequence["Part"] = ()
+    listed: Sequence["Part"] = ()
+
+
+Part = Title | Say | Prose | Facts | Grid | Fold | Difference | Picture
 
 
 class Shown(ABC):
@@ -101,3 +138,18 @@ class Shown(ABC):
         from explorer.notebook import markup
 
         return markup.draw(self.parts())
+
+
+class Table(Shown):
+    """Something shown that is a DataFrame when asked."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_frame(self) -> "pd.DataFrame":
+        """The same as a DataFrame, whole however much of it is drawn."""
+
+    @property
+    def df(self) -> "pd.DataFrame":
+        """The same as `to_frame()`, made anew each time."""
+        return self.to_frame()

@@ -3,7 +3,9 @@
 import os
 import signal
 import time
+from base64 import b64decode
 from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -11,9 +13,24 @@ from explorer import Catalog, instance
 
 ALLOWED = {
     "a": {"href", "target", "rel", "style"},
+    "blockquote": {"style"},
+    "br": set(),
+    "code": {"style"},
     "details": set(),
     "div": {"style"},
+    "em": set(),
+    "h4": set(),
+    "h5": set(),
+    "h6": set(),
+    "hr": set(),
+    "img": {"src", "alt", "style"},
+    "li": set(),
+    "ol": {"start"},
+    "p": {"style"},
+    "pre": {"style"},
+    "s": set(),
     "span": {"style"},
+    "strong": set(),
     "summary": {"style"},
     "table": {"style"},
     "tbody": set(),
@@ -21,7 +38,10 @@ ALLOWED = {
     "th": {"style"},
     "thead": set(),
     "tr": {"style"},
+    "ul": set(),
 }
+VOID = {"br", "hr", "img"}
+PICTURE = "data:image/svg+xml;base64,"
 
 
 class Page(HTMLParser):
@@ -30,6 +50,7 @@ class Page(HTMLParser):
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.texts, self.links, self.styles, self.wrong, self.open = [], [], [], [], []
+        self.pictures = []
         self.feed(html)
         self.close()
 
@@ -40,7 +61,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         if tag not in ALLOWED:
             self.wrong.append(tag)
-        self.open.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
         for name, value in attrs:
             if name not in ALLOWED.get(tag, ()):
                 self.wrong.append(f"{tag} {name}={value}")
@@ -48,6 +70,8 @@ class Page(HTMLParser):
                 self.links.append(value)
             if name == "style":
                 self.styles.append(value)
+            if name == "src":
+                self.pictures.append(_drawing(value))
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
@@ -61,6 +85,18 @@ class Page(HTMLParser):
 
     def handle_decl(self, decl):
         self.wrong.append(f"declaration {decl}")
+
+
+def _drawing(address):
+    """An SVG picture that stands in the page itself."""
+    assert address.startswith(PICTURE)
+    return ET.fromstring(b64decode(address.removeprefix(PICTURE)))
+
+
+@pytest.fixture(scope="session")
+def page():
+    """Reads HTML as a browser does."""
+    return Page
 
 
 @pytest.fixture(scope="session")

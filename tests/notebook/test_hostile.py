@@ -4,7 +4,9 @@ import pytest
 
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.notebook import describing
 from explorer.notebook.figures import label
+from explorer.notebook.safe_markdown import safe_markdown
 
 PAYLOADS = {
     "script": "<script>window.__xss = 1</script>",
@@ -14,7 +16,13 @@ PAYLOADS = {
     "markdown": "[here](javascript:alert(1)) ![beacon](https://evil.example/pixel.png)",
     "escapes": "\x1b]52;c;cm0gLXJm\x07\x1b[31mred\x9b2J",
     "bidi": "safe\u202egnp.exe\u2066\u200b",
+    "entities": "&#x202e;gnp &#27;[31mred &lt;script&gt;alert(1)&lt;/script&gt; &NewLine;",
+    "schemes": "[a](data:text/html,x) [b](vbscript:x) [c](//evil.example/c) <javascript:x>",
+    "pictures": "![a](https://evil.example/a.png) [![b](http://evil.example/b.png)](http://evil.example/b)",
+    "unclosed": "</td></table></div></svg>]]> <!-- `` ``` \n\n```\n<plaintext>",
 }
+PLACES = ("https://docs.example/", "https://evil.example/", "http://evil.example/")
+DRAWN = {"svg", "defs", "marker", "path", "g", "title", "rect", "text"}
 CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066\u200b"
 
 
@@ -31,7 +39,9 @@ def entity(cat, bad):
     eve = Urn.parse("urn:li:corpuser:eve")
     text_type = {"type": {"com.linkedin.schema.StringType": {}}}
     field = {"nativeDataType": bad, "type": text_type}
+    eve_table, below = (Urn.dataset("hive", f"{urn.name}.{end}") for end in ("above", "below"))
     for target, aspect, value in (
+        (urn, "datasetProperties", {"name": "before", "description": "before"}),
         (eve, "corpUserInfo", {"active": True, "displayName": bad}),
         (urn, "datasetProperties", {"name": bad, "description": bad}),
         (urn, "editableDatasetProperties", {"description": f"edited {bad}"}),
@@ -40,6 +50,16 @@ def entity(cat, bad):
             "ownership",
             {"owners": [{"owner": str(eve), "type": "NONE"}], "lastModified": stamp},
         ),
+        (urn, "upstreamLineage", {"upstreams": [upstream(eve_table, stamp)]}),
+        (eve_table, "datasetProperties", {"name": f"{bad} table", "description": bad}),
+        (below, "datasetProperties", {"name": f"{bad} below"}),
+        (below, "upstreamLineage", {"upstreams": [upstream(urn, stamp)]}),
+        (
+            below,
+            "ownership",
+            {"owners": [{"owner": str(eve), "type": "NONE"}], "lastModified": stamp},
+        ),
+        (urn, "browsePaths", {"paths": [f"/hostile/{bad.replace('/', ' ')}"]}),
         (urn, "deprecation", {"deprecated": True, "note": bad, "actor": str(eve)}),
         (urn, "subTypes", {"typeNames": [bad]}),
         (urn, "institutionalMemory", {"elements": [link(bad, bad, stamp), *links(stamp)]}),
@@ -73,8 +93,10 @@ def entity(cat, bad):
 
 
 def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
-    found = cat.search("hostile", entity="dataset", count=len(PAYLOADS))
+    found = cat.search("hostile", entity="dataset", count=3 * len(PAYLOADS))
     assert entity.urn in found.urns
+    lineage = entity.lineage()
+    assert len(lineage) == 2
     shown = {
         "entity": entity,
         "schema": entity.schema,
@@ -85,16 +107,61 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
         "usage": entity.usage(days=None),
         "profile": entity.profile(days=None),
         "results": found,
+        "lineage": lineage,
+        "impact": entity.impact(),
+        "paths": entity.paths_to(lineage.urns[-1]),
+        "history": entity.history("datasetProperties"),
+        "diff": entity.diff(aspect="datasetProperties"),
+        "folder": cat.browse("/hostile"),
+        "names": cat.names("hostile", entity="dataset"),
+        "question": cat.search(bad.replace('"', " "), entity="dataset", count=1),
+        "described": describing.Described(entity.urn, bad, bad, "conflict", bad, f"{bad}\n+", "b"),
     }
     for name, one in shown.items():
         page = read(one)
-        assert all(link.startswith("https://docs.example/") for link in page.links), name
-        for text in (repr(one), page.text):
+        assert all(link.startswith(PLACES) for link in page.links), name
+        pictured = [drawn for picture in page.pictures for drawn in picture.iter()]
+        for drawn in pictured:
+            assert drawn.tag.rpartition("}")[2] in DRAWN
+            assert not [key for key in drawn.attrib if "href" in key or key.startswith("on")]
+        for text in (repr(one), page.text, *(drawn.text or "" for drawn in pictured)):
             assert not set(text) & set(CONTROLS), name
     # It is there all the same, as the text it is.
     visible = "".join(char for char in bad if char not in CONTROLS)
-    assert visible.split("\x1b")[0] in read(entity).text
-    assert visible.split("\x1b")[0] in repr(entity)
+    first = visible.split("\x1b")[0].splitlines()[0]
+    assert first in repr(entity)
+    names = [one.text for one in read(lineage).pictures[0].iter() if one.text]
+    assert any(name.startswith((first[:10], "…")) for name in names)
+
+
+def test_completion_offers_nothing_that_is_more_than_text(cat, entity):
+    offered = cat._ipython_key_completions_()
+    assert str(entity.urn) in offered
+    assert not [key for key in offered if set(key) & set(CONTROLS)]
+
+
+@pytest.mark.parametrize("name", sorted(PAYLOADS))
+def test_markdown_gives_no_more_than_what_reads(name, page):
+    drawn = page(safe_markdown(PAYLOADS[name]))
+    assert drawn.wrong == []
+    assert drawn.pictures == []
+    assert all(link.startswith(PLACES) for link in drawn.links)
+    assert not set(drawn.text) & set(CONTROLS)
+
+
+def test_markdown_is_read_and_links_tell_nobody(page):
+    text = "# Head\n\n**b** `c` [d](https://docs.example/)\n\n|a|\n|-|\n|1|\n\n```\nx < 1\n```"
+    html = safe_markdown(text)
+    drawn = page(html)
+    assert drawn.wrong == []
+    for piece in ("<h4>Head</h4>", "<strong>b</strong>", "<table", "x &lt; 1"):
+        assert piece in html
+    assert drawn.links == ["https://docs.example/"]
+    assert 'rel="noopener noreferrer"' in html
+    assert 'target="_blank"' in html
+    assert safe_markdown("![a chart](https://docs.example/c.png)").count("image: a chart") == 1
+    assert safe_markdown(None) == safe_markdown(" ") == ""
+    assert "more characters" in safe_markdown("x" * 30_000)
 
 
 def test_only_addresses_that_lead_to_pages_and_mail_are_links(entity, read):
@@ -131,6 +198,10 @@ def links(stamp):
         link("JaVaScRiPt:alert(1)", "", stamp),
         link("https://docs.example/a?b=c&d=%22", "the documentation", stamp),
     ]
+
+
+def upstream(urn, stamp):
+    return {"dataset": str(urn), "type": "TRANSFORMED", "auditStamp": stamp}
 
 
 def used(path):

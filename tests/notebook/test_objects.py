@@ -28,7 +28,7 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
     assert found.facets
 
     shown = repr(found)
-    assert shown.splitlines()[0] == f"«orders»  5 of {found.total:,}"
+    assert shown.splitlines()[0] == f"«orders» · dataset  5 of {found.total:,}"
     header, *rows = shown.splitlines()[1:7]
     assert max(map(len, (header, *rows))) <= 100
     for title in ("type", "platform", "description"):
@@ -156,8 +156,10 @@ def test_a_described_column_is_marked_and_ingestion_stays_beside_it(cat, read):
     assert "✎" not in repr(before)
     after = before.describe("Written by *hand*.", column="a")
     assert "✎" not in repr(before)
-    for text in (repr(after), repr(after.schema), read(after.schema).text):
+    assert "Written by <em>hand</em>." in after.schema._repr_html_()
+    for text in (repr(after), repr(after.schema)):
         assert "Written by *hand*." in text
+    for text in (repr(after), repr(after.schema), read(after.schema).text):
         assert "from ingestion: From the source." in text
         assert "✎" in text
     whole = after.describe("A table.\n\nWith two columns.")

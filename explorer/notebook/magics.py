@@ -1,0 +1,225 @@
+"""`%catalog` and `%%describe`: a thin layer over the same objects, for those who like to type less.
+
+%load_ext explorer.notebook
+%catalog search orders --platform snowflake
+"""
+
+import argparse
+import shlex
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from IPython import display
+from IPython.core.error import UsageError
+
+from explorer.client.display import line
+from explorer.errors import CatalogError, Conflict, InvalidInput
+from explorer.metadata.urn import Urn
+from explorer.notebook.catalog import Catalog
+from explorer.notebook.describing import Described, describe
+from explorer.notebook.names import NamesKnown, find
+from explorer.notebook.profiles import ProfilesKept
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["CatalogMagics"]
+
+_VARIABLE = "cat"
+_CATALOG = """\
+The catalog, asked in a line. Each gives what it shows: `found = %catalog search orders`.
+
+  %catalog connect [URL|PROFILE]   from now on ask this one; without a name, this machine's own
+  %catalog info                    what the server says of itself
+  %catalog search TEXT … [--type TYPE] [--platform NAME] [--filter FILTER] [--sort ORDER]
+                         [--count N]
+  %catalog open NAME|URN           one entity
+  %catalog browse [PATH] [--type TYPE]
+  %catalog names [TEXT …]          read names, so that cat["ord<TAB>"] completes
+  %catalog profile list            the servers kept by name
+
+Without `connect` it asks the variable `cat`, where that is a Catalog, else this machine's own.
+"""
+_DESCRIBE = """\
+Write a description: the cell below the line is the text, markdown.
+
+  %%describe URN|NAME [COLUMN] [--dry-run] [--force] [--clear]
+
+It shows what differs. Where somebody else changed the text since this session read it, nothing is
+saved, and both changes are shown; --force saves all the same. --dry-run only shows. An empty cell
+takes a description away with --clear.
+"""
+
+
+class CatalogMagics:
+    """The two commands of one shell, and the catalog they ask."""
+
+    def __init__(self, shell: "InteractiveShell") -> None:
+        self._shell = shell
+        self._catalog: Catalog | None = None
+
+    def register(self) -> None:
+        """Offer them in the shell."""
+        manager: Any = self._shell.magics_manager
+        manager.register_function(_told(self.catalog, _CATALOG), "line", "catalog")
+        manager.register_function(_told(self.describe, _DESCRIBE), "cell", "describe")
+
+    def catalog(self, typed: str) -> Any:
+        """Do what the line says, and give what it shows."""
+        asked = _commands().parse_args(_words(typed))
+        return asked.do(self, asked)
+
+    def describe(self, typed: str, text: str = "") -> Described:
+        """Write the text, and give what became of it. Raises `Conflict` after showing both."""
+        asked = _describing().parse_args(_words(typed))
+        text = text.removesuffix("\n")
+        if not text.strip() and not asked.clear:
+            raise InvalidInput("the cell is empty; --clear takes the description away")
+        urn = self._urn(asked.what)
+        found = describe(
+            self._asked(),
+            urn,
+            asked.column,
+            "" if asked.clear else text,
+            dry_run=asked.dry_run,
+            force=asked.force,
+        )
+        if found.state == "conflict":
+            _show(found)
+            raise Conflict("not saved: somebody else changed it meanwhile; --force saves yours")
+        return found
+
+    def connect(self, asked: argparse.Namespace) -> Catalog:
+        """Ask another catalog from now on."""
+        if asked.server is None:
+            self._catalog = Catalog()
+        elif "://" in asked.server or asked.server.startswith("unix:"):
+            self._catalog = Catalog(asked.server)
+        else:
+            self._catalog = Catalog(profile=asked.server)
+        return self._catalog
+
+    def info(self, asked: argparse.Namespace) -> Any:
+        """What the server says of itself."""
+        del asked
+        return self._asked().info()
+
+    def search(self, asked: argparse.Namespace) -> Any:
+        """A page of results."""
+        terms = [f"platform:{shlex.quote(one)}" for one in asked.platform]
+        if len(terms) > 1:
+            terms = [f"({' OR '.join(terms)})"]
+        if asked.filter:
+            terms.append(f"({asked.filter})" if terms else asked.filter)
+        return self._asked().search(
+            " ".join(asked.text) or "*",
+            entity=asked.type or None,
+            narrowed_by=" AND ".join(terms) or None,
+            sorted_by=asked.sort,
+            count=asked.count,
+        )
+
+    def open(self, asked: argparse.Namespace) -> Any:
+        """One entity."""
+        return self._asked().entity(self._urn(asked.what))
+
+    def browse(self, asked: argparse.Namespace) -> Any:
+        """A folder."""
+        return self._asked().browse(asked.path, entity=asked.type)
+
+    def names(self, asked: argparse.Namespace) -> Any:
+        """Names to complete from."""
+        return self._asked().names(" ".join(asked.text) or "*")
+
+    def profiles(self, asked: argparse.Namespace) -> Any:
+        """The servers kept by name."""
+        del asked
+        return ProfilesKept.read()
+
+    def _asked(self) -> Catalog:
+        if self._catalog is not None:
+            return self._catalog
+        held = self._shell.user_ns.get(_VARIABLE)
+        if isinstance(held, Catalog):
+            return held
+        self._catalog = Catalog()
+        return self._catalog
+
+    def _urn(self, what: str) -> Urn:
+        return Urn.parse(what) if what.startswith("urn:") else find(self._asked(), what, _NONE)
+
+
+_NONE = NamesKnown()
+
+
+class _Parser(argparse.ArgumentParser):
+    """One that says what is wrong in a sentence, and never leaves the kernel."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise it."""
+        raise InvalidInput(f"{message}; {self.prog}? tells what there is")
+
+
+def _commands() -> _Parser:
+    parser = _Parser("%catalog", add_help=False, allow_abbrev=False)
+    parsers = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+
+    def add(name: str, do: Callable[[CatalogMagics, argparse.Namespace], Any]) -> _Parser:
+        made = parsers.add_parser(name, add_help=False, allow_abbrev=False)
+        made.prog = "%catalog"
+        made.set_defaults(do=do)
+        return made
+
+    add("connect", CatalogMagics.connect).add_argument("server", nargs="?")
+    add("info", CatalogMagics.info)
+    search = add("search", CatalogMagics.search)
+    search.add_argument("text", nargs="*")
+    search.add_argument("--type", action="append", default=[])
+    search.add_argument("--platform", action="append", default=[])
+    search.add_argument("--filter", default="")
+    search.add_argument("--sort")
+    search.add_argument("--count", type=int, default=20)
+    add("open", CatalogMagics.open).add_argument("what")
+    browse = add("browse", CatalogMagics.browse)
+    browse.add_argument("path", nargs="?", default="/")
+    browse.add_argument("--type", default="dataset")
+    add("names", CatalogMagics.names).add_argument("text", nargs="*")
+    add("profile", CatalogMagics.profiles).add_argument("what", choices=["list"])
+    return parser
+
+
+def _describing() -> _Parser:
+    parser = _Parser("%%describe", add_help=False, allow_abbrev=False)
+    parser.add_argument("what")
+    parser.add_argument("column", nargs="?")
+    for flag in ("--dry-run", "--force", "--clear"):
+        parser.add_argument(flag, action="store_true")
+    return parser
+
+
+def _show(found: Described) -> None:
+    show: Callable[[object], object] = display.display
+    show(found)
+
+
+def _words(typed: str) -> list[str]:
+    try:
+        return shlex.split(typed)
+    except ValueError as problem:
+        raise InvalidInput(f"the line cannot be read: {str(problem).lower()}") from None
+
+
+def _told(magic: Callable[..., Any], said: str) -> Callable[..., Any]:
+    """The magic with its help, and its own errors told without a trace."""
+
+    @wraps(magic)
+    def call(*given: str) -> Any:
+        try:
+            return magic(*given)
+        except CatalogError as error:
+            problem = "\n".join(map(line, str(error).split("\n")))
+        raise UsageError(problem)
+
+    call.__doc__ = said
+    return call

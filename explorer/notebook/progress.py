@@ -1,0 +1,161 @@
+"""How what takes a while says so, and how it is left off.
+
+Nothing is shown of what ends within a second. An interrupt (Ctrl-C, or the kernel's stop button)
+calls off the request under way; the catalog can be asked again right away.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sized
+from concurrent import futures
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from explorer.client.waiting import Waiting
+    from explorer.stewardship.progress import Progress
+
+__all__ = ["counted", "during", "each"]
+
+_T = TypeVar("_T")
+
+_QUIET_SECONDS = 1.0
+_TICK_SECONDS = 0.2
+_GRACE_SECONDS = 5.0
+
+
+class _Bar(Protocol):
+    """As much of a bar of tqdm's as is used."""
+
+    n: float
+    total: float | None
+
+    def update(self, n: float = 1) -> bool | None: ...
+
+    def refresh(self) -> object: ...
+
+    def close(self) -> object: ...
+
+
+def each(
+    items: Iterable[_T], what: str, *, total: int | Callable[[], int | None] | None = None
+) -> Iterator[_T]:
+    """The items, one after the other, with a bar beside them once they take longer than a second.
+
+    `total` may become known, or change, while they come.
+    """
+    ask = total if callable(total) else lambda: total
+    begun, bar = time.monotonic(), None
+    try:
+        for done, item in enumerate(items, start=1):
+            if bar is None and time.monotonic() - begun > _QUIET_SECONDS:
+                bar = _bar(what)
+            if bar is not None:
+                bar.total = ask()
+                bar.update(done - bar.n)
+            yield item
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def during(
+    waiting: "Waiting", work: "Callable[[Progress], Coroutine[Any, Any, _T]]", what: str
+) -> _T:
+    """What comes of the work, done on the thread of `waiting` and waited for here.
+
+    `work` is given what it may tell how far it is; a bar shows that, or the seconds gone by, once
+    it takes longer than one. Raises what the work raised. An interrupt calls it off and waits
+    until it has hung up.
+    """
+    running = _Running(waiting, work)
+    try:
+        running.begin()
+        if running.ended(_QUIET_SECONDS):
+            return running.result()
+        bar = _bar(what)
+        try:
+            while not running.ended(_TICK_SECONDS):
+                bar.n, bar.total = running.told
+                bar.refresh()
+        finally:
+            bar.close()
+    except BaseException:
+        running.call_off()
+        raise
+    return running.result()
+
+
+def counted(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
+    """The same items, telling how many were taken; their number stays known where it is."""
+    return _Counted(items, tell) if isinstance(items, Sized) else items
+
+
+class _Counted(Generic[_T]):
+    def __init__(self, items: Iterable[_T], tell: "Progress") -> None:
+        self._items = items
+        self._tell = tell
+        self._size = len(items) if isinstance(items, Sized) else 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[_T]:
+        for at, item in enumerate(self._items):
+            self._tell(at, self._size)
+            yield item
+
+
+class _Running(Generic[_T]):
+    """Work under way, waited for on a thread of its own, so that another can show how far it is."""
+
+    def __init__(
+        self, waiting: "Waiting", work: "Callable[[Progress], Coroutine[Any, Any, _T]]"
+    ) -> None:
+        self.told: tuple[int, int | None] = (0, None)
+        self._at: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None] | None = None
+        self._called_off = False
+        self._waiting = waiting
+        self._work = work
+        self._executor = ThreadPoolExecutor(1, "catalog-waiting")
+        self._future: futures.Future[_T] = futures.Future()
+        self._future.cancel()
+
+    def begin(self) -> None:
+        """Start it."""
+        self._future = self._executor.submit(lambda: self._waiting.wait(self._known()))
+        self._executor.shutdown(wait=False)
+
+    async def _known(self) -> _T:
+        self._at = (asyncio.get_running_loop(), asyncio.current_task())
+        if self._called_off:
+            raise asyncio.CancelledError
+        return await self._work(self._tell)
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it ends within these seconds."""
+        return bool(futures.wait((self._future,), seconds).done)
+
+    def result(self) -> _T:
+        """What came of it."""
+        return self._future.result()
+
+    def call_off(self) -> None:
+        """Have it hang up, and wait for that."""
+        self._called_off = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        loop, task = self._at or (None, None)
+        if loop is not None and task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+        self.ended(_GRACE_SECONDS)
+
+    def _tell(self, done: int, total: int) -> None:
+        self.told = (done, total)
+
+
+def _bar(what: str) -> _Bar:
+    # Imported when there is something to show: it looks for a notebook around it.
+    from tqdm.auto import tqdm
+
+    bar: _Bar = tqdm(desc=what, leave=False, dynamic_ncols=True)
+    return bar

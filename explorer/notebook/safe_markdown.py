@@ -1,0 +1,159 @@
+"""Markdown that anybody wrote, as HTML that can do nothing but be read.
+
+Raw HTML in it stays text. Images become links, since fetching one tells its server who reads;
+links lead to pages and mail only, in a place of their own, and tell nobody where they were
+followed. What comes out passes an allow-list of elements and attributes.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from explorer.client.display import block, line
+
+if TYPE_CHECKING:
+    from markdown_it.rules_core import StateCore
+
+__all__ = ["safe_markdown", "safe_markdown_line"]
+
+_SCHEMES = {"http", "https", "mailto"}
+_TAGS = {
+    *("a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "strong"),
+    *("h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+_ATTRIBUTES = {
+    "a": {"href", "style", "target"},
+    "ol": {"start"},
+    **{tag: {"style"} for tag in ("blockquote", "code", "p", "pre", "table", "td", "th")},
+}
+_STYLE_PROPERTIES = {
+    *("background", "border", "border-collapse", "border-left", "color", "font-family"),
+    *("margin", "overflow-wrap", "padding", "text-align", "text-decoration", "white-space"),
+}
+_EDGE = "1px solid rgba(128,128,128,.4)"
+_CODE = "background:rgba(128,128,128,.14);color:inherit;padding:0 .25em;"
+_STYLES = {
+    "paragraph_open": "margin:.3em 0;",
+    "link_open": "color:inherit;text-decoration:underline;overflow-wrap:anywhere;",
+    "blockquote_open": "border-left:3px solid rgba(128,128,128,.4);margin:.3em 0;"
+    "padding:0 .8em;color:inherit;",
+    "code_inline": _CODE,
+    "table_open": "border-collapse:collapse;margin:.4em 0;background:transparent;color:inherit;",
+    "th_open": f"border:{_EDGE};padding:2px 8px;text-align:left;",
+    "td_open": f"border:{_EDGE};padding:2px 8px;text-align:left;",
+}
+_PRE = (
+    '<pre style="background:rgba(128,128,128,.1);color:inherit;padding:.4em .8em;'
+    'margin:.4em 0;white-space:pre-wrap">'
+)
+# What some texts cost grows with the square of their length.
+_LONGEST = 20_000
+_DEEPEST = 6
+_HEADINGS_BELOW = 3
+
+
+def safe_markdown(text: str | None) -> str:
+    """Markdown as HTML for a page that is trusted; "" for no text.
+
+    Control and bidirectional characters are taken out first, and a text longer than 20,000
+    characters is cut and says so. Headings begin at the fourth level, below those of the page.
+    """
+    shown = block(text, _LONGEST)
+    if not shown.strip():
+        return ""
+    return _cleaned(_reader().render(shown)).replace("<pre>", _PRE)
+
+
+def safe_markdown_line(text: str | None) -> str:
+    """The same for a text in a table: one line, in which nothing but words is set."""
+    return _cleaned(_reader().renderInline(line(text)))
+
+
+def _cleaned(page: str) -> str:
+    clean = _cleaner().clean(page).strip()
+    # Again: `&#x202e;` was so many letters before it was read.
+    return block(clean, len(clean))
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
+    reader.enable(["table", "strikethrough"])
+    reader.core.ruler.push("calm", _calm)
+    return reader
+
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    return nh3.Cleaner(
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer",
+        filter_style_properties=_STYLE_PROPERTIES,
+        # Of nothing that is not allowed is the content dropped: it is text.
+        clean_content_tags=set(),
+    )
+
+
+def _calm(state: "StateCore") -> None:
+    """Styles at the elements themselves, since style sheets do not survive; smaller headings; and
+    links in the place of images."""
+    for token in state.tokens:
+        _style(token)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1:]) + _HEADINGS_BELOW, _DEEPEST)}"
+        if token.children:
+            token.children = list(_without_images(_with_safe_links(token.children)))
+            for child in token.children:
+                _style(child)
+
+
+def _style(token: Token) -> None:
+    style = _STYLES.get(token.type)
+    if style:
+        # The alignment of a table's column comes last, and so counts.
+        held = token.attrGet("style")
+        token.attrSet("style", f"{style}{held}" if held else style)
+    if token.type == "link_open":
+        token.attrSet("target", "_blank")
+
+
+def _with_safe_links(tokens: Sequence[Token]) -> Iterable[Token]:
+    """What leads nowhere from here, or where it may not, is its text alone."""
+    dropped: list[bool] = []
+    for token in tokens:
+        if token.type == "link_open":
+            dropped.append(not _leads_out(token.attrGet("href")))
+        is_dropped = token.type in ("link_open", "link_close") and dropped[-1]
+        if token.type == "link_close":
+            dropped.pop()
+        if not is_dropped:
+            yield token
+
+
+def _without_images(tokens: Iterable[Token]) -> Iterable[Token]:
+    depth = 0
+    for token in tokens:
+        if token.type != "image":
+            depth += token.nesting if token.type in ("link_open", "link_close") else 0
+            yield token
+            continue
+        source = str(token.attrGet("src") or "")
+        said = token.content or source
+        text = Token("text", "", 0, content=f"image: {said}" if said else "image")
+        if depth or not _leads_out(source):
+            yield text
+            continue
+        yield Token("link_open", "a", 1, attrs={"href": source})
+        yield text
+        yield Token("link_close", "a", -1)
+
+
+def _leads_out(address: object) -> bool:
+    scheme, colon, _ = str(address or "").partition(":")
+    return bool(colon) and scheme.lower() in _SCHEMES

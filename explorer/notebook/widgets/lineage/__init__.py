@@ -1,0 +1,5 @@
+"""The lineage widget."""
+
+from explorer.notebook.widgets.lineage.widget import LineageWidget
+
+__all__ = ["LineageWidget"]

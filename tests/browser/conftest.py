@@ -1,0 +1,145 @@
+"""Widgets in a real browser: their module on a bare page, with a model that stands in for the
+kernel's. These tests have a process of their own, for an open browser keeps a loop running:
+
+    pytest tests/browser -o addopts="--import-mode=importlib"
+
+Nothing but this machine can be reached, and `Page.problems` holds every error and every request
+that was tried. REQUIRE_BROWSER=1 makes a missing browser a failure.
+"""
+
+import os
+import shutil
+
+import pytest
+
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+_THEMES = {
+    "light": "<body style='margin:12px;background:#fff' data-jp-theme-light='true'>",
+    "dark": """<body data-jp-theme-light="false" style="margin:12px;background:#111;
+--jp-ui-font-color1:rgba(255,255,255,.87);--jp-ui-font-color2:rgba(255,255,255,.6);
+--jp-layout-color1:#111;--jp-layout-color2:#1d1d1d;--jp-border-color2:#424242;
+--jp-border-color0:#757575;--jp-error-color1:#f2827f">""",
+}
+
+_START = """async ({esm, css, state}) => {
+  const address = URL.createObjectURL(new Blob([esm], {type: 'text/javascript'}));
+  const widget = (await import(address)).default;
+  const style = document.createElement('style');
+  style.textContent = css;
+  document.head.append(style);
+  const held = {...state}, listeners = {};
+  const fire = (name, ...told) => [...(listeners[name] || [])].forEach((call) => call(...told));
+  window.sent = [];
+  window.saved = 0;
+  window.model = {
+    get: (name) => held[name],
+    set: (name, value) => { held[name] = value; fire(`change:${name}`); },
+    save_changes: () => { window.saved += 1; },
+    send: (message) => window.sent.push(message),
+    on: (name, call) => (listeners[name] = listeners[name] || []).push(call),
+    off: (name, call) => {
+      listeners[name] = (listeners[name] || []).filter((one) => one !== call);
+    },
+  };
+  window.tell = (message) => fire('msg:custom', message);
+  window.listening = () => Object.values(listeners).reduce((sum, calls) => sum + calls.length, 0);
+  const el = document.createElement('div');
+  document.body.append(el);
+  window.remove = await widget.render({model: window.model, el});
+}"""
+
+
+class Page:
+    """A widget's module on a page; `page` is playwright's."""
+
+    def __init__(self, browser, esm, css, state, theme, width, height):
+        self._context = browser.new_context(viewport={"width": width, "height": height})
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.problems = []
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("console", self._heard)
+        self.page.on("request", self._asked)
+        self.page.set_content(
+            f"<!doctype html><html lang='en'><title>A cell</title>{_THEMES[theme]}"
+        )
+        self.page.evaluate(_START, {"esm": esm, "css": css, "state": state})
+
+    @property
+    def sent(self):
+        """What the page sent to the kernel, in order."""
+        return self.page.evaluate("window.sent")
+
+    def get(self, name):
+        return self.page.evaluate("(name) => window.model.get(name)", name)
+
+    def set(self, **values):
+        """What the kernel sets."""
+        for pair in values.items():
+            self.page.evaluate("([name, value]) => window.model.set(name, value)", list(pair))
+
+    def tell(self, message):
+        """A message of the kernel's."""
+        self.page.evaluate("(message) => window.tell(message)", message)
+
+    def picture(self, name):
+        """A picture of the page, where BROWSER_PICTURES names a directory."""
+        directory = os.environ.get("BROWSER_PICTURES")
+        if directory:
+            self.page.screenshot(path=f"{directory}/{name}.png")
+
+    def close(self):
+        self._context.close()
+
+    def _heard(self, message):
+        if message.type == "error":
+            self.problems.append(f"console: {message.text}")
+
+    def _asked(self, request):
+        if not request.url.startswith(("blob:", "data:", "about:")):
+            self.problems.append(f"request: {request.url}")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    named = (os.environ.get("CHROMIUM"), *_NAMES)
+    found = next((path for name in named if name and (path := shutil.which(name))), None)
+    if found is None:
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail("no chromium is on the PATH; install one, or name it in CHROMIUM")
+        pytest.skip("no chromium is on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(
+            executable_path=found, headless=True, args=list(_ARGUMENTS)
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_widget(browser):
+    """Opens a widget's module with a state; after the test no page may have had a problem."""
+    pages = []
+
+    def open_one(esm, css, state, *, theme="light", width=1000, height=760):
+        pages.append(Page(browser, esm, css, state, theme, width, height))
+        return pages[-1]
+
+    yield open_one
+    problems = [problem for page in pages for problem in page.problems]
+    for page in pages:
+        page.close()
+    assert problems == []

@@ -1,0 +1,110 @@
+"""Lineage, impact and ways show themselves as a picture, a tree, a frame and a graph."""
+
+import networkx as nx
+import pytest
+
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
+STAGED = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.staging.stg_orders,PROD)"
+
+
+@pytest.fixture(scope="module")
+def orders(cat):
+    return cat.dataset(ORDERS)
+
+
+@pytest.fixture(scope="module")
+def lineage(orders):
+    return orders.lineage(hops=2)
+
+
+def test_lineage_is_a_graph_a_frame_and_urns_of_the_same(lineage):
+    assert isinstance(lineage.graph, nx.DiGraph)
+    frame = lineage.df
+    assert list(frame["urn"]) == [str(urn) for urn in lineage]
+    assert len(frame) == len(lineage) == len(lineage.graph) - 1
+    assert ORDERS not in set(frame["urn"])
+    assert frame["hops"].abs().is_monotonic_increasing
+    assert set(frame["hops"]) == {-2, -1, 1, 2}
+    assert dict(frame.dtypes.astype(str)) == dict(lineage.to_frame().iloc[:0].dtypes.astype(str))
+    assert "Data Platform" in set(frame["owners"])
+    edges = lineage.edges_to_frame()
+    assert set(zip(edges["upstream"], edges["downstream"], strict=True)) == set(lineage.graph.edges)
+
+
+def test_lineage_shows_a_picture_and_below_it_a_list(lineage, read):
+    page = read(lineage)
+    (picture,) = page.pictures
+    drawn = {one.text for one in picture.iter() if one.text}
+    for urn in lineage:
+        assert lineage.graph.nodes[str(urn)]["name"] in drawn
+        assert str(urn) in page.text
+    assert "15 upstream, 29 downstream" in page.text
+
+
+def test_lineage_as_text_is_a_tree(lineage):
+    lines = repr(lineage).splitlines()
+    assert lines[0] == "Lineage of fct_orders  2 hops both ways · 15 upstream, 29 downstream"
+    indents = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines if line.strip()}
+    assert indents["stg_orders"] == 0
+    assert indents["carriers"] == 2
+    assert "edges make the tree" in lines[-1]
+
+
+def test_one_direction_and_no_lineage_are_said(cat, orders, read):
+    below = orders.lineage(hops=1, direction="DOWNSTREAM")
+    assert "1 hop downstream" in repr(below)
+    assert (below.df["hops"] == 1).all()
+    urn = Urn.dataset("hive", "notebook.alone")
+    cat.ingest(Proposal(urn, "datasetProperties", {"description": "Alone."}))
+    alone = cat.dataset(urn).lineage()
+    assert len(alone) == 0
+    assert "no lineage" in repr(alone)
+    assert read(alone).pictures == []
+    assert list(alone.df.columns) == list(below.df.columns)
+    with pytest.raises(UnknownName, match="UPSTREAM"):
+        orders.lineage(direction="UPSTREM")
+    with pytest.raises(InvalidInput, match="at least 1"):
+        orders.lineage(hops=0)
+
+
+def test_a_walk_that_was_cut_says_so(orders):
+    cut = orders.lineage(limit=2)
+    assert cut.truncated
+    assert "incomplete: " in repr(cut)
+
+
+def test_impact_is_most_used_first_and_names_whom_to_ask(orders, read):
+    impact = orders.impact()
+    frame = impact.df
+    assert len(frame) == len(impact) == len(list(impact))
+    used = frame["queries"].dropna()
+    assert used.is_monotonic_decreasing
+    assert "Jordan Doe" in impact.owners
+    for text in (repr(impact), read(impact).text):
+        assert f"{len(impact)} affected" in text
+        assert "mart_daily_revenue" in text
+        assert "Jordan Doe" in text
+
+
+def test_impact_of_a_column_says_how_sure_it_is(orders):
+    impact = orders.impact("order_id")
+    assert 0 < len(impact) < len(orders.impact())
+    assert {"said", "table"} <= set(impact.df["certainty"])
+    assert "table only: it uses an affected table" in repr(impact)
+    with pytest.raises(UnknownName, match="order_id"):
+        orders.impact("order_idd")
+
+
+def test_ways_are_told_in_the_direction_that_data_flows(orders, read):
+    paths = orders.paths_to(STAGED)
+    assert repr(paths).splitlines()[-1] == "fct_orders ← stg_orders"
+    assert list(paths.df["name"]) == ["fct_orders", "stg_orders"]
+    assert "1 hop" in read(paths).text
+    nowhere = orders.lineage(1).paths_to("urn:li:dataset:(urn:li:dataPlatform:hive,nowhere,PROD)")
+    assert len(nowhere) == 0
+    assert "no way along lineage" in repr(nowhere)
+    assert nowhere.df.empty

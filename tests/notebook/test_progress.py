@@ -1,0 +1,122 @@
+"""What takes a while says so, can be interrupted, and leaves the catalog usable."""
+
+import asyncio
+import os
+import signal
+import threading
+
+import pytest
+
+from explorer import Catalog
+from explorer.errors import NotFound
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.notebook import progress
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Bars are shown from the beginning."""
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_TICK_SECONDS", 0.01)
+
+
+def interrupt_when(happened):
+    """Interrupt the main thread as the kernel's stop button does, once this has happened."""
+
+    def wait():
+        assert happened.wait(20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def test_what_is_quick_shows_nothing(cat, capsys):
+    assert len(cat.search("orders", count=1).all(limit=3)) == 3
+    assert len(cat.dataset(cat.search("fct_orders", entity="dataset").urns[0]).lineage(1))
+    shown = capsys.readouterr()
+    assert shown.out == shown.err == ""
+
+
+def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(cat, at_once, capsys):
+    async def work(tell):
+        for done in range(1, 4):
+            tell(done, 3)
+            await asyncio.sleep(0.05)
+        return "done"
+
+    assert progress.during(cat, work, "loading") == "done"
+    shown = capsys.readouterr().err
+    assert "loading" in shown
+    assert "/3" in shown
+    assert shown.rstrip(" ").endswith("\r")
+
+    assert list(progress.each(range(4), "reading", total=lambda: 4)) == [0, 1, 2, 3]
+    assert "reading" in capsys.readouterr().err
+
+
+def test_errors_come_through(cat, at_once):
+    async def work(tell):
+        raise NotFound("there is nothing")
+
+    with pytest.raises(NotFound, match="there is nothing"):
+        progress.during(cat, work, "looking")
+
+
+def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat):
+    begun, ended = threading.Event(), threading.Event()
+
+    async def work(tell):
+        try:
+            begun.set()
+            await asyncio.sleep(600)
+        finally:
+            ended.set()
+
+    interrupt_when(begun)
+    with pytest.raises(KeyboardInterrupt):
+        progress.during(cat, work, "walking")
+    assert ended.is_set()
+    assert cat.search("orders", count=1).total
+    assert not [one for one in threading.enumerate() if one.name.startswith("catalog-waiting")]
+
+
+def test_a_scroll_can_be_left_and_begun_again(cat):
+    pages = cat.hits(page_size=10)
+    read = progress.each(pages, "reading", total=lambda: pages.total)
+    first = next(read)
+    read.close()
+    assert next(iter(pages)) != first
+    pages.close()
+    assert len(cat.search(count=1).all(limit=30)) == 30
+
+
+def test_an_interrupted_reading_of_names_keeps_what_was_read(cat, monkeypatch):
+    met = threading.Event()
+    taken = iter(range(10_000))
+    whole = progress.each
+
+    def slowly(items, what, *, total=None):
+        for item in whole(items, what, total=total):
+            if next(taken) == 250:
+                met.set()
+                threading.Event().wait(20)
+            yield item
+
+    monkeypatch.setattr("explorer.notebook.catalog.each", slowly)
+    with Catalog(cat.address) as other:
+        interrupt_when(met)
+        with pytest.raises(KeyboardInterrupt):
+            other.names()
+        assert len(other._ipython_key_completions_()) >= 200
+        assert other.search("orders", count=1).total
+
+
+def test_a_load_tells_how_many_were_sent(cat, at_once, capsys):
+    proposals = [
+        Proposal(Urn.dataset("hive", f"load.t{at}"), "datasetProperties", {"description": "x"})
+        for at in range(300)
+    ]
+    assert cat.ingest_batch(proposals).written == 300
+    assert "loading" in capsys.readouterr().err
+    assert cat.ingest_batch(iter(proposals[:2])).written == 2
