@@ -81,6 +81,15 @@ class InvalidAspect(InvalidInput):
         return type(self), (self.aspect, self.path, self.problem), self.__dict__
 
 
+# As many as one reads.
+_NAMES_AT_MOST = 40
+
+
+def _shown(name: str) -> str:
+    """A name that may be anybody's: what would steer a terminal is written out."""
+    return name if name.isprintable() else ascii(name)
+
+
 class UnknownName(InvalidInput):
     """A name outside its vocabulary. `known` holds the names that would do, sorted."""
 
@@ -90,9 +99,12 @@ class UnknownName(InvalidInput):
         self.known = tuple(sorted(known))
         near = get_close_matches(name, self.known, n=3)
         if near:
-            hint = f"did you mean {' or '.join(near)}?"
+            hint = f"did you mean {' or '.join(map(_shown, near))}?"
         else:
-            hint = f"known: {', '.join(self.known) or 'none'}"
+            more = len(self.known) - _NAMES_AT_MOST
+            rest = f" and {more} more" if more > 0 else ""
+            names = ", ".join(map(_shown, self.known[:_NAMES_AT_MOST]))
+            hint = f"known: {names or 'none'}{rest}"
         super().__init__(f"no {kind} named {name!r}; {hint}")
 
     def __reduce__(self) -> tuple[object, ...]:

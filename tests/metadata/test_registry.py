@@ -112,3 +112,11 @@ def test_type_expressions_are_read_with_what_is_inside():
 
 def test_a_registry_reads_from_bytes():
     assert Registry.from_json(b"{}").entities == {}
+
+
+def test_names_that_would_steer_a_terminal_are_written_out_in_a_sentence():
+    error = UnknownName("column", "emial", ["email\x1b[2J", *(f"column {n}" for n in range(90))])
+    assert "\x1b" not in str(error)
+    assert "email\\x1b[2J" in str(error)
+    many = str(UnknownName("column", "zzzz", (f"column {n:02}" for n in range(90))))
+    assert "column 39 and 50 more" in many
