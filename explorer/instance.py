@@ -5,6 +5,7 @@ service.json   where it listens, written once it answers
 service.log    what a service started by `ensure` had to say
 """
 
+import atexit
 import os
 import socket
 import sys
@@ -304,8 +305,17 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
             creationflags=_DETACHED,
         )
     # Kept, so that it is waited for when it has ended.
+    if not _children:
+        atexit.register(_leave)
     _children.append(child)
     return child, begin
+
+
+def _leave() -> None:
+    """Let the services outlive us; Python would warn of each that is still running."""
+    for child in _children:
+        if child.poll() is None:
+            child.returncode = 0
 
 
 def _home(data_dir: Path) -> Path:

@@ -200,6 +200,20 @@ def test_a_service_that_does_not_answer_is_unreachable(tmp_path: Path) -> None:
         ensure(tmp_path, timeout_seconds=0.2)
 
 
+def test_who_started_it_leaves_without_a_word(
+    started: Callable[[Path], Instance], directory: Path
+) -> None:
+    source = f"""\
+from pathlib import Path
+from explorer.instance import ensure
+print(ensure(Path({str(directory)!r})).pid)
+"""
+    command = [sys.executable, "-W", "always", "-c", source]
+    left = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert started(directory).pid == int(left.stdout)
+    assert left.stderr == ""
+
+
 def test_nothing_heavy_is_imported_to_look_for_a_service() -> None:
     code = (
         "import sys, explorer.instance\n"

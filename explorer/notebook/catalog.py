@@ -16,9 +16,11 @@ from explorer.notebook.names import Names, NamesKnown, find, named
 from explorer.notebook.progress import counted, during, each
 from explorer.notebook.results import Question, Results, answered
 from explorer.notebook.seen import TextsSeen
+from explorer.notebook.server import Server, shown_server
 
 if TYPE_CHECKING:
     from explorer.metadata.filtertext import Order
+    from explorer.notebook.widgets.explorer import Explorer
 
 __all__ = ["Catalog"]
 
@@ -50,6 +52,11 @@ class Catalog(client.Catalog):
         made._known, made._seen = NamesKnown(), TextsSeen()
         return made
 
+    def __repr__(self) -> str:
+        # The embedded one has no address before it is found or started.
+        said = super().__repr__()
+        return "Catalog(embedded, not asked yet)" if said == "Catalog('')" else said
+
     def __getitem__(self, name: str | Urn) -> Entity:
         """The entity of a URN, or the only one of a name.
 
@@ -59,6 +66,10 @@ class Catalog(client.Catalog):
         if isinstance(name, Urn) or name.startswith("urn:"):
             return self.entity(name)
         return self.entity(find(self, name, self._known))
+
+    def info(self) -> Server:
+        """What the server says of itself. One request."""
+        return shown_server(super().info())
 
     # Else Python would try to walk it, one number after another.
     __iter__ = None
@@ -132,6 +143,20 @@ class Catalog(client.Catalog):
         page = super().browse(path, entity=entity, start=start, count=count)
         self._known.learn((one.urn, one.name) for one in page.entities)
         return opened(page, entity, self)
+
+    def explore(
+        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
+    ) -> "Explorer":
+        """A widget to browse, search, read and document this catalog in the page, beginning with
+        what `text` finds, narrowed by a filter's text, and with an entity open.
+
+        Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
+        is run again goes on with its drafts and, where nothing else is asked for, its search. Given
+        at once: it reads by itself, about six requests to begin with.
+        """
+        from explorer.notebook.widgets.explorer import explore
+
+        return explore(self, text, narrowed_by=narrowed_by, urn=urn)
 
     def names(
         self,

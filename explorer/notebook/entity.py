@@ -17,7 +17,7 @@ from explorer.notebook.lineage import Lineage, read_lineage
 from explorer.notebook.paths import Paths
 from explorer.notebook.related import Links, Owners, Relationships
 from explorer.notebook.results import EDITED
-from explorer.notebook.schema import Schema
+from explorer.notebook.schema import Schema, shown_schema
 from explorer.notebook.seen import edited_text
 from explorer.notebook.series import Profile, Usage, Window
 from explorer.notebook.view import Cell, Facts, Part, Prose, Say, Shown, Title
@@ -142,8 +142,7 @@ class Entity(Shown, read.Entity):
         return self.catalog.entity(self.urn)
 
     def _schema(self) -> Schema:
-        held = read.Entity(self.urn, self.aspects).schema
-        return Schema(held.name, held.columns, held.orphans)
+        return shown_schema(read.Entity(self.urn, self.aspects).schema)
 
     def _window(self, aspect: str, days: int | None) -> Window:
         start = None if days is None else datetime.now(UTC) - timedelta(days=days)

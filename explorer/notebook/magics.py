@@ -158,7 +158,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise it."""
-        raise InvalidInput(f"{message}; {self.prog}? tells what there is")
+        said = message.removeprefix("argument command: ")
+        raise InvalidInput(f"{said}; {self.prog}? tells what there is")
 
 
 def _commands() -> _Parser:

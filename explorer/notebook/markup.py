@@ -38,6 +38,7 @@ _TONES: dict[Tone, str] = {
 _CELL = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;border:none;"
 _HEAD = f"{_CELL}font-weight:600;opacity:.75;border-bottom:1px solid currentColor;"
 _TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4px 0;"
+_SMALL = 0.85
 _PROSE = "margin:0 0 4px 1em;max-width:60em;"
 _LINES = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
@@ -129,12 +130,15 @@ def _cell(cell: Cell) -> str:
         text = f"{text} {escape(address)}"
     if cell.mark:
         text = f"{_span(cell.mark, _TONES['quiet'])} {text}"
-    indent = f"padding-left:{cell.indent * 1.2:.1f}em;" if cell.indent else ""
-    style = _TONES[cell.tone] + indent
+    style = _TONES[cell.tone] + _indent(cell.indent)
     drawn = _div(text, style) if style else text
+    indent = _indent(cell.indent / _SMALL)
     small = [*cell.below, *([cell.detail] if cell.detail else [])]
     return drawn + "".join(
-        _div(escape(line(one)), f"{_TONES['quiet']}font-size:.85em;overflow-wrap:anywhere;{indent}")
+        _div(
+            escape(line(one)),
+            f"{_TONES['quiet']}font-size:{_SMALL}em;overflow-wrap:anywhere;{indent}",
+        )
         for one in small
     )
 
@@ -154,6 +158,10 @@ def _picture(svg: str, alt: str) -> str:
 def _changed(row: str) -> str:
     text = row[:1] + block(row[1:]).replace("\n", " ")
     return _div(escape(text) or "&nbsp;", _SIGNS.get(row[:1], ""))
+
+
+def _indent(levels: float) -> str:
+    return f"padding-left:{levels * 1.2:.1f}em;" if levels else ""
 
 
 def _is_safe(address: str) -> bool:

@@ -6,6 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from explorer.client.display import line
 from explorer.errors import UnknownName
 from explorer.metadata.aspects import DatasetProfile, FieldProfile
 from explorer.metadata.aspects.record import Camel
@@ -107,7 +108,7 @@ class Profiles:
             return column
         names = {FieldPath(path).simple: path for path in reversed(self.columns)}
         if column not in names:
-            raise UnknownName("measured column", column, names)
+            raise UnknownName("measured column", column, map(line, names))
         return names[column]
 
 

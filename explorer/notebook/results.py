@@ -28,6 +28,7 @@ EDITED = "✎"
 
 _MOST_ROWS = 60
 _MOST_VALUES = 6
+_MOST_MATCHED = 2
 # Names that a machine made up tell a reader nothing.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -88,7 +89,7 @@ class Results(Table, SearchPage):
         """
         known = [facet.name for facet in self.facets]
         if name is not None and name not in known:
-            raise UnknownName("facet", name, known)
+            raise UnknownName("facet", name, map(line, known))
         rows = [
             (facet.name, facet.label, value.value, value.label, value.count)
             for facet in self.facets
@@ -214,7 +215,7 @@ class Results(Table, SearchPage):
             Cell(entity.kind),
             Cell(entity.platform or ""),
             Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
-            Cell(", ".join(dict.fromkeys(match.field for match in hit.matched)), tone="quiet"),
+            Cell(_matched(hit), tone="quiet"),
         )
 
 
@@ -222,6 +223,12 @@ def answered(page: SearchPage, summaries: Mapping[Urn, Entity], question: Questi
     """The page, with what is known of its hits and what it answers."""
     held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
     return Results(**held, summaries=summaries, question=question)
+
+
+def _matched(hit: Hit) -> str:
+    names = list(dict.fromkeys(match.field for match in hit.matched))
+    more = len(names) - _MOST_MATCHED
+    return ", ".join(names[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
 
 
 def _facet(facet: Facet) -> str:

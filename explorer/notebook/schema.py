@@ -1,22 +1,46 @@
 """A dataset's columns that show themselves, and can be narrowed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from explorer.client import schema as read
 from explorer.client.display import line
-from explorer.client.schema import Column
 from explorer.errors import UnknownName
 from explorer.notebook.results import EDITED
-from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
+from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Shown, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Schema"]
+__all__ = ["Column", "Schema", "shown_schema"]
 
 _MOST_ROWS = 60
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Column(Shown, read.Column):
+    """One column, which shows itself."""
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        types = dict.fromkeys(one for one in (self.type, self.native_type) if one)
+        said = (*types, "key" * self.is_key, "may be null" * self.nullable)
+        yield Title(self.path.simple, " · ".join(filter(None, said)))
+        rows = [
+            (title, Cell(", ".join(urn.name for urn in urns)))
+            for title, urns in (("tags", self.tags), ("terms", self.terms))
+            if urns
+        ]
+        if rows:
+            yield Facts(rows)
+        original, written = (self.ingested or "").strip(), (self.edited or "").strip()
+        if written:
+            yield Prose(f"{EDITED} description, edited", written)
+        if original:
+            yield Prose("description, from ingestion", original)
+        if not self.documented:
+            yield Say("no description")
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,14 +52,14 @@ class Schema(Table, read.Schema):
 
     whole: int | None = None
 
-    def __getitem__(self, path: str) -> Column:
+    def __getitem__(self, path: str) -> read.Column:
         """The column of that path, exact or as people write it. Raises `UnknownName`."""
         found = self.column(path)
         if found is not None:
             return found
         named = [one for one in self.columns if path in (one.path.simple, one.name)]
         if len(named) != 1:
-            raise UnknownName("column", path, (one.path.simple for one in self.columns))
+            raise UnknownName("column", path, (line(one.path.simple) for one in self.columns))
         return named[0]
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -89,7 +113,7 @@ class Schema(Table, read.Schema):
         of = f" of {self.whole:,}" if self.whole and self.whole > len(self) else ""
         return f"{len(self):,}{of} columns, {self.documented:,} documented"
 
-    def _row(self, column: Column) -> tuple[Cell, ...]:
+    def _row(self, column: read.Column) -> tuple[Cell, ...]:
         # Without its parents around it a column is told by its path.
         name = column.path.simple if self.whole else column.name
         tags = ", ".join(urn.name for urn in (*column.tags, *column.terms))
@@ -99,6 +123,13 @@ class Schema(Table, read.Schema):
             Cell("key" if column.is_key else ""),
             described(column.ingested, column.edited),
         )
+
+
+def shown_schema(schema: read.Schema) -> Schema:
+    """The schema whose columns, too, show themselves."""
+    names = [one.name for one in fields(read.Column)]
+    columns = (Column(*(getattr(one, name) for name in names)) for one in schema.columns)
+    return Schema(schema.name, tuple(columns), schema.orphans)
 
 
 def described(ingested: str | None, edited: str | None) -> Cell:

@@ -51,7 +51,9 @@ class Window:
     @property
     def words(self) -> str:
         """The time it covers, as people say it."""
-        return "ever" if self.days is None else f"in the last {self.days:,} days"
+        if self.days is None:
+            return "ever"
+        return "in the last day" if self.days == 1 else f"in the last {self.days:,} days"
 
     def gaps(self, what: str) -> Iterator[Part]:
         """What there is to say where nothing was found, or the server stopped."""

@@ -9,6 +9,7 @@ that was tried. REQUIRE_BROWSER=1 makes a missing browser a failure.
 
 import os
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
@@ -113,12 +114,13 @@ class Page:
 
 @pytest.fixture(scope="module")
 def browser():
+    missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip
     named = (os.environ.get("CHROMIUM"), *_NAMES)
     found = next((path for name in named if name and (path := shutil.which(name))), None)
     if found is None:
-        if os.environ.get("REQUIRE_BROWSER") == "1":
-            pytest.fail("no chromium is on the PATH; install one, or name it in CHROMIUM")
-        pytest.skip("no chromium is on the PATH")
+        missing("no chromium is on the PATH; install one, or name it in CHROMIUM")
+    if find_spec("playwright") is None:
+        missing("playwright is not installed; the extra `browser` brings it")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:

@@ -187,7 +187,7 @@ def test_a_catalogs_text_is_text_and_nothing_else(read):
     )
     root = ET.fromstring(shown.svg())
     assert {one.tag.removeprefix(SVG) for one in root.iter()} <= {"svg", "path", "rect", "text"}
-    assert {name for one in root.iter() for name in one.keys() if name.startswith("on")} == set()
+    assert {name for one in root.iter() for name in one.attrib if name.startswith("on")} == set()
     assert "<img src=x" in "".join(texts(shown))
     figure = shown.figure()
     told = [

@@ -2,11 +2,14 @@
 
 import pytest
 
+from explorer.errors import CatalogError
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook import describing
 from explorer.notebook.figures import label
+from explorer.notebook.profiles import ProfilesKept
 from explorer.notebook.safe_markdown import safe_markdown
+from explorer.notebook.server import Server
 
 PAYLOADS = {
     "script": "<script>window.__xss = 1</script>",
@@ -76,16 +79,19 @@ def entity(cat, bad):
             },
         ),
         (urn, "datasetUsageStatistics", {"timestampMillis": 1, "totalSqlQueries": 2, **used(bad)}),
+        (urn, "datasetProfile", measured(1, bad, nullProportion=0.5, min=bad, sampleValues=[bad])),
         (
             urn,
             "datasetProfile",
-            {
-                "timestampMillis": 1,
-                "rowCount": 1,
-                "fieldProfiles": [
-                    {"fieldPath": bad, "nullProportion": 0.5, "min": bad, "sampleValues": [bad]}
-                ],
-            },
+            measured(
+                2,
+                bad,
+                nullProportion=0.1,
+                uniqueCount=1,
+                distinctValueFrequencies=[{"value": bad, "frequency": 3}],
+                quantiles=[{"quantile": bad, "value": bad}, {"quantile": bad, "value": "1"}],
+                histogram={"boundaries": [bad, f"{bad} "], "heights": [2.0]},
+            ),
         ),
     ):
         cat.ingest(Proposal(target, aspect, value))
@@ -116,7 +122,16 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
         "names": cat.names("hostile", entity="dataset"),
         "question": cat.search(bad.replace('"', " "), entity="dataset", count=1),
         "described": describing.Described(entity.urn, bad, bad, "conflict", bad, f"{bad}\n+", "b"),
+        "saved": describing.Described(entity.urn, bad, None, "saved", "", bad),
+        "column": entity.schema["column"],
+        "owner": cat.entity("urn:li:corpuser:eve"),
+        "all": found.all(),
+        "next": cat.search("hostile", count=1).next(),
+        "upstream": entity.lineage(1, "UPSTREAM"),
+        "server": Server(bad, "catalog", bad),
+        "profiles": ProfilesKept(((bad, bad, True, True),)),
     }
+    shown["opened"] = shown["folder"][next(iter(shown["folder"])).name]
     for name, one in shown.items():
         page = read(one)
         assert all(link.startswith(PLACES) for link in page.links), name
@@ -132,6 +147,54 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
     assert first in repr(entity)
     names = [one.text for one in read(lineage).pictures[0].iter() if one.text]
     assert any(name.startswith((first[:10], "…")) for name in names)
+
+
+def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity, bad, read):
+    usage, profile = entity.usage(days=None), entity.profile(days=None)
+    shown = {
+        "usage": usage,
+        "over time": usage.over_time(),
+        "by column": usage.by_column(),
+        "profile": profile,
+        "sizes": profile.sizes(),
+        "nulls": profile.nulls(bad),
+        "unique": profile.unique(),
+        "values": profile.values(bad),
+        "quantiles": profile.quantiles(bad),
+        "histogram": profile.histogram(bad),
+        "drift": profile.drift(),
+    }
+    for name, one in shown.items():
+        page = read(one)
+        assert not page.links, name
+        pictured = [drawn for picture in page.pictures for drawn in picture.iter()]
+        for drawn in pictured:
+            assert drawn.tag.rpartition("}")[2] in DRAWN
+            assert not [key for key in drawn.attrib if "href" in key or key.startswith("on")]
+        bundle = one._repr_mimebundle_()
+        told = list(strings(bundle["application/vnd.plotly.v1+json"]))
+        for text in told:
+            assert "<" not in text.replace("<br>", "").replace("<extra></extra>", ""), name
+        for text in (bundle["text/plain"], page.text, *told, *(one.text or "" for one in pictured)):
+            assert not set(text) & set(CONTROLS), name
+    for name in ("by column", "nulls", "values", "quantiles", "drift"):
+        assert "nothing" not in repr(shown[name]), name
+        assert not shown[name].chart().is_empty, name
+
+
+def test_errors_hold_no_more_than_text(cat, entity, bad):
+    for ask in (
+        lambda: cat[f"{bad} nowhere"],
+        lambda: entity.schema[f"{bad} nowhere"],
+        lambda: entity.profile(days=None).values(f"{bad} nowhere"),
+        lambda: cat.browse("/hostile")[f"{bad} nowhere"],
+        lambda: entity.history(bad),
+        lambda: entity.lineage(direction=bad),
+        lambda: cat.dataset(bad),
+    ):
+        with pytest.raises(CatalogError) as caught:
+            ask()
+        assert not set(str(caught.value)) & set(CONTROLS)
 
 
 def test_completion_offers_nothing_that_is_more_than_text(cat, entity):
@@ -202,6 +265,22 @@ def links(stamp):
 
 def upstream(urn, stamp):
     return {"dataset": str(urn), "type": "TRANSFORMED", "auditStamp": stamp}
+
+
+def measured(millis, path, **told):
+    columns = [{"fieldPath": path, **told}, {"fieldPath": f"{path} {millis}"}]
+    return {"timestampMillis": millis, "rowCount": millis, "fieldProfiles": columns}
+
+
+def strings(value):
+    """Every text in a value of JSON, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from strings([*value, *value.values()])
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings(one)
 
 
 def used(path):

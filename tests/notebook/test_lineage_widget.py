@@ -17,7 +17,6 @@ from explorer.graph.export.graphmlreading import from_graphml
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.lineage import LineageWidget, choosing
-from explorer.notebook.widgets.lineage.held import Held
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30
@@ -103,14 +102,6 @@ def test_unfolding_draws_the_neighbours_and_folding_takes_them_off(show):
     assert min(hops) < 0
 
 
-def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise():
-    graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("d", "e")])
-    graph.graph["root"] = "r"
-    assert choosing.folded(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
-    assert choosing.folded(graph, set("rabcde"), "a", "UPSTREAM") == set()
-    assert choosing.folded(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
-
-
 def test_a_wide_fan_is_cut_and_unfolds_by_the_plus(cat, show):
     for number in range(20):
         link(cat, f"fan.{number}", "fan.hub")
@@ -121,14 +112,6 @@ def test_a_wide_fan_is_cut_and_unfolds_by_the_plus(cat, show):
     hear(widget, "unfold", urn=table("fan.hub"), side="DOWNSTREAM")
     assert len(boxes(widget)) == 21
     assert "all 21 shown" in widget.said
-
-
-def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for():
-    graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
-    first = choosing.first(graph, "BOTH", 1, choosing.MOST)
-    assert len(first) == 13
-    more = choosing.unfolded(graph, first, "r", "DOWNSTREAM", 20)
-    assert len(first) + len(more) == 20
 
 
 def test_a_large_graph_is_drawn_in_part_with_a_word_on_the_rest(cat):
@@ -392,13 +375,3 @@ def test_from_other_threads_at_once_it_stays_whole(show):
     assert widget.wait(WAIT_SECONDS)
     assert set(urns) < set(boxes(widget))
     assert not widget.problem
-
-
-def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
-    held = Held("r")
-    read = nx.DiGraph([("a", "r"), ("r", "b"), ("a", "x")], root="r", truncated=None)
-    nx.set_node_attributes(read, {"a": -1, "r": 0, "b": 1, "x": 0}, "hops")
-    held.absorb(read, "BOTH", 1)
-    assert dict(held.graph.nodes.data("hops")) == {"a": -1, "r": 0, "b": 1, "x": None}
-    held.turn_to("a")
-    assert dict(held.graph.nodes.data("hops")) == {"a": 0, "r": 1, "b": 2, "x": 1}

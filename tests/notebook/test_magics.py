@@ -84,7 +84,7 @@ def test_it_asks_the_catalog_it_was_connected_to(shell, cat):
     ("line", "sentence"),
     [
         ("", "required"),
-        ("serch orders", "invalid choice"),
+        ("serch orders", "^invalid choice"),
         ("search --count many", "invalid int"),
         ("search 'orders", "no closing quotation"),
         ("search --filter 'platform:('", "search --filter|filter|expected|value"),

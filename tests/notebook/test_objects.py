@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer import client
+from explorer import Catalog, client
 from explorer.client.entity import AspectRead
 from explorer.client.records import SearchPage
 from explorer.errors import CatalogError, InvalidInput
@@ -93,6 +93,30 @@ def test_a_schema_is_a_frame_and_can_be_narrowed(orders, read):
     assert "order_id" in {column.path.simple for column in one}
     assert len(one.filter("no such column")) == 0
     assert "no column is like that" in repr(one.filter("no such column"))
+
+
+def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders, read):
+    column = orders.schema["net_amount"]
+    assert column in list(orders.schema)
+    assert repr(column).startswith(f"net_amount  number · {column.native_type}")
+    for text in (repr(column), read(column).text):
+        assert "✎ description, edited" in text
+        assert "description, from ingestion" in text
+        assert "NetRevenue" in text
+    assert "key" in repr(orders.schema["order_id"])
+    assert "no description" in read(orders.schema["status"]).text
+
+
+def test_a_catalog_says_where_it_is_and_what_the_server_is(cat, read, tmp_path):
+    with Catalog(data_dir=tmp_path) as unasked:
+        assert repr(unasked) == "Catalog(embedded, not asked yet)"
+    assert repr(cat) == f"Catalog({cat.address!r})"
+    info = cat.info()
+    assert info.product == "catalog"
+    for text in (repr(info), read(info).text):
+        assert cat.address in text
+        assert "holds the sample" in text
+        assert f"{info.entities:,}" in text
 
 
 def test_edges_of_both_directions_are_told_apart(orders, read):

@@ -1,51 +1,161 @@
-"""The example notebook runs from top to bottom, and what it says is what comes out."""
+"""The example notebooks run from top to bottom, and what they are kept with is what comes out."""
 
+import importlib.util
 import json
+import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
-STORY = Path(__file__).parents[2] / "notebooks/find_and_document.ipynb"
+from explorer.client import Catalog
+from explorer.stewardship import Stewardship
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+STORIES = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+WRITING = ("edit_in_bulk", "script_the_catalog")
+SHOWN = {"text/plain", "text/html", "application/vnd.plotly.v1+json"}
 
 
 @pytest.fixture(scope="module")
-def story():
-    return nbformat.read(STORY, as_version=4)
+def runner():
+    """The script that runs the notebooks."""
+    spec = importlib.util.spec_from_file_location("notebook_runner", NOTEBOOKS / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_the_notebook_holds_no_outputs(story):
-    for cell in story.cells:
-        assert not cell.get("outputs")
-        assert cell.get("execution_count") is None
+@pytest.fixture(scope="module")
+def environment(runner):
+    """One catalog for all of them, one after the other, and a reader who wants to stay unknown."""
+    with runner.new_catalog() as places:
+        private = dict.fromkeys(("LOGNAME", "USER", "USERNAME"), "s3cret-name")
+        yield {**places, **private, "CATALOG_TOKEN": "s3cret-token"}
 
 
-@pytest.fixture
-def emptied():
-    """A folder for temporary files, whose path is short enough for a service's socket."""
-    with TemporaryDirectory() as folder:
-        yield Path(folder)
+@pytest.fixture(scope="module")
+def ran(runner, environment):
+    """A notebook as it comes out of its first run."""
+    outcomes = {}
+
+    def outcome(name):
+        if name not in outcomes:
+            outcomes[name] = runner.run(STORIES[name], environment)
+        return outcomes[name]
+
+    return outcome
 
 
-def test_the_notebook_runs_and_leaves_nothing_behind(story, emptied, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(emptied))
-    monkeypatch.setenv("CATALOG_TOKEN", "s3cret-token")
-    ran = NotebookClient(story.copy(), timeout=100, kernel_name="python3").execute()
-    by_source = {cell.source.splitlines()[0]: cell for cell in ran.cells if cell.source}
+def outputs(notebook):
+    return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
-    figure = by_source["usage = orders.usage(days=30)"].outputs[-1]
-    (queries, users) = figure["data"]["application/vnd.plotly.v1+json"]["data"]
-    assert (queries["name"], users["name"]) == ("queries", "users")
 
-    described = by_source["column = str(worklist.index[0])"].outputs[-1]["data"]
-    assert "✎ Written from this notebook: **ask the owners**" in described["text/plain"]
-    assert "Written from this notebook" in described["text/html"]
+def kept(name):
+    return nbformat.read(STORIES[name], as_version=4)
 
-    for cell in ran.cells:
-        for output in cell.get("outputs", ()):
+
+def written(environment):
+    """Everything that people can write in a catalog, or a load can add to it."""
+    with Catalog(data_dir=Path(environment["CATALOG_DATA_DIR"])) as cat:
+        return (
+            Stewardship(cat).documentation(),
+            sorted(cat.urns("dataset")),
+            {facet.name: facet.values for facet in cat.search("*").facets},
+        )
+
+
+def test_there_is_a_story_for_every_job():
+    assert set(STORIES) == {
+        "documentation_coverage",
+        "edit_in_bulk",
+        "find_a_table",
+        "profile_drift",
+        "script_the_catalog",
+        "what_breaks",
+    }
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_says_what_it_was_kept_with(name, runner, ran):
+    fresh, old = runner.comparable(ran(name)), runner.comparable(kept(name))
+    stale = [new[0] for new, was in zip(fresh, old, strict=True) if new != was]
+    assert not stale, f"python notebooks/run.py {name} brings it up to date"
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_runs_without_a_complaint_and_tells_nothing_of_the_machine(name, ran):
+    for notebook in (ran(name), kept(name)):
+        for output in outputs(notebook):
             assert output["output_type"] != "error"
             assert output.get("name") != "stderr", output["text"]
-    assert "s3cret-token" not in json.dumps(ran)
-    assert list(emptied.iterdir()) == []
+        text = json.dumps(notebook, ensure_ascii=False)
+        assert "s3cret" not in text
+        assert not re.search(r"/(tmp|home|root|work|Users)/|service\.sock", text)
+        assert str(Path.home()) not in text
+        assert set(notebook.metadata) == {"kernelspec", "language_info"}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_what_is_kept_can_be_read_where_nothing_runs(name):
+    notebook = kept(name)
+    assert 8 <= len(notebook.cells) <= 24
+    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == list(
+        range(1, 1 + sum(cell.cell_type == "code" for cell in notebook.cells))
+    )
+    shown = [output.data for output in outputs(notebook) if "data" in output]
+    assert shown
+    for data in shown:
+        assert set(data) <= SHOWN
+        assert data["text/plain"].strip()
+        # A figure alone would be nothing where plotly is not.
+        assert "text/html" in data or set(data) == {"text/plain"}
+        html = data.get("text/html", "")
+        assert "<svg" not in html
+        assert "<script" not in html
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_stories_lead_to_each_other_and_nowhere_else(name):
+    text = "\n".join(cell.source for cell in kept(name).cells if cell.cell_type == "markdown")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert (NOTEBOOKS / target).exists()
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_story_that_writes_much_leaves_everything_as_it_was_and_runs_again(
+    name, runner, ran, environment
+):
+    first = ran(name)
+    before = written(environment)
+    again = runner.run(STORIES[name], environment)
+    assert written(environment) == before
+    assert runner.comparable(again) == runner.comparable(first)
+
+
+def test_all_of_them_leave_the_sample_as_it_came(runner, ran, environment):
+    for name in STORIES:
+        ran(name)
+    with runner.new_catalog() as new:
+        assert written(environment) == written(new)
+
+
+def test_a_number_of_the_day_may_change_and_nothing_else(runner):
+    notebook = kept("profile_drift")
+    daily = [cell for cell in notebook.cells if runner.DAILY in cell.metadata.get("tags", ())]
+    steady = kept("documentation_coverage")
+    assert daily
+    told = runner.comparable(notebook)
+    for cell in daily:
+        for output in cell.outputs:
+            output.data["text/html"] = output.data["text/html"].replace("8%", "9%")
+    assert runner.comparable(notebook) == told
+    daily[0].outputs[0].data["text/html"] += "more"
+    assert runner.comparable(notebook) != told
+
+    counts = next(
+        output for output in outputs(steady) if "<td>1860</td>" in output.data.get("text/html", "")
+    )
+    told = runner.comparable(steady)
+    counts.data["text/html"] = counts.data["text/html"].replace("1860", "1861")
+    assert runner.comparable(steady) != told

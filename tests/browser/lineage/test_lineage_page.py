@@ -121,6 +121,8 @@ def test_every_entity_and_line_is_drawn(show, count, theme):
     page.page.keyboard.press("ArrowRight")
     assert current(page) != before
     page.picture(f"lineage-{count}-{theme}-walked")
+    # From afar words give way to colour.
+    assert page.page.locator(".node .name").first.is_visible() == (count == 30)
 
 
 def test_a_box_says_in_words_and_signs_what_it_is(tree):

@@ -1,19 +1,6 @@
 // Lineage drawn as SVG. Python says what is drawn and where; here it is looked at, walked and asked
-// about. Every text is set as text.
-const SVG = "http://www.w3.org/2000/svg";
-
+// about. Before this module's text stands that of elements.js and saving.js.
 const SIDES = { up: "UPSTREAM", down: "DOWNSTREAM" };
-const DRAWN = new Set(["g", "path", "rect", "svg", "text", "title"]);
-
-function make(tag, attributes = {}, ...inside) {
-  const element = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name, value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...inside.filter((one) => one != null));
-  return element;
-}
 
 function render({ model, el }) {
   let picture = model.get("picture") || {};
@@ -44,8 +31,8 @@ function render({ model, el }) {
   const filters = make("div", { class: "menu" });
   const filter = make("details", {}, make("summary", { "aria-label": "Filter by type and platform" }, "Filter"), filters);
   const exports = make("details", {}, make("summary", {}, "Export"), make("div", { class: "menu" },
-    button("SVG picture", "Save the picture as SVG", () => { exports.open = false; save(asSvg(), "svg", "image/svg+xml"); }),
-    button("PNG picture", "Save the picture as PNG", () => { exports.open = false; savePng(); }),
+    button("SVG picture", "Save the picture as SVG", () => { exports.open = false; keepSvg(); }),
+    button("PNG picture", "Save the picture as PNG", () => { exports.open = false; keepPng(); }),
     button("GraphML, all that was read", "Save everything that was read as GraphML",
       () => { exports.open = false; send("graphml"); })));
   const zooms = make("span", { class: "group", role: "group", "aria-label": "Zoom" },
@@ -110,7 +97,7 @@ function render({ model, el }) {
   function boxOf(node) {
     const box = make("g", {
       class: `node ${node.state}${node.id === picture.root ? " root" : ""}`, transform: `translate(${node.x} ${node.y})`,
-      tabindex: -1, role: "button", "aria-label": node.spoken,
+      tabindex: -1, role: "button", "aria-label": node.spoken, style: `--kind:${node.colour}`,
       click: () => go(node.id, true), dblclick: () => start(node.id),
       focus: () => { if (focus !== node.id) go(node.id); },
     }, make("title", {}, `${node.whole}\n${node.id}`),
@@ -261,7 +248,11 @@ function render({ model, el }) {
   }
 
   // Moving.
-  function place() { layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`); }
+  function place() {
+    layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`);
+    // From afar no word can be read: the boxes are their colour, and the lines keep their width.
+    stage.classList.toggle("far", view.k < 0.35);
+  }
 
   function fit(least) {
     const rect = stage.getBoundingClientRect(), room = 28;
@@ -353,40 +344,14 @@ function render({ model, el }) {
   });
 
   // Files.
-  const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "font-style", "text-decoration-line"];
-
-  function asSvg() {
-    const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*"), room = 48;
-    from.forEach((element, at) => {
-      const style = getComputedStyle(element);
-      for (const name of STYLES) to[at].setAttribute(name.replace("-line", ""), style.getPropertyValue(name));
-      for (const name of ["tabindex", "role", "class"]) to[at].removeAttribute(name);
-      if (element.matches(".wide, .badge.fold")) to[at].setAttribute("display", "none");
-    });
-    const width = (picture.width || 0) + 2 * room, height = (picture.height || 0) + 2 * room;
-    copy.firstElementChild.setAttribute("transform", `translate(${room} ${room})`);
-    copy.prepend(make("rect", { width, height, fill: getComputedStyle(stage).backgroundColor }));
-    for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) copy.setAttribute(name, value);
-    return new XMLSerializer().serializeToString(copy);
-  }
-
-  function save(content, ending, type) {
-    const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  function keep(content, ending, type) {
     const name = (nodes.get(picture.root)?.whole || "entity").replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 60);
-    make("a", { href: url, download: `lineage-${name}.${ending}` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    save(content, `lineage-${name}.${ending}`, type);
   }
 
-  function savePng() {
-    const image = new Image();
-    image.onload = () => {
-      const scale = Math.min(2, 8192 / Math.max(image.width, image.height));
-      const canvas = make("canvas", { width: Math.ceil(image.width * scale), height: Math.ceil(image.height * scale) });
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => blob && save(blob, "png"), "image/png");
-    };
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(asSvg())}`;
-  }
+  function keepSvg() { keep(standing(svg, stage, picture), "svg", "image/svg+xml"); }
+
+  function keepPng() { asPng(standing(svg, stage, picture), (blob) => keep(blob, "png", "image/png")); }
 
   // What Python tells.
   const tell = () => {
@@ -401,7 +366,7 @@ function render({ model, el }) {
     clearTimeout(saving);
     if (urn !== focus && nodes.has(urn)) { focus = urn; light(); }
   };
-  const heard = (message) => { if (message?.kind === "graphml") save(message.text, "graphml", "application/xml"); };
+  const heard = (message) => { if (message?.kind === "graphml") keep(message.text, "graphml", "application/xml"); };
   const heeded = [["change:picture", drawAll], ["change:said", tell], ["change:busy", tell], ["change:problem", tell],
     ["change:selected", turned], ["msg:custom", heard]];
   for (const [name, call] of heeded) model.on(name, call);

@@ -29,9 +29,15 @@ def as_html(graph: "nx.DiGraph", said: str) -> str:
     alternative = escape(f"Lineage of {name}: {', '.join(_listed(graph))}")
     return (
         f'<div style="color:inherit;background:transparent"><div style="opacity:.75">'
-        f'{escape(said)}</div><img alt="{alternative}" style="max-width:100%" '
+        f'{_plain(said)}</div><img alt="{alternative}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{encoded}"/></div>'
     )
+
+
+def _plain(text: str) -> str:
+    """Escaped, and with no two signs in one element between which a page would set formulas."""
+    alone = {sign: f"<span>{sign}</span>" for sign in "$\\"}
+    return "".join(alone.get(char, char) for char in escape(text))
 
 
 def as_tree(graph: "nx.DiGraph", said: str) -> str:

@@ -1,0 +1,32 @@
+"""The words people use for what the model names."""
+
+__all__ = ["plural", "singular"]
+
+_WORDS = {
+    "corpuser": ("person", "people"),
+    "corpGroup": ("group", "groups"),
+    "dataFlow": ("pipeline", "pipelines"),
+    "dataJob": ("task", "tasks"),
+    "dataPlatform": ("platform", "platforms"),
+    "dataPlatformInstance": ("platform instance", "platform instances"),
+    "dataProduct": ("data product", "data products"),
+    "glossaryNode": ("glossary group", "glossary groups"),
+    "glossaryTerm": ("glossary term", "glossary terms"),
+    "mlFeature": ("ML feature", "ML features"),
+    "mlFeatureTable": ("ML feature table", "ML feature tables"),
+    "mlModel": ("ML model", "ML models"),
+    "mlModelGroup": ("ML model group", "ML model groups"),
+    "mlPrimaryKey": ("ML primary key", "ML primary keys"),
+    "query": ("query", "queries"),
+    "schemaField": ("column", "columns"),
+}
+
+
+def singular(entity_type: str) -> str:
+    """One entity of a type; a type without a word of its own is called by its name."""
+    return _WORDS.get(entity_type, (entity_type,))[0]
+
+
+def plural(entity_type: str) -> str:
+    """Several entities of a type."""
+    return _WORDS.get(entity_type, ("", f"{entity_type}s"))[1]

@@ -1,0 +1,361 @@
+"""The explorer's page: what it draws of what it is told, how it is walked, and what it asks for."""
+
+import pytest
+
+from explorer.notebook.widgets.explorer import Explorer
+from explorer.notebook.widgets.explorer.finding import ORDERS as ORDERINGS
+from explorer.notebook.widgets.explorer.marked import difference_lines, marked, marked_line
+
+PAYLOADS = (
+    "<script>window.__xss = 1</script>",
+    '<img src="https://evil.example/x.png" onerror="window.__xss = 1">',
+    "\"><svg onload='window.__xss = 1'>",
+    "[here](javascript:window.__xss=1) ![beacon](https://evil.example/pixel.png)",
+    "${window.__xss = 1}",
+)
+URNS = [f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.t{at},PROD)" for at in range(3)]
+TABS = ["overview", "columns", "lineage", "usage", "profile", "history"]
+
+
+def hit(at, name, **more):
+    about = marked_line("One row per **order**, see `orders`.", 200)
+    told = {"urn": URNS[at], "name": name, "kind": "Table", "platform": "hive", "about": about}
+    return {**told, "mark": "", "state": "", "why": None, "ticked": False, **more}
+
+
+def found(**more):
+    value = {"value": "hive", "label": "Hive", "count": 3, "on": False}
+    facet = {"field": "platform", "label": "platform", "more": 0, "values": [value]}
+    why = {"field": "column", "value": "orders_id"}
+    hits = [hit(0, "orders"), hit(1, "items", why=why, mark="✎"), hit(2, "bare", about=[])]
+    told = {"said": "3 results", "words": ["orders"], "hits": hits, "facets": [facet]}
+    asked = {"text": "orders", "filter": "", "order": "", "put": 1, "ticked": 0, "fault": ""}
+    return {**told, **asked, "chosen": [], "start": 0, "before": False, "after": False, **more}
+
+
+def folder(key, name, level, **more):
+    told = {"key": key, "name": name, "urn": "", "count": None, "level": level, "at": 1, "of": 1}
+    return {**told, "open": None, "note": "", **more}
+
+
+def folders():
+    return [
+        folder("a", "datasets", 1, count=1234, open=True, of=2),
+        folder("b", "prod", 2, count=7, open=False),
+        folder("c", "tags", 1, count=3, open=False, at=2, of=2),
+    ]
+
+
+def head(**more):
+    told = {"urn": URNS[0], "name": "orders", "facts": ["Table", "hive"], "states": []}
+    return {**told, "tabs": TABS, "why_not": "", "drafts": [], **more}
+
+
+def column(path, text):
+    told = {"path": path, "name": path, "indent": 0, "type": "string", "key": "", "mark": ""}
+    return {**told, "text": marked_line(text, 200), "ingested": [], "labels": []}
+
+
+def columns(*rows):
+    told = {"tab": "columns", "urn": URNS[0], "said": f"{len(rows)} columns", "columns": [*rows]}
+    return {**told, "more": 0, "most": 100, "text": "", "parts": []}
+
+
+def editor(stage="writing", **more):
+    told = {"urn": URNS[0], "path": None, "title": "orders", "stage": stage, "text": "one **row**"}
+    return {**told, "ingested": [], "changed": False, "diff": [], "hidden": "", **more}
+
+
+@pytest.fixture
+def show(open_widget):
+    def one(**told):
+        options = {key: told.pop(key) for key in ("theme", "width", "height") if key in told}
+        state = {
+            "find": found(),
+            "tree": folders(),
+            "preview": [],
+            **{key: {} for key in ("offers", "page", "tab", "editor")},
+            **dict.fromkeys(("busy", "problem", "said"), ""),
+            "orders": [[order, words] for order, words in ORDERINGS.items()],
+            **told,
+        }
+        return open_widget(Explorer._esm, Explorer._css, state, **options)
+
+    return one
+
+
+def asked(widget, *kinds):
+    """What was asked of the kernel, without the numbers."""
+    return [
+        {key: value for key, value in one.items() if key != "seq"}
+        for one in widget.sent
+        if one["kind"] in kinds
+    ]
+
+
+def names(widget):
+    return widget.page.locator(".results .name").all_text_contents()
+
+
+def test_typing_asks_once_at_a_pause_and_results_replace_each_other(show):
+    widget = show(find=found(text="", put=1))
+    box = widget.page.get_by_role("combobox", name="Search the catalog")
+    box.press_sequentially("orders", delay=20)
+    widget.page.wait_for_function("window.sent.length > 0")
+    assert asked(widget, "search") == [{"kind": "search", "text": "orders", "filter": ""}]
+    widget.set(find=found(hits=[hit(0, "orders_new")], text="orders", put=1))
+    assert names(widget) == ["orders_new"]
+    assert box.input_value() == "orders"
+    assert widget.page.evaluate("document.activeElement.getAttribute('role')") == "combobox"
+
+
+def test_what_python_asks_is_put_into_the_boxes(show):
+    widget = show()
+    widget.set(find=found(text="revenue", filter="platform:hive", put=2))
+    box = widget.page.get_by_role("combobox", name="Search the catalog")
+    assert box.input_value() == "revenue"
+    assert widget.page.locator(".filter").input_value() == "platform:hive"
+
+
+def test_completions_are_a_combobox_for_the_keys(show):
+    widget = show(find=found(text=""))
+    box = widget.page.get_by_role("combobox", name="Search the catalog")
+    box.press_sequentially("ord")
+    rows = [
+        {"text": "orders", "urn": URNS[0], "kind": "dataset", "platform": "hive"},
+        {"text": "Order", "urn": URNS[1], "kind": "glossary term", "platform": ""},
+    ]
+    widget.set(offers={"for": "or", "rows": rows})
+    # Completions of what was typed before are none.
+    assert box.get_attribute("aria-expanded") == "false"
+    widget.set(offers={"for": "ord", "rows": rows})
+    assert box.get_attribute("aria-expanded") == "true"
+    options = widget.page.get_by_role("listbox").get_by_role("option")
+    assert options.all_text_contents() == ["orders dataset · hive", "Order glossary term"]
+    box.press("ArrowDown")
+    box.press("ArrowDown")
+    chosen = widget.page.get_by_role("listbox").get_by_role("option", selected=True)
+    assert chosen.text_content() == "Order glossary term"
+    assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
+    box.press("Escape")
+    assert options.count() == 0
+    widget.set(offers={"for": "", "rows": []})
+    box.press_sequentially("e")
+    widget.set(offers={"for": "orde", "rows": rows})
+    box.press("ArrowDown")
+    box.press("Enter")
+    assert asked(widget, "open") == [{"kind": "open", "urn": URNS[0]}]
+
+
+def test_results_show_what_matched_and_are_walked_with_the_arrows(show):
+    widget = show()
+    page = widget.page
+    assert page.locator(".results mark").all_text_contents() == [
+        "orders",
+        "orders",
+        "orders",
+        "orders",
+    ]
+    assert page.locator(".why").all_text_contents() == ["column: orders_id"]
+    assert page.locator(".results .about").all_text_contents() == [
+        "One row per order, see orders.",
+        "✎ One row per order, see orders.",
+        "no description",
+    ]
+    page.get_by_role("combobox", name="Search the catalog").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert asked(widget, "open") == [{"kind": "open", "urn": URNS[1]}]
+    page.get_by_role("checkbox", name="choose bare").check()
+    assert asked(widget, "tick") == [{"kind": "tick", "urn": URNS[2], "on": True}]
+
+
+def test_facets_are_pressed_and_taken_off(show):
+    widget = show()
+    widget.page.get_by_role("button", name="Narrow", exact=True).click()
+    widget.page.get_by_role("button", name="Hive 3").click()
+    taken = [{"field": "platform", "value": "hive", "label": "Hive"}]
+    widget.set(find=found(chosen=taken))
+    widget.page.get_by_role("button", name="take off Hive").click()
+    toggle = {"kind": "toggle", "field": "platform", "value": "hive"}
+    assert asked(widget, "toggle") == [toggle, toggle]
+
+
+def test_the_folders_are_a_tree_for_the_keys(show):
+    widget = show()
+    items = widget.page.get_by_role("treeitem")
+    assert items.all_text_contents() == ["▾datasets1,234", "▸prod7", "▸tags3"]
+    assert [one.get_attribute("aria-level") for one in items.all()] == ["1", "2", "1"]
+    assert [one.get_attribute("tabindex") for one in items.all()] == ["0", "-1", "-1"]
+    items.first.focus()
+    for key in ("ArrowRight", "ArrowRight"):
+        widget.page.keyboard.press(key)
+    assert asked(widget, "unfold") == [{"kind": "unfold", "key": "b"}]
+    opened = folders()
+    opened[1]["open"] = True
+    opened.insert(2, folder("d", "orders", 3, urn=URNS[0]))
+    widget.set(tree=opened)
+    # The focus stays where it was although all is drawn anew.
+    assert widget.page.evaluate("document.activeElement.dataset.f") == "b"
+    for key in ("ArrowRight", "Enter", "ArrowLeft", "ArrowLeft", "t"):
+        widget.page.keyboard.press(key)
+    assert asked(widget, "open") == [{"kind": "open", "urn": URNS[0]}]
+    assert asked(widget, "fold") == [{"kind": "fold", "key": "b"}]
+    assert widget.page.evaluate("document.activeElement.dataset.f") == "c"
+
+
+def test_an_entity_has_tabs_for_the_keys_and_leads_on(show):
+    widget = show(page=head(), tab=columns(column("id", "The `key`."), column("zip", "")))
+    page = widget.page
+    tabs = page.get_by_role("tab")
+    assert tabs.all_text_contents()[:3] == ["Overview", "Columns", "Lineage"]
+    assert page.get_by_role("tab", selected=True).text_content() == "Columns"
+    assert page.locator(".columns td code").text_content() == "key"
+    page.get_by_role("tab", selected=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert asked(widget, "tab") == [{"kind": "tab", "tab": "lineage"}]
+    owner = {"urn": "urn:li:corpuser:ada", "text": "Ada", "after": "data owner"}
+    facts = [
+        {"name": "owners", "ways": [owner], "none": "nobody"},
+        {"name": "columns", "text": "2"},
+    ]
+    text = {"label": "ingested", "tree": marked("as **is**")}
+    widget.set(tab={"tab": "overview", "texts": [text], "facts": facts, "parts": []})
+    assert page.locator(".panel strong").text_content() == "is"
+    assert page.locator(".panel dd").all_text_contents() == ["Ada data owner", "2"]
+    page.get_by_role("button", name="Ada").click()
+    assert asked(widget, "open") == [{"kind": "open", "urn": "urn:li:corpuser:ada"}]
+
+
+def test_a_description_is_written_with_the_keys(show):
+    widget = show(page=head())
+    page = widget.page
+    page.get_by_role("button", name="Edit description").click()
+    widget.set(editor=editor(), preview=marked("one **row**"))
+    area = page.get_by_role("textbox", name="Description, markdown")
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    assert page.get_by_role("region", name="Preview").locator("strong").text_content() == "row"
+    area.press("End")
+    area.press_sequentially(" an order")
+    area.press("Control+s")
+    text = "one **row** an order"
+    assert asked(widget, "edit", "draft", "compare") == [
+        {"kind": "edit"},
+        {"kind": "draft", "urn": URNS[0], "path": None, "text": text},
+        {"kind": "compare"},
+    ]
+    lines = difference_lines(["@@ -1 +1 @@", "-one **row**", f"+{text}"])
+    widget.set(editor=editor("comparing", text=text, diff=lines))
+    shown = page.get_by_role("group", name="What differs").locator("> div")
+    assert shown.all_text_contents() == ["-one **row**", f"+{text}"]
+    assert page.evaluate("document.activeElement.textContent") == "Save"
+    page.keyboard.press("Enter")
+    assert asked(widget, "save") == [{"kind": "save"}]
+    widget.set(editor=editor("conflict", text=text, diff=["-theirs", f"+{text}"]))
+    page.get_by_role("button", name="Take theirs").click()
+    assert asked(widget, "theirs") == [{"kind": "theirs"}]
+    widget.set(editor={})
+    assert page.evaluate("document.activeElement.dataset.f") == "edit"
+
+
+def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show):
+    widget = show(page=head(), editor=editor())
+    area = widget.page.get_by_role("textbox", name="Description, markdown")
+    area.fill("much more")
+    widget.set(editor=editor())
+    assert area.input_value() == "much more"
+    widget.page.wait_for_function("window.sent.some((one) => one.kind === 'draft')")
+    widget.page.get_by_role("button", name="Close, keep the draft").click()
+    assert asked(widget, "draft")[-1]["text"] == "much more"
+
+
+def test_where_nothing_can_be_written_there_is_no_way_to(show):
+    widget = show(page=head(why_not="Nothing is written here."), tab=columns(column("id", "")))
+    assert widget.page.get_by_text("Nothing is written here.").is_visible()
+    assert widget.page.get_by_role("button", name="edit").count() == 0
+
+
+def test_hostile_texts_are_text(show):
+    widget = show()
+    for text in PAYLOADS:
+        tree, line = marked(text), marked_line(text, 400)
+        why = {"field": text, "value": text}
+        parts = [
+            {"is": "title", "text": text, "after": text},
+            {"is": "prose", "label": text, "tree": tree},
+            {"is": "picture", "src": "https://evil.example/x.svg", "alt": text},
+            {
+                "is": "grid",
+                "headers": [text],
+                "numbers": [False],
+                "rows": [[{"text": text, "link": text}]],
+            },
+            {"is": "diff", "lines": [f"+{text}"]},
+        ]
+        widget.set(
+            find=found(
+                hits=[hit(0, text, about=line, why=why, kind=text)], words=[text], said=text
+            ),
+            tree=[folder("a", text, 1, note=text, open=False)],
+            page=head(name=text, facts=[text], states=[text], urn=text),
+            tab={"tab": "usage", "parts": parts},
+            editor=editor(text=text, title=text, diff=[f"-{text}"]),
+            preview=[*tree, ["script", "", [text]], ["a", "javascript:window.__xss=1", [text]]],
+            problem=text,
+        )
+        widget.set(
+            editor={}, tab=columns({**column(text, text), "ingested": line, "labels": [text]})
+        )
+    assert widget.page.evaluate("window.__xss") is None
+    assert widget.page.locator(".catalog-explorer :is(script, svg, img, iframe)").count() == 0
+    addresses = widget.page.locator(".catalog-explorer a").evaluate_all(
+        "all => all.map((a) => a.href)"
+    )
+    assert all(one.startswith("https://evil.example/") for one in addresses)
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_fits_and_can_be_read(show, theme, width):
+    rows = [column("id", "The `key` of it all. " * 8), column("averylongname" * 6, "")]
+    widget = show(theme=theme, width=width, page=head(), tab=columns(*rows))
+    widget.picture(f"explorer-{theme}-{width}")
+    page = widget.page
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.locator(".found").is_visible() == (width == 1400)
+    for place in (".head h3", ".told", ".columns td.name", ".row .name"):
+        for spot in page.locator(place).all():
+            if spot.is_visible():
+                assert spot.evaluate(CONTRAST) >= 4.5
+    unnamed = page.locator(".catalog-explorer :is(button, input, select, textarea)").evaluate_all(
+        "all => all.filter((one) => !one.ariaLabel && !one.textContent.trim())"
+        ".map((one) => one.outerHTML)"
+    )
+    assert unnamed == []
+
+
+CONTRAST = """(one) => {
+  const light = (color, below) => {
+    const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Number);
+    return [r, g, b].map((part, at) => part * a + below[at] * (1 - a));
+  };
+  let ground = null, layers = [];
+  for (let at = one; at; at = at.parentElement) {
+    layers.unshift(getComputedStyle(at).backgroundColor);
+  }
+  ground = layers.reduce((below, color) => light(color, below), [255, 255, 255]);
+  const ink = light(getComputedStyle(one).color, ground);
+  const shine = (color) => color.map((part) => part / 255)
+    .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const [high, low] = [shine(ink), shine(ground)].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def test_a_view_taken_off_the_page_hears_nothing_more(show):
+    widget = show()
+    assert widget.page.evaluate("window.listening()") > 0
+    widget.page.evaluate("window.remove()")
+    assert widget.page.evaluate("window.listening()") == 0

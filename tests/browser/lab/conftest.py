@@ -1,0 +1,258 @@
+"""A JupyterLab of this machine's, and notebooks in it, driven as a reader drives them.
+
+All that is waited for is a promise of the application's own or something on the page; nothing but
+this machine can be reached, and what was tried is in `Notebook.problems`.
+"""
+
+import ast
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+import nbformat
+import pytest
+
+from explorer import Catalog, instance
+
+START_SECONDS = 60
+
+OPEN = """() => {
+  const shown = window.jupyterapp?.shell.currentWidget;
+  return Boolean(shown?.context?.isReady);
+}"""
+CONNECTED = """async () => {
+  await window.jupyterapp.restored;
+  const session = window.jupyterapp.shell.currentWidget.context.sessionContext;
+  await session.ready;
+  await session.session.kernel.info;
+}"""
+RUN_ALL = "async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')"
+RUN_ONE = """async (at) => {
+  const book = window.jupyterapp.shell.currentWidget;
+  book.content.activeCellIndex = at;
+  book.content.deselectAll();
+  return await window.jupyterapp.commands.execute('notebook:run-cell');
+}"""
+VALUE = """async (expression) => {
+  const session = window.jupyterapp.shell.currentWidget.context.sessionContext.session;
+  const asked = session.kernel.requestExecute({
+    code: '', silent: true, store_history: false, user_expressions: {value: expression},
+  });
+  return (await asked.done).content.user_expressions.value;
+}"""
+FAILED = """() => {
+  const said = [];
+  for (const cell of window.jupyterapp.shell.currentWidget.content.model.cells)
+    for (const one of (cell.type === 'code' ? cell.outputs.toJSON() : []))
+      if (one.output_type === 'error') said.push(`${one.ename}: ${one.evalue}`);
+  return said;
+}"""
+
+
+class Notebook:
+    """One notebook, open in a page of its own; `page` is playwright's."""
+
+    def __init__(self, browser, address, token, name):
+        self._context = browser.new_context(viewport={"width": 1280, "height": 1600})
+        self.problems = []
+        # What leads out is stopped here, and could not be resolved where this were passed by.
+        away = re.compile(rf"^(?!{re.escape(address)}/|data:|blob:|about:)")
+        self._context.route(away, self._stop)
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("console", self._heard)
+        self.page.on("dialog", self._opened)
+        self.page.goto(f"{address}/doc/tree/{name}?token={token}")
+        self.page.wait_for_function(OPEN, timeout=START_SECONDS * 1000)
+        self.page.evaluate(CONNECTED)
+
+    def run(self, at=None):
+        """Run every cell, or one, to its end; none may fail."""
+        done = self.page.evaluate(RUN_ALL) if at is None else self.page.evaluate(RUN_ONE, at)
+        assert done, self.page.evaluate(FAILED)
+
+    def value(self, expression):
+        """What a Python expression is in the kernel; no cell is run for it."""
+        told = self.page.evaluate(VALUE, expression)
+        assert told["status"] == "ok", f"{expression}: {told['ename']}: {told['evalue']}"
+        return ast.literal_eval(told["data"]["text/plain"])
+
+    def becomes(self, expression, wanted=True, timeout_seconds=15):
+        """Wait until an expression has a value in the kernel."""
+        deadline = time.monotonic() + timeout_seconds
+        while (found := self.value(expression)) != wanted:
+            assert time.monotonic() < deadline, f"{expression} is {found!r}, not {wanted!r}"
+            self.page.wait_for_timeout(50)
+
+    def picture(self, name):
+        """A picture of the page, where BROWSER_PICTURES names a directory."""
+        directory = os.environ.get("BROWSER_PICTURES")
+        if directory:
+            self.page.screenshot(path=f"{directory}/{name}.png")
+
+    def close(self):
+        self._context.close()
+
+    def _stop(self, route):
+        self.problems.append(f"request: {route.request.url}")
+        route.abort()
+
+    def _heard(self, message):
+        if message.type == "error":
+            self.problems.append(f"console: {message.text}")
+
+    def _opened(self, dialog):
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+class Lab:
+    """A running JupyterLab; `folder` is where its notebooks lie."""
+
+    def __init__(self, folder, address, token):
+        self.folder, self.address, self._token = folder, address, token
+
+    def open(self, browser, name, *cells):
+        """A new notebook of these cells, open and with its kernel started."""
+        written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
+        written.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+        nbformat.write(written, self.folder / name)
+        return Notebook(browser, self.address, self._token, name)
+
+
+@contextmanager
+def running(folder, data_dir, messages):
+    """JupyterLab with nobody's settings but these. `messages` says where those of widgets' states
+    are taken: `perCommTarget`, a thread of the kernel's beside the main one, or `disabled`, there.
+    """
+    if find_spec("jupyterlab") is None:
+        missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip
+        missing("JupyterLab is not installed; the extra `browser` brings it")
+    state, token = folder / "jupyter", secrets.token_hex(16)
+    settings = {
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+        "apputils-extension/kernels-settings": {"commsOverSubshells": messages},
+        "docmanager-extension/plugin": {"autosave": False},
+        # Every cell is on the page, also where it is scrolled away.
+        "notebook-extension/tracker": {"windowingMode": "none"},
+    }
+    for name, value in settings.items():
+        file = state / "settings/@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(value))
+    places = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "IPYTHONDIR": "ipython",
+        "CATALOG_STATE_DIR": "catalog",
+    }
+    environment = {name: str(state / place) for name, place in places.items()}
+    books = folder / "notebooks"
+    books.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+        *(f"--ServerApp.root_dir={books}", f"--IdentityProvider.token={token}"),
+        # The page has the application as `window.jupyterapp`.
+        *("--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"),
+    ]
+    with (folder / "messages").open("w+") as said:
+        server = subprocess.Popen(
+            command,
+            env={**os.environ, **environment, "CATALOG_DATA_DIR": str(data_dir)},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        address = f"http://127.0.0.1:{port}"
+        try:
+            if not answers(f"{address}/api?token={token}", server):
+                said.seek(0)
+                pytest.fail(f"JupyterLab did not start:\n{said.read()[-2000:]}")
+            yield Lab(books, address, token)
+        finally:
+            # Its kernels are asked to end too; what does not is ended.
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(server.pid, signal.SIGKILL)
+                server.wait()
+
+
+def answers(url, server):
+    """Whether it does before it ends, or it takes too long."""
+    ask, deadline = build_opener(ProxyHandler({})), time.monotonic() + START_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            ask.open(url, timeout=2).close()
+        except (URLError, OSError):
+            time.sleep(0.1)
+        else:
+            return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def data_dir():
+    """Where a catalog lies that holds the sample; its path is short enough for a socket."""
+    with TemporaryDirectory() as folder:
+        directory = Path(folder) / "c"
+        yield directory
+        serving = instance.find(directory)
+        if serving is not None:
+            os.kill(serving.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 20
+        while instance.find(directory) is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def cat(data_dir):
+    """The catalog that the notebooks ask, asked from here."""
+    with Catalog(data_dir=data_dir) as catalog:
+        yield catalog
+
+
+@pytest.fixture
+def open_notebook(browser, data_dir, cat):
+    """Opens a notebook of some cells; after the test no page may have had a problem."""
+    with ExitStack() as ending:
+        books = []
+
+        def open_one(*cells, messages="perCommTarget"):
+            folder = Path(ending.enter_context(TemporaryDirectory()))
+            lab = ending.enter_context(running(folder, data_dir, messages))
+            books.append(lab.open(browser, "book.ipynb", *cells))
+            ending.callback(books[-1].close)
+            return books[-1]
+
+        yield open_one
+        assert [problem for book in books for problem in book.problems] == []
+
+
+@pytest.fixture
+def expect(browser):
+    """Playwright's, which waits for what is on the page."""
+    from playwright.sync_api import expect
+
+    return expect

@@ -1,0 +1,187 @@
+"""Writing descriptions in the explorer, without a page: what is kept, compared, saved, refused."""
+
+import pytest
+
+from explorer import Catalog
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.explorer import Explorer
+from explorer.notebook.widgets.explorer.editing import Draft
+
+WAIT_SECONDS = 30
+STRING = {"type": {"com.linkedin.schema.StringType": {}}}
+
+
+@pytest.fixture
+def table(cat, request):
+    """A table of two columns, with a text from ingestion, of this test alone."""
+    urn = Urn.dataset("hive", f"written.{request.node.name}")
+    fields = [
+        {"fieldPath": path, "nativeDataType": "text", "type": STRING, "description": said}
+        for path, said in (("id", "ingested key"), ("zip", ""))
+    ]
+    schema = {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": fields,
+    }
+    cat.ingest(Proposal(urn, "schemaMetadata", schema))
+    cat.ingest(Proposal(urn, "datasetProperties", {"description": "as *ingested*"}))
+    return str(urn)
+
+
+@pytest.fixture
+def explorer(cat, table):
+    made = Explorer(cat, urn=table)
+    assert made.wait(WAIT_SECONDS)
+    yield made
+    made.close()
+
+
+def hear(explorer, kind, **more):
+    """What the page would send."""
+    explorer._handle_custom_msg({"kind": kind, "seq": 1, **more}, [])
+    assert explorer.wait(WAIT_SECONDS)
+
+
+def write(explorer, text, path=None):
+    hear(explorer, "edit", **({} if path is None else {"path": path}))
+    hear(explorer, "draft", urn=explorer.selected, path=path, text=text)
+
+
+def test_a_description_is_written_previewed_compared_and_saved(cat, table, explorer):
+    hear(explorer, "edit")
+    assert explorer.editor["text"] == "as *ingested*"
+    assert not explorer.editor["changed"]
+    hear(explorer, "draft", urn=table, path=None, text="one row an **order**\n")
+    assert explorer.preview == [["p", "", ["one row an ", ["strong", "", ["order"]]]]]
+    hear(explorer, "compare")
+    assert explorer.editor["stage"] == "comparing"
+    assert {"-as *ingested*", "+one row an **order**"} <= set(explorer.editor["diff"])
+    # Nothing is stored before it was compared and saved.
+    assert cat.entity(table).edited_description == ""
+    hear(explorer, "save")
+    assert cat.entity(table).edited_description == "one row an **order**\n"
+    assert explorer.editor == {}
+    assert explorer.said.startswith("Saved the description of ")
+    assert explorer.entity.edited_description == "one row an **order**\n"
+    assert [one["label"] for one in explorer.tab["texts"]] == ["✎ edited", "ingested"]
+    assert explorer.page["drafts"] == []
+
+
+def test_a_column_is_written_and_the_table_of_columns_says_so(cat, table, explorer):
+    hear(explorer, "tab", tab="columns")
+    write(explorer, "the postal code", "zip")
+    assert explorer.editor["title"].startswith("zip of ")
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    assert cat.entity(table).schema["zip"].edited == "the postal code"
+    zip_row = next(one for one in explorer.tab["columns"] if one["path"] == "zip")
+    assert (zip_row["text"], zip_row["mark"]) == (["the postal code"], "✎")
+
+
+def test_a_text_that_was_not_compared_is_not_saved(cat, table, explorer):
+    write(explorer, "hasty")
+    for kind in ("save", "mine", "theirs"):
+        hear(explorer, kind)
+    assert cat.entity(table).edited_description == ""
+    assert explorer.editor["stage"] == "writing"
+
+
+def test_a_draft_is_kept_until_it_is_saved_or_given_up(table, explorer):
+    write(explorer, "half a sent")
+    hear(explorer, "leave")
+    assert explorer.editor == {}
+    assert explorer.page["drafts"] == [None]
+    hear(explorer, "back")
+    hear(explorer, "open", urn=table)
+    assert explorer.page["drafts"] == [None]
+    hear(explorer, "edit")
+    assert explorer.editor["text"] == "half a sent"
+    hear(explorer, "discard")
+    assert explorer.page["drafts"] == []
+    hear(explorer, "edit")
+    assert explorer.editor["text"] == "as *ingested*"
+
+
+def test_a_text_left_as_it_was_is_no_draft(table, explorer):
+    hear(explorer, "edit")
+    hear(explorer, "draft", urn=table, path=None, text="as *ingested*")
+    hear(explorer, "leave")
+    assert explorer.page["drafts"] == []
+
+
+def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(cat, table, explorer):
+    write(explorer, "mine")
+    cat.describe(table, "theirs")
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    assert explorer.editor["stage"] == "conflict"
+    assert {"-theirs", "+mine"} <= set(explorer.editor["diff"])
+    assert cat.entity(table).edited_description == "theirs"
+    # It may be written on; saving it tells the conflict again.
+    hear(explorer, "write")
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    assert explorer.editor["stage"] == "conflict"
+    hear(explorer, "mine")
+    assert cat.entity(table).edited_description == "mine"
+    assert explorer.editor == {}
+
+
+def test_theirs_may_be_taken(cat, table, explorer):
+    write(explorer, "mine", "zip")
+    cat.describe(table, "theirs", column="zip")
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    hear(explorer, "theirs")
+    assert (explorer.editor["text"], explorer.editor["stage"]) == ("theirs", "writing")
+    hear(explorer, "draft", urn=table, path="zip", text="theirs and mine")
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    assert cat.entity(table).schema["zip"].edited == "theirs and mine"
+
+
+def test_a_failed_save_is_said_and_the_draft_stays(cat, table, explorer):
+    write(explorer, "kept", "zip")
+    hear(explorer, "compare")
+    cat.delete(table, with_references=True)
+    hear(explorer, "save")
+    assert explorer.problem
+    assert explorer.editor["stage"] == "comparing"
+    assert explorer.editor["text"] == "kept"
+
+
+def test_a_read_only_catalog_refuses_and_says_so(cat, table):
+    with Catalog(cat.address, read_only=True) as catalog:
+        explorer = Explorer(catalog, urn=table)
+        try:
+            assert explorer.wait(WAIT_SECONDS)
+            why_not = explorer.page["why_not"]
+            assert "read only" in why_not
+            hear(explorer, "edit", path="zip")
+            assert explorer.editor == {}
+            assert explorer.problem == why_not
+        finally:
+            explorer.close()
+
+
+def test_what_has_no_description_of_peoples_says_why(explorer):
+    hear(explorer, "open", urn="urn:li:corpuser:jdoe")
+    assert "cannot be edited" in explorer.page["why_not"]
+
+
+def test_a_page_knows_one_end_of_line_and_changes_none():
+    draft = Draft("urn", None, "t", "", "one\r\ntwo", "one\r\ntwo")
+    assert draft.typed("one\ntwo") is draft
+    assert draft.typed("one\ntwo\nthree").text == "one\r\ntwo\r\nthree"
+    assert not draft.typed("x").typed("one\ntwo").changed
+
+
+def test_characters_that_cannot_be_seen_are_counted(table, explorer):
+    write(explorer, "safe\u202egnp.exe\x1b")
+    hear(explorer, "compare")
+    assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
