@@ -1,0 +1,142 @@
+"""Take the screenshots of the notebooks as they are kept, and of the widgets, light and dark, as
+PNG files in a directory.
+
+    python screenshots/notebooks.py DIRECTORY [NAME …]
+
+Needs nbconvert (`pip install nbconvert`) and Chromium on the path (Debian: `apt-get install
+chromium fonts-dejavu-core`). Nothing is fetched from anywhere.
+"""
+
+import importlib.util
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anywidget import AnyWidget
+from nbconvert import HTMLExporter
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from explorer import Catalog
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+THEMES = {
+    "light": "<body data-jp-theme-light='true' style='margin:16px;background:#fff;color:#111'>",
+    "dark": (
+        "<body data-jp-theme-light='false' style='margin:16px;background:#111;color:#ddd;"
+        "--jp-ui-font-color1:rgba(255,255,255,.87);--jp-ui-font-color2:rgba(255,255,255,.6);"
+        "--jp-layout-color1:#111;--jp-layout-color2:#1d1d1d;--jp-border-color2:#424242;"
+        "--jp-border-color0:#757575'>"
+    ),
+}
+SETTLED_MILLIS = 400
+
+# The widget's module with a model that stands in for the kernel's: it holds what was read.
+_START = """async ({esm, css, state}) => {
+  const address = URL.createObjectURL(new Blob([esm], {type: 'text/javascript'}));
+  const widget = (await import(address)).default;
+  const style = document.createElement('style');
+  style.textContent = css;
+  document.head.append(style);
+  const model = {
+    get: (name) => state[name], set: (name, value) => { state[name] = value; },
+    save_changes: () => {}, send: () => {}, on: () => {}, off: () => {},
+  };
+  const el = document.createElement('div');
+  document.body.append(el);
+  await widget.render({model, el});
+}"""
+
+
+def lineage(cat: Catalog) -> AnyWidget:
+    widget = cat["fct_orders"].lineage(hops=1).widget()
+    widget.wait()
+    return widget
+
+
+def explore(cat: Catalog) -> AnyWidget:
+    widget = cat.explore("orders")
+    widget.wait()
+    widget.selected = str(cat["fct_orders"].urn)
+    widget.wait()
+    return widget
+
+
+WIDGETS: dict[str, Callable[[Catalog], AnyWidget]] = {"lineage": lineage, "explore": explore}
+
+
+@contextmanager
+def sample_catalog() -> Iterator[Catalog]:
+    """A new catalog of this machine, with the sample on it, in a directory that goes away again."""
+    spec = importlib.util.spec_from_file_location("runner", NOTEBOOKS / "run.py")
+    if spec is None or spec.loader is None:
+        sys.exit("notebooks/run.py is not there")
+    runner = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(runner)
+    with runner.new_catalog() as places, Catalog(data_dir=Path(places["CATALOG_DATA_DIR"])) as cat:
+        yield cat
+
+
+@contextmanager
+def page_of(browser: Browser, content: str) -> Iterator[Page]:
+    """A page with this on it, which reaches nothing else."""
+    context = browser.new_context(viewport={"width": 1100, "height": 700}, offline=True)
+    page = context.new_page()
+    page.set_content(content, wait_until="domcontentloaded")
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def draw_notebook(browser: Browser, path: Path, theme: str, target: Path) -> None:
+    """A notebook as it is exported, from top to bottom."""
+    html, _ = HTMLExporter(theme=theme).from_filename(str(path))
+    with page_of(browser, html) as page:
+        page.wait_for_timeout(SETTLED_MILLIS)
+        page.screenshot(path=target, full_page=True)
+
+
+def draw_widget(browser: Browser, widget: AnyWidget, theme: str, target: Path) -> None:
+    """A widget as it stands in a cell."""
+    held: dict[str, Any] = widget.get_state()
+    module = {"esm": held.pop("_esm"), "css": held.pop("_css")}
+    state = json.loads(json.dumps(held, default=str))
+    page_text = f"<!doctype html><html lang='en'><title>A cell</title>{THEMES[theme]}"
+    with page_of(browser, page_text) as page:
+        page.evaluate(_START, {**module, "state": state})
+        page.wait_for_timeout(SETTLED_MILLIS)
+        page.screenshot(path=target, full_page=True)
+
+
+def main(directory: str, names: list[str]) -> None:
+    """Take the screenshots named, or all."""
+    stories = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    wanted = names or [*stories, *WIDGETS]
+    if unknown := [name for name in wanted if name not in {**stories, **WIDGETS}]:
+        sys.exit(f"no {', '.join(unknown)}; there are {', '.join([*stories, *WIDGETS])}")
+    target = Path(directory)
+    target.mkdir(parents=True, exist_ok=True)
+    with sample_catalog() as cat, sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        for name in wanted:
+            widget = WIDGETS[name](cat) if name in WIDGETS else None
+            for theme in THEMES:
+                file = target / f"{name}-{theme}.png"
+                if widget is None:
+                    draw_notebook(browser, stories[name], theme, file)
+                else:
+                    draw_widget(browser, widget, theme, file)
+                print(file)
+        browser.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2:])
