@@ -22,6 +22,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from explorer import instance
+from explorer.tui.entity.page import EntityView
 
 HERE = Path(__file__).parent
 WIDE, NARROW = (120, 36), (80, 24)
@@ -44,103 +45,120 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
         await settle(pilot)
 
 
-async def find(pilot: Pilot[None]) -> None:
-    """Typing."""
-    await press(pilot, "slash", *"order")
+def to(name: str, *keys: str) -> Journey:
+    """Open the first entity that is found by a name, and press keys there."""
+
+    async def journey(pilot: Pilot[None]) -> None:
+        await press(pilot, "slash", *name, "enter", "enter", *keys)
+
+    return journey
 
 
-async def narrow_down(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"order", "enter", "f", "down", "enter")
+def pressing(*keys: str) -> Journey:
+    """Press keys from the first screen on."""
 
+    async def journey(pilot: Pilot[None]) -> None:
+        await press(pilot, *keys)
 
-async def columns(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "down", "down", "u")
-
-
-async def overview(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "1")
-
-
-async def lineage(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "3", "l", "l")
-
-
-async def impact(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "3", "x")
-
-
-async def relationships(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "4")
-
-
-async def history(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "7", *["down"] * 4)
-
-
-async def blame(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "7", "b", "down")
-
-
-async def raw(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "8", "down", "down", "down")
-    await press(pilot, "space", *["down"] * 6, "space")
-
-
-async def usage(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "5", "left", "left")
-
-
-async def profile(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"dim_customers", "enter", "enter", "6", *["down"] * 4)
-
-
-async def profile_column(pilot: Pilot[None]) -> None:
-    await profile(pilot)
-    await press(pilot, "up", "enter", "left", "left", "left")
+    return journey
 
 
 async def edit(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "u", "e")
+    await to("fct_orders", "u", "e")(pilot)
     await pilot.press(*"Where the order stands:", "enter", "enter")
     await pilot.press(*"- `open` not paid yet", "enter", *"- `paid` payment **captured**")
     await asyncio.sleep(0.6)
     await settle(pilot)
 
 
-async def keys(pilot: Pilot[None]) -> None:
-    await press(pilot, "slash", *"fct_orders", "enter", "enter", "question_mark")
+async def compare(pilot: Pilot[None]) -> None:
+    await to("fct_orders", "j", "e")(pilot)
+    await press(pilot, "ctrl+end", *" Never reused.", "ctrl+d")
 
 
-async def browse(pilot: Pilot[None]) -> None:
-    await press(pilot, "b", "down", "right", "down", "right")
+async def conflict(pilot: Pilot[None]) -> None:
+    """A colleague saves the same text while one is writing."""
+    await to("fct_orders", "u", "e")(pilot)
+    await press(pilot, *"Paid, refunded or open.")
+    catalog = await pilot.app.session.catalog()
+    view = pilot.app.screen_stack[0].query_one(EntityView)
+    await catalog.describe(view.urn, "The state of the order.", column=view.column_path())
+    await press(pilot, "ctrl+s")
+    await asyncio.sleep(0.5)
+    await settle(pilot)
 
+
+async def drafts(pilot: Pilot[None]) -> None:
+    await to("fct_orders", "u", "e")(pilot)
+    await press(pilot, *"Paid, refunded or open.", "escape", "j", "j", "e", *"Half a", "escape")
+    await press(pilot, "f4")
+
+
+async def ways(pilot: Pilot[None]) -> None:
+    await to("fct_orders", "3", "m", "l", "l", "p")(pilot)
+
+
+def themed(name: str) -> Journey:
+    """The columns in other colours."""
+
+    async def journey(pilot: Pilot[None]) -> None:
+        pilot.app.theme = name
+        await to("fct_orders", "down", "down", "u")(pilot)
+
+    return journey
+
+
+COLUMNS = to("fct_orders", "down", "down", "u")
+LINEAGE = to("fct_orders", "3", "l", "l")
+HISTORY = to("fct_orders", "7", *["down"] * 4)
+RAW = to("fct_orders", "8", *["down"] * 3, "space", *["down"] * 6, "space")
+USAGE = to("fct_orders", "5", "left", "left")
+PROFILE = to("dim_customers", "6", *["down"] * 4)
+FIND = pressing("slash", *"order")
+BROWSE = pressing("b", "down", "right", "down", "right")
 
 SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
-    "find": (find, WIDE),
-    "facets": (narrow_down, WIDE),
-    "columns": (columns, WIDE),
-    "overview": (overview, WIDE),
-    "lineage": (lineage, WIDE),
-    "lineage-80x24": (lineage, NARROW),
-    "impact": (impact, WIDE),
-    "relationships": (relationships, WIDE),
-    "history": (history, WIDE),
-    "blame": (blame, WIDE),
-    "raw": (raw, WIDE),
-    "usage": (usage, WIDE),
-    "profile": (profile, WIDE),
-    "profile-column": (profile_column, WIDE),
+    "welcome": (pressing("ctrl+g"), WIDE),
+    "find": (FIND, WIDE),
+    "facets": (pressing("slash", *"order", "enter", "f", "down", "enter"), WIDE),
+    "condition": (pressing("slash", *"order", "enter", "c"), WIDE),
+    "why": (pressing("slash", *"order", "enter", "w"), WIDE),
+    "columns": (COLUMNS, WIDE),
+    "overview": (to("fct_orders", "1"), WIDE),
+    "lineage": (LINEAGE, WIDE),
+    "impact": (to("fct_orders", "3", "x"), WIDE),
+    "ways": (ways, WIDE),
+    "relationships": (to("fct_orders", "4"), WIDE),
+    "usage": (USAGE, WIDE),
+    "profile": (PROFILE, WIDE),
+    "profile-column": (to("dim_customers", "6", *["down"] * 3, "enter", *["left"] * 3), WIDE),
+    "history": (HISTORY, WIDE),
+    "blame": (to("fct_orders", "7", "b", "down"), WIDE),
+    "raw": (RAW, WIDE),
     "editor": (edit, WIDE),
-    "keys": (keys, WIDE),
-    "browse": (browse, WIDE),
-    "find-80x24": (find, NARROW),
-    "columns-80x24": (columns, NARROW),
-    "history-80x24": (history, NARROW),
-    "raw-80x24": (raw, NARROW),
-    "usage-80x24": (usage, NARROW),
-    "profile-80x24": (profile, NARROW),
+    "difference": (compare, WIDE),
+    "conflict": (conflict, WIDE),
+    "drafts": (drafts, WIDE),
+    "tags": (to("fct_orders", "1", "t", *"pi"), WIDE),
+    "links": (to("fct_orders", "1", "L"), WIDE),
+    "browse": (BROWSE, WIDE),
+    "keys": (to("fct_orders", "question_mark"), WIDE),
+    "palette": (to("fct_orders", "colon", *"desc"), WIDE),
+    "servers": (pressing("f3"), WIDE),
+    "export": (to("fct_orders", "X"), WIDE),
+    "log": (to("fct_orders", "ctrl+l"), WIDE),
+    "settings": (pressing("ctrl+k"), WIDE),
+    "light": (themed("light"), WIDE),
+    "contrast": (themed("high-contrast"), WIDE),
+    "find-80x24": (FIND, NARROW),
+    "columns-80x24": (COLUMNS, NARROW),
+    "lineage-80x24": (LINEAGE, NARROW),
+    "history-80x24": (HISTORY, NARROW),
+    "raw-80x24": (RAW, NARROW),
+    "usage-80x24": (USAGE, NARROW),
+    "profile-80x24": (PROFILE, NARROW),
     "editor-80x24": (edit, NARROW),
-    "browse-80x24": (browse, NARROW),
+    "browse-80x24": (BROWSE, NARROW),
 }
 
 

@@ -1,10 +1,10 @@
 """What was edited, in a file: one line of JSON for each edit, each with what stood there before."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,7 +12,9 @@ from explorer.client.records.editing import Edit, Held, What
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 
-__all__ = ["Journal", "JournalEntry"]
+__all__ = ["Journal", "JournalEntry", "is_undone", "read_undone"]
+
+_UNDONE: Final = "undone.jsonl"
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
@@ -32,6 +34,13 @@ class JournalEntry(msgspec.Struct, frozen=True):
         """The edit, as it was given when it was made."""
         urn = Urn.parse(self.urn)
         return Edit(urn, self.what, _held(self.before), _held(self.after), self.at, self.column)
+
+
+class _Undoing(msgspec.Struct, frozen=True):
+    """An edit that took another back, by their ids."""
+
+    by: str
+    of: str
 
 
 class Journal:
@@ -88,9 +97,59 @@ class Journal:
         except OSError as error:
             raise Unusable(_cannot(self.path, error)) from error
 
+    def undone(self) -> dict[str, tuple[str, ...]]:
+        """For each edit that was taken back, by its id, what took it back: see `is_undone`."""
+        return read_undone(self.path)
+
+    def note_undone(self, entry_id: str, by: Iterable[str]) -> None:
+        """Write down, beside the journal, which edits took one back, so that whoever takes back
+        next does not take these for edits like others. Raises `Unusable`."""
+        undoings = [_Undoing(one, entry_id) for one in by]
+        if not undoings:
+            return
+        path = self.path.with_name(_UNDONE)
+        data = b"".join(msgspec.json.encode(one) + b"\n" for one in undoings)
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, data)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise Unusable(
+                f"the edit is taken back, but {path} cannot say so: {error.strerror}"
+            ) from error
+
     def _open(self) -> int:
         # To read as well, for the end of the file is looked at before anything is added.
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def read_undone(journal: Path) -> dict[str, tuple[str, ...]]:
+    """For each edit of a journal that was taken back, by its id, what took it back, the first
+    first. Lines cut short are passed over; raises `Unusable` for a file that cannot be read."""
+    found: dict[str, tuple[str, ...]] = {}
+    path = journal.with_name(_UNDONE)
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read: {error.strerror}") from error
+    for text in filter(None, lines):
+        try:
+            one = msgspec.json.decode(text, type=_Undoing)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        # Nothing takes back what came after it.
+        if one.by != one.of:
+            found[one.of] = (*found.get(one.of, ()), one.by)
+    return found
+
+
+def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether an edit was taken back, and what took it back still stands."""
+    return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
 
 
 def _is_torn(file: int) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
@@ -23,6 +24,7 @@ from explorer.tui.find.view import FindView
 from explorer.tui.inorder import Home, InOrder
 from explorer.tui.safety import ControlFilter
 from explorer.tui.shell.dressed import DressedApp
+from explorer.tui.shell.ending import forget_signals, heed_signals
 from explorer.tui.shell.header import Header
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.look import Look
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["CatalogApp"]
 
 _WIDE = 100
+_END_SECONDS = 2
 
 
 class CatalogApp(DressedApp):
@@ -58,6 +61,9 @@ class CatalogApp(DressedApp):
         + ZOOMED
         + """
     Screen { background: $background; }
+    ModalScreen { background: $background 60%; }
+    ModalScreen:ansi { background: ansi_default; }
+    EditorScreen { background: $background; }
     * {
         scrollbar-background: $background; scrollbar-background-hover: $background;
         scrollbar-background-active: $background; scrollbar-color: $border-blurred;
@@ -67,6 +73,7 @@ class CatalogApp(DressedApp):
     #page { width: 1fr; }
     BrowseTree { display: none; }
     .-browsing BrowseTree { display: block; }
+    .-wide BrowseTree { max-width: 60%; }
     .-narrow BrowseTree { width: 1fr; border-right: none; }
     .-narrow.-browsing #page { display: none; }
     .-narrow FindView Facets { display: none; }
@@ -89,8 +96,6 @@ class CatalogApp(DressedApp):
     ) -> None:
         super().__init__(make, server=server, remembered=remembered, exchanges=exchanges)
         self.dress(look or Look())
-        # The colours of a theme that is there from the start are not looked up by Textual.
-        self.stylesheet.set_variables(self.get_css_variables())
         self._gate = ControlFilter()
         self._keys = InOrder(self, super().on_event)
         self._furnishing = asyncio.Lock()
@@ -111,7 +116,7 @@ class CatalogApp(DressedApp):
         yield KeyLine()
 
     def _panes(self) -> Iterator[Widget]:
-        yield BrowseTree(self._session)
+        yield BrowseTree(self._session, self._remembered)
         yield ContentSwitcher(FindView(self._session), initial="find", id="page")
 
     async def _clear(self) -> None:
@@ -137,6 +142,7 @@ class CatalogApp(DressedApp):
 
     def on_mount(self) -> None:
         """Ask for data once the first frame is drawn."""
+        heed_signals(self._end)
         self.turn_to_colours()
         self.query_one(FindView).focus_results()
         self.call_after_refresh(self._start)
@@ -193,6 +199,20 @@ class CatalogApp(DressedApp):
         if await self._editing.ready_to_quit():
             self.exit()
 
+    def _end(self, status: int) -> None:
+        """Leave because the program was told to; what is being typed is kept."""
+
+        async def keep_and_leave() -> None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._editing.ready_to_quit(), _END_SECONDS)
+            self.exit(return_code=status)
+
+        self.run_worker(keep_and_leave(), group="end")
+
+    async def on_unmount(self) -> None:
+        """A signal ends what is left at once."""
+        forget_signals()
+
     def action_find(self) -> None:
         """To the search box."""
         self._turn_to("find")
@@ -211,7 +231,7 @@ class CatalogApp(DressedApp):
             self._focus_page()
         else:
             self._desk.add_class("-browsing")
-            tree.focus()
+            tree.take_keys()
 
     def action_reveal(self) -> None:
         """To where what is open stands in the folders; again, to the next of its places."""

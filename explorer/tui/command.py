@@ -157,7 +157,7 @@ def main(
     look = Look(read_settings(), theme)
     if look.settings.editor:
         os.environ["VISUAL"] = look.settings.editor
-    CatalogApp(
+    app = CatalogApp(
         opening.maker(),
         urn=first,
         query=query,
@@ -166,7 +166,10 @@ def main(
         remembered=Remembered.of_user(),
         exchanges=Exchanges(log),
         look=look,
-    ).run(mouse=look.settings.mouse)
+    )
+    app.run(mouse=look.settings.mouse)
+    if app.return_code:
+        sys.exit(app.return_code)
 
 
 def _refuse(sentence: str) -> None:

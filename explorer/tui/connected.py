@@ -130,7 +130,7 @@ class ConnectedApp(App[None]):
         """Copy by the way that works here, and say which it was."""
         self._copy(text)
 
-    @work(group="clipboard", exclusive=True)
+    @work(group="clipboard", exclusive=True, description="copying")
     async def _copy(self, text: str) -> None:
         from explorer.tui.shell.clipboard import copy
 

@@ -1,6 +1,7 @@
 """What was asked of the server: the newest of it in memory, and all of it in a file if wanted."""
 
 import asyncio
+import time
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,8 @@ __all__ = ["KEPT", "Exchanges", "told"]
 
 KEPT: Final = 500
 
+_ECHO_SECONDS = 3.0
+
 
 class Exchanges:
     """The last exchanges, newest first. `count` is of all there ever were, `heard` of those that
@@ -23,6 +26,7 @@ class Exchanges:
     def __init__(self, file: Path | None = None) -> None:
         self.count = 0
         self.heard = 0
+        self._wrote_at: float | None = None
         self._newest: deque[Exchange] = deque(maxlen=KEPT)
         self._file = file
         self._lines: list[str] = []
@@ -39,10 +43,16 @@ class Exchanges:
         self._newest.appendleft(exchange)
         self.count += 1
         self.heard += exchange.status is not None
+        if exchange.writes:
+            self._wrote_at = time.monotonic()
         if self._file is not None:
             self._lines.append(told(exchange) + "\n")
             if self._writing is None or self._writing.done():
                 self._writing = asyncio.create_task(self._write(self._file))
+
+    def has_just_written(self) -> bool:
+        """Whether something was written so lately that what is heard may be its echo."""
+        return self._wrote_at is not None and time.monotonic() - self._wrote_at < _ECHO_SECONDS
 
     async def close(self) -> None:
         """Wait until everything is written."""

@@ -156,17 +156,16 @@ class Rows(ScrollView, can_focus=True):
         return drawn[part] if part < len(drawn) else Strip.blank(width, style)
 
     def _follow(self) -> None:
-        if self.size.height == 0:
+        height = self.scrollable_content_region.height
+        if not height:
             return
-        top = self.cursor * self.row_height
-        bottom = top + self.row_height
-        first = self.scroll_offset.y
-        last = first + self.scrollable_content_region.height
-        if top < first:
-            self.scroll_to(y=top, animate=False, immediate=True)
-        elif bottom > last:
-            height = self.scrollable_content_region.height
-            self.scroll_to(y=bottom - height, animate=False, immediate=True)
+        top, first = self.cursor * self.row_height, self.scroll_offset.y
+        self._scroll(max(top + self.row_height - height, min(first, top)))
+
+    def _scroll(self, first: int) -> None:
+        # Forced: rows that have just come may be scrolled to before there is a scrollbar for them.
+        if first != self.scroll_offset.y:
+            self.scroll_to(y=first, animate=False, immediate=True, force=True)
 
     def on_resize(self) -> None:
         """A list that was hidden, or had another height, brings its cursor into view."""

@@ -1,7 +1,7 @@
 """The last gate before the terminal: nothing that is drawn can drive it, whoever wrote it.
 
 Text is cleaned where it comes from the client; a text that slipped past that is caught here, in
-every line of every widget, as marks instead of what it would have done.
+every line of every widget.
 """
 
 from rich.segment import Segment
@@ -12,9 +12,12 @@ from explorer.client.display import visible
 
 __all__ = ["ControlFilter"]
 
+_WITHIN_A_LINE = str.maketrans("", "", "\t\n")
+
 
 class ControlFilter(LineFilter):
-    """Shows control, escape and bidirectional characters as marks."""
+    """Takes control, escape and bidirectional characters out. They have no width, so that what
+    stands behind them stays where it was put."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments of a line, made harmless."""
@@ -22,5 +25,11 @@ class ControlFilter(LineFilter):
         if all(segment.text.isprintable() for segment in segments):
             return segments
         return [
-            Segment(visible(segment.text), segment.style, segment.control) for segment in segments
+            Segment(_harmless(segment.text), segment.style, segment.control) for segment in segments
         ]
+
+
+def _harmless(text: str) -> str:
+    # Whatever has a mark in its place is taken out.
+    pairs = zip(text, visible(text), strict=True)
+    return "".join(char for char, mark in pairs if char == mark).translate(_WITHIN_A_LINE)

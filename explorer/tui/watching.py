@@ -21,6 +21,9 @@ Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
 # An edit is often several aspects; they are told as one.
 _TOGETHER_SECONDS = 0.3
 
+# Who writes without having signed in.
+_NOBODY = "unknown"
+
 _WORDS = {
     "domains": "the domain",
     "editableSchemaMetadata": "what people wrote of its columns",
@@ -82,7 +85,9 @@ class Watch:
 
 def told(changes: tuple["ChangeEvent", ...]) -> str:
     """Who changed what of an entity, as the beginning of a sentence."""
-    people = ", ".join(dict.fromkeys(Urn.label(change.actor) for change in changes))
+    names = dict.fromkeys(Urn.label(change.actor) for change in changes)
+    people = ", ".join("somebody" if name == _NOBODY else name for name in names)
+    people = people[:1].upper() + people[1:] if people.startswith("somebody") else people
     things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
     return f"{people} changed {things}"
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from explorer.client.journal import Journal
+from explorer.client.journal import Journal, is_undone, read_undone
 from explorer.client.records import Edit
 from explorer.errors import Unusable
 from explorer.metadata import Urn
@@ -88,3 +88,23 @@ def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path):
         Journal(tmp_path / "file" / "journal")
     with pytest.raises(Unusable, match="name another place"):
         Journal(tmp_path)
+
+
+def test_what_took_an_edit_back_is_known_to_every_program(journal):
+    first, second, third = (journal.append(edit(text), "http://there") for text in "abc")
+    journal.note_undone(first.id, [second.id])
+    undone = Journal(journal.path).undone()
+    assert undone == {first.id: (second.id,)}
+    assert is_undone(first.id, undone)
+    assert not is_undone(second.id, undone)
+    # What took it back is taken back in its turn: the edit stands again.
+    journal.note_undone(second.id, [third.id])
+    assert not is_undone(first.id, read_undone(journal.path))
+    assert stat.S_IMODE(journal.path.with_name("undone.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_broken_line_about_what_was_undone_loses_itself_alone(journal):
+    first, second = (journal.append(edit(text), "http://there") for text in "ab")
+    journal.path.with_name("undone.jsonl").write_bytes(b'{"by": "\xff\n{"by"\n')
+    journal.note_undone(first.id, [second.id])
+    assert journal.undone() == {first.id: (second.id,)}

@@ -101,7 +101,7 @@ def steady():
 
     def masked(text):
         text = re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", lambda day: re.sub(r"\d", "0", day[0]), text)
-        text = re.sub(r"[▏▎▍▌▋▊▉█]+ *", lambda bar: "▒" * len(bar[0]), text)
+        text = re.sub(r"[▏▎▍▌▋▊▉█━╸]+ *", lambda bar: "▒" * len(bar[0]), text)
         return re.sub(
             r"\b\d[\d,]*( +)(queries|query|people|person|times)\b",
             lambda found: f"#{found[1]}{found[2]}",

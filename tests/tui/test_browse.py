@@ -16,6 +16,7 @@ from explorer.metadata import Proposal, Urn
 from explorer.tui.browse.branch import PAGE
 from explorer.tui.browse.rows import FolderRows
 from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.shell.remembering import Remembered
 
 pytestmark = pytest.mark.anyio
 
@@ -100,6 +101,7 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
         await until(reader, lambda: 1 in folder.pages)
         await reader.press("ctrl+u", "k", "ctrl+d")
 
+        filtered_at = reader.screen().split(" of 1,200 entries")[0].split()[-1]
         await reader.press("f")
         await reader.type("_077")
         await reader.sees("«_077» 10", "huge.t_0777")
@@ -108,7 +110,14 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
         await reader.press("b")
         assert under_cursor(reader) == "●" + " " * 10 + "huge.t_0777"
         await reader.press("escape")
-        await reader.sees("▼ huge 1,200", "1 of 1,200 entries")
+        # Back to where it was before.
+        assert "show all" not in await reader.sees(f"{filtered_at} of 1,200 entries")
+
+        await reader.press("f")
+        await reader.type("_0777")
+        await reader.sees("«_0777» 1")
+        await reader.press("escape")
+        await reader.sees(f"{filtered_at} of 1,200 entries")
 
         await reader.press("h", "r")
         await reader.sees("▼ huge 1,200", "huge.t_0000", "Reading again")
@@ -272,3 +281,17 @@ async def test_types_without_folders_are_listed_as_far_as_servers_count(at):
 async def test_an_empty_catalog_says_how_to_load_one(at):
     async with at(None, transport=Wire(0)) as reader:
         await reader.sees("nothing here yet", "catalog load FILE")
+
+
+async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
+    file = tmp_path / "state.json"
+    async with at(large, remembered=Remembered(file)) as reader:
+        await reader.press("b", "greater_than_sign", "greater_than_sign")
+        width = tree_of(reader).size.width
+    async with at(large, remembered=Remembered(file)) as reader:
+        assert tree_of(reader).size.width == width > 31
+    told = Remembered(file)
+    told.set("tree_width", 100)
+    async with at(large, remembered=told) as reader:
+        # The page beside them keeps some room.
+        assert tree_of(reader).region.width <= 72

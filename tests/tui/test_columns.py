@@ -5,7 +5,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Proposal, Urn
-from explorer.tui.columns.drawing import Drawing, eighths
+from explorer.tui.columns.drawing import Drawing
 from explorer.tui.columns.filtering import read_filter
 from explorer.tui.columns.measured import foreign_keys, schema_of
 from explorer.tui.columns.outline import Shown, by_use, in_tree_order
@@ -146,23 +146,16 @@ def test_a_row_fits_its_width_with_all_its_marks(width):
         row = drawing.draw(Shown(column), "▾", width)
         assert row.cell_len <= width
     note = drawing.draw(Shown(schema.columns[-1]), " ", 120).plain
-    for mark in ("FK", "↻", "✎", "≡abc", "▏"):
+    for mark in ("FK", "↻", "✎", "≡abc", "╸"):
         assert mark in note
     assert "record?" in drawing.draw(Shown(schema.columns[1]), "▾", 120).plain
     assert "PK" in drawing.draw(Shown(schema.columns[0]), " ", 120).plain
 
 
-def test_what_is_used_at_all_is_seen():
-    assert eighths(0, 4) == "    "
-    assert eighths(0.0001, 4) == "▏   "
-    assert eighths(0.5, 4) == "██  "
-    assert eighths(7, 4) == "████"
-
-
 @pytest.mark.anyio
 async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
     async with at(sample, urn=ORDERS) as reader:
-        await reader.sees("13 of 29 documented", "order_id", "█", "4,862,310 distinct", "not null")
+        await reader.sees("13 of 29 documented", "order_id", "━", "4,862,310 distinct", "not null")
         await reader.press("f")
         await reader.type("is:edited")
         shown = await reader.sees(" of 29 columns", "✎")

@@ -1,11 +1,15 @@
 """A steward writes descriptions: exactly, with what others wrote at hand, losing nothing."""
 
+import asyncio
+import threading
+
 import pytest
 from textual import events
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
+from explorer.tui.editing.drafts import Drafts
 
 pytestmark = pytest.mark.anyio
 
@@ -273,3 +277,75 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
         await reader.press("escape", "1")
         await reader.sees("Wiki [bold]x")
     assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
+
+
+@pytest.fixture
+def slow_disk(monkeypatch):
+    """Drafts are found only once the event is set."""
+    gate = threading.Event()
+    gate.set()
+    read = Drafts.read
+
+    def later(self, *given):
+        gate.wait(5)
+        return read(self, *given)
+
+    monkeypatch.setattr(Drafts, "read", later)
+    yield gate
+    gate.set()
+
+
+@pytest.mark.parametrize("key", ["escape", "f3", "ctrl+q"])
+async def test_a_draft_that_was_not_shown_yet_survives(
+    desk, at, slow_disk, key, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "hasty", "a", "b")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("precious")
+        await reader.press("escape")
+        slow_disk.clear()
+        await reader.pilot.press("e", key)
+        await asyncio.sleep(0.1)
+        slow_disk.set()
+        await asyncio.sleep(0.1)
+        drafts = await Drafts.at(reader.app._session)
+    assert [(one.draft.column, one.draft.text) for one in drafts.all()] == [("a", "precious")]
+
+
+async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
+    desk, at, slow_disk, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "between", "a", "b")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("of a")
+        slow_disk.clear()
+        await reader.pilot.press("f3", "ctrl+q")
+        slow_disk.set()
+        drafts = await Drafts.at(reader.app._session)
+    assert [(one.draft.column, one.draft.text) for one in drafts.all()] == [("a", "of a")]
+
+
+async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
+    desk, at, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "saving", "a")
+
+    class Silent(AsyncCatalog):
+        async def describe(self, *_, **__):
+            await asyncio.sleep(60)
+
+    async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("first")
+        await reader.pilot.press("ctrl+s", "!")
+        await reader.pilot.press("ctrl+q")
+        drafts = await Drafts.at(reader.app._session)
+    assert [one.draft.text for one in drafts.all()] == ["first!"]

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -90,6 +91,18 @@ def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
         terminal.sees("and what was typed last", "This is your draft")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(desk, tmp_path, number):
+    with Terminal(desk, tmp_path) as terminal:
+        terminal.begin()
+        terminal.type("so the very last")
+        terminal.sees("the very last")
+        os.kill(terminal.program(), number)
+        assert "very last" not in terminal.sees(f"left {128 + number}")
+    kept = [one.read_bytes() for one in tmp_path.glob("drafts/*/*.json")]
+    assert any(b"the very last" in one for one in kept)
 
 
 @pytest.mark.parametrize(

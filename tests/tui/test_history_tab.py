@@ -1,5 +1,7 @@
 """A reader sees what was changed, when and by whom, and puts an old description back."""
 
+import time
+
 import pytest
 from rich.cells import cell_len
 
@@ -262,3 +264,21 @@ async def test_a_server_that_falls_silent_is_told_and_asked_again(sample, at, mo
             await reader.sees("Nobody answers.", "It could not be read; r tries again.")
         await reader.press("r")
         await reader.sees("Who described the columns · 13 of 29")
+
+
+async def test_versions_stand_in_the_zone_that_the_reader_chose(sample, at, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        async with at(sample, urn=ORDERS) as reader:
+            await reader.sees("documented")
+            await reader.press("7")
+            shown = await reader.sees("16 versions")
+            assert " UTC" not in shown
+            await reader.press("Z")
+            await reader.sees(" UTC · ", "16 versions")
+            await reader.press("Z")
+            assert " UTC · " not in reader.screen()
+    finally:
+        monkeypatch.undo()
+        time.tzset()

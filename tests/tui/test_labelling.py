@@ -1,10 +1,13 @@
 """Tags, terms, owners and the domain are chosen and written, and what is refused is not lost."""
 
+import asyncio
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
@@ -292,3 +295,42 @@ async def test_nothing_is_chosen_where_nothing_is_written(sample, monkeypatch, a
             await reader.sees("Nothing is written here", "documented")
             await reader.press("home")
             assert "Nothing is written here" not in reader.screen()
+
+
+async def test_leaving_while_it_is_written_is_no_trouble(desk, at, thing):
+    urn = thing("labels.left")
+
+    class Silent(AsyncCatalog):
+        async def add_tags(self, *_, **__):
+            await asyncio.sleep(60)
+
+    async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.sees("○ CDC")
+        await reader.type("cdc")
+        await reader.press("enter")
+        await reader.sees("+ CDC")
+        await reader.pilot.press("ctrl+s", "escape", "y")
+        shown = await reader.sees("labels.left", "1 Overview")
+        assert "Leave without" not in shown
+        assert "went wrong" not in shown
+
+
+async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
+    desk, at, thing, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = thing("labels.both")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("pii")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("+ PII. U takes it back")
+        await reader.press("U", "y")
+        await reader.sees("Taken back")
+    command = [sys.executable, "-m", "explorer.cli", "undo", "--data-dir", str(desk)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    assert "no edit was made" in done.stderr, done
+    assert names(read(desk, urn).tags) == ["Legacy"]

@@ -1,13 +1,19 @@
 """The real program in a real terminal: tmux types and reads the screen."""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 import uuid
+from collections import Counter
 
 import pytest
+
+from explorer.client import Catalog
+from explorer.metadata import Urn
 
 pytestmark = [
     pytest.mark.terminal,
@@ -18,6 +24,8 @@ pytestmark = [
 ]
 
 SECONDS = 30
+SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
+STYLES = re.compile(rb"\x1b\[([\d;:]*)m")
 
 
 class Terminal:
@@ -32,8 +40,17 @@ class Terminal:
     def start(self, command):
         columns, rows = self.size
         # The shell stays, so that what the program leaves behind can be read.
-        self.tmux("new-session", "-d", "-x", columns, "-y", rows, f"{command}; echo left $?; cat")
-        self.tmux("set", "-g", "status", "off")
+        # Set before there is a window: what is set afterwards gives it the size of none again.
+        before = ["start-server", ";", "set", "-g", "status", "off", ";"]
+        before += ["set", "-g", "default-size", f"{columns}x{rows}", ";"]
+        new = ["new-session", "-d", "-x", columns, "-y", rows, f"{command}; echo left $?; cat"]
+        self.tmux(*before, *new)
+
+    def start_recorded(self, command, raw):
+        """Start, with every byte that the program sends kept in the file `raw`."""
+        self.start(f"read -r go; {command}")
+        self.tmux("pipe-pane", f"cat >{shlex.quote(str(raw))}")
+        self.keys("Enter")
 
     def keys(self, *keys):
         for key in keys:
@@ -72,9 +89,9 @@ def terminal():
         one.end()
 
 
-def program(directory):
+def program(directory, settings="COLORTERM=truecolor"):
     return (
-        f"env TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
+        f"env {settings} TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
         f"{sys.executable} -m explorer.tui --data-dir {directory}"
     )
 
@@ -106,6 +123,79 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, 
     again.keys("/")
     again.type(said)
     again.sees("fct_refunds")
+
+
+@pytest.mark.parametrize(
+    ("size", "settings"),
+    [
+        ((120, 36), "COLORTERM=truecolor"),
+        ((80, 24), "COLORTERM=truecolor"),
+        ((80, 24), "NO_COLOR=1"),
+    ],
+    ids=["120x36", "80x24", "no-colour"],
+)
+def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
+    desk, terminal, tmp_path, size, settings
+):
+    said = f"Put right at {size[0]} {settings[:4]}"
+    stranger = terminal(*size)
+    stranger.start_recorded(program(desk, settings), tmp_path / "raw")
+    stranger.sees("results")
+    # A name half remembered.
+    stranger.keys("/")
+    stranger.type("fct_stor")
+    stranger.sees("best first", "fct_store_sales")
+    stranger.keys("Enter")
+    stranger.sees("f facets")
+    stranger.keys("Enter")
+    # Whose it is.
+    stranger.sees("owner Walter Tanner", "of 9 documented", "receipt_line_id")
+    # The column most used stands first, and is told of.
+    stranger.keys("s", "g")
+    shown = stranger.sees("use ▾", " times in 30 days")
+    assert _first_column(shown) == _most_used(desk)
+    # What breaks.
+    stranger.keys("3")
+    stranger.sees("x impact", "all 8 shown")
+    stranger.keys("x")
+    stranger.sees("what depends on fct_store_sales", "Store sales by week", "2 hops")
+    # What is wrong is put right.
+    stranger.keys("2")
+    stranger.sees("of 9 documented")
+    stranger.keys("u", "e")
+    stranger.sees("^s save", "· column ")
+    stranger.type(said)
+    stranger.keys("C-s")
+    stranger.sees("✎", said[:12])
+    with Catalog(data_dir=desk) as catalog:
+        edited = [column.edited for column in catalog.entity(SALES).schema]
+    assert said in edited
+    stranger.keys("[")
+    stranger.sees("results", "fct_stor")
+    stranger.keys("q")
+    stranger.sees("left 0")
+    assert _is_coloured((tmp_path / "raw").read_bytes()) == (settings != "NO_COLOR=1")
+
+
+def _first_column(screen):
+    lines = screen.splitlines()
+    head = next(at for at, line in enumerate(lines) if " column " in line and " type " in line)
+    return lines[head + 1].split("│")[-1].split()[0]
+
+
+def _most_used(directory):
+    with Catalog(data_dir=directory) as catalog:
+        windows = catalog.usage(SALES, days=30).usage()
+    counted = Counter()
+    for window in windows:
+        counted.update({one.field_path: one.count for one in window.field_counts or ()})
+    return counted.most_common(1)[0][0]
+
+
+def _is_coloured(raw):
+    """Whether a colour is asked for in what was sent; the usual one (39, 49) is none."""
+    asked = {int(one) for style in STYLES.findall(raw) for one in re.findall(rb"\d+", style)}
+    return bool(asked & {*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)})
 
 
 def test_keys_that_come_all_at_once_go_where_the_ones_before_led(sample, terminal):

@@ -1,9 +1,12 @@
 """What a colleague writes appears while one looks, and never takes away what one is doing."""
 
+import asyncio
+
 import pytest
 
 from explorer.client import AsyncCatalog
 from explorer.metadata.urn import Urn
+from explorer.tui.entity.page import EntityView
 from explorer.tui.rows import Rows
 
 pytestmark = pytest.mark.anyio
@@ -47,3 +50,27 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(desk, at):
         await reader.sees("Theirs.", "Mine, half done.")
         now = await colleague.entity(SHIPMENTS)
         assert now.schema.column(path).edited == "Theirs."
+
+
+async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(desk, at, monkeypatch):
+    read = EntityView.refresh_entity
+
+    async def late(self):
+        # The change log is faster than the answer.
+        await asyncio.sleep(1.0)
+        return await read(self)
+
+    monkeypatch.setattr(EntityView, "refresh_entity", late)
+    said = []
+    async with at(desk, urn=SHIPMENTS) as reader:
+        say = reader.app._session.say
+        monkeypatch.setattr(
+            reader.app._session, "say", lambda what, **how: (said.append(what), say(what, **how))
+        )
+        await reader.press("e")
+        await reader.type("By me. ")
+        await reader.press("ctrl+s")
+        await reader.sees("By me.")
+        await asyncio.sleep(1.5)
+        await reader.sees("By me.")
+    assert not [what for what in said if "this is how it is now" in what]

@@ -1,8 +1,6 @@
 """The edits that were made from this machine: listed, and taken back."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -25,29 +23,21 @@ from explorer.cli.write.edits import (
 )
 from explorer.client.conflict import TextConflict
 from explorer.client.display import line, moment
-from explorer.client.journal import Journal, JournalEntry
-from explorer.errors import InvalidInput, NotFound, Unusable
+from explorer.client.journal import Journal, JournalEntry, is_undone, read_undone
+from explorer.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
 
 __all__ = ["print_list", "take_back"]
 
-_UNDONE: Final = "undone.jsonl"
 _SHORT: Final = 8
-
-
-class _Undoing(msgspec.Struct, frozen=True):
-    """An edit that took another back, by their IDs."""
-
-    by: str
-    of: str
 
 
 def print_list(count: int, shown_as: Form | None) -> None:
     """The edits, newest first. Nothing is asked of any server."""
     entries = list(_journal())[::-1]
-    undone = _read_undone(_undone_file())
+    undone = read_undone(config.state_dir() / JOURNAL)
     table = _table(entries[:count], undone)
     match shown_as:
         case "json":
@@ -76,7 +66,7 @@ def take_back(target: Target, edit_id: str | None, *, as_json: bool) -> None:
     with target.open() as catalog:
         journal = keep_journal(catalog)
         entries = list(journal)
-        undone = _read_undone(_undone_file())
+        undone = journal.undone()
         entry = _chosen(entries, undone, edit_id, _address(catalog))
         known = {one.id for one in entries}
         try:
@@ -92,7 +82,7 @@ def take_back(target: Target, edit_id: str | None, *, as_json: bool) -> None:
             if one.id not in known
             and (one.urn, one.what, one.column) == (entry.urn, entry.what, entry.column)
         ]
-        _write_undone(_undone_file(), [_Undoing(by, entry.id) for by in made])
+        journal.note_undone(entry.id, made)
     tell([edit])
     if as_json:
         print_json(as_record(edit))
@@ -101,10 +91,6 @@ def take_back(target: Target, edit_id: str | None, *, as_json: bool) -> None:
 def _journal() -> Sequence[JournalEntry]:
     path = config.state_dir() / JOURNAL
     return list(Journal(path)) if path.exists() else []
-
-
-def _undone_file() -> Path:
-    return config.state_dir() / _UNDONE
 
 
 def _address(catalog: "Catalog") -> str:
@@ -125,7 +111,7 @@ def _chosen(
         for entry in reversed(entries):
             if entry.server != address or entry.id in undoing:
                 continue
-            if not _is_undone(entry.id, undone):
+            if not is_undone(entry.id, undone):
                 return entry
         raise NotFound(
             f"no edit was made from this machine to {address} that could be taken back; "
@@ -145,53 +131,12 @@ def _chosen(
             f"edit {entry.id} was made to {entry.server}, not to {address}; "
             "name that server with --url or --profile"
         )
-    if _is_undone(entry.id, undone):
+    if is_undone(entry.id, undone):
         raise InvalidInput(
             f"edit {entry.id} is taken back already, by {' and '.join(undone[entry.id])}; "
             "taking that back does the edit again"
         )
     return entry
-
-
-def _is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether what took it back still stands."""
-    return any(not _is_undone(by, undone) for by in undone.get(entry_id, ()))
-
-
-def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
-    """For each edit that was taken back, what took it back. Lines cut short are passed over."""
-    found: dict[str, tuple[str, ...]] = {}
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return found
-    except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror}") from error
-    for text in filter(None, lines):
-        try:
-            one = msgspec.json.decode(text, type=_Undoing)
-        except msgspec.DecodeError:
-            continue
-        # Nothing takes back what came after it.
-        if one.by != one.of:
-            found[one.of] = (*found.get(one.of, ()), one.by)
-    return found
-
-
-def _write_undone(path: Path, undoings: Sequence[_Undoing]) -> None:
-    if not undoings:
-        return
-    data = b"".join(msgspec.json.encode(one) + b"\n" for one in undoings)
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, data)
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise Unusable(
-            f"the edit is taken back, but {path} cannot say so: {error.strerror}"
-        ) from error
 
 
 def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> tables.Table:
@@ -207,7 +152,7 @@ def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]
             entry.what,
             _cell(entry.before),
             _cell(entry.after),
-            _is_undone(entry.id, undone),
+            is_undone(entry.id, undone),
             undoes.get(entry.id),
         )
         for entry in entries
@@ -232,7 +177,7 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
     for entry in entries:
         edit = entry.edit
         state = ""
-        if _is_undone(entry.id, undone):
+        if is_undone(entry.id, undone):
             state = "undone"
         elif entry.id in undoes:
             state = f"undoes {undoes[entry.id][:_SHORT]}"

@@ -31,20 +31,9 @@ class FolderRows(Rows):
         self.count = count
         self.cursor = max(0, min(cursor, count - 1))
         self.virtual_size = Size(0, count * self.row_height)
-        self._scroll(self.cursor - line)
+        self._scroll(max(0, self.cursor - line))
         self._follow()
         self.refresh()
-
-    def _follow(self) -> None:
-        height = self.scrollable_content_region.height
-        if height:
-            first = self.scroll_offset.y
-            self._scroll(max(self.cursor - height + 1, min(first, self.cursor)))
-
-    def _scroll(self, first: int) -> None:
-        # Forced: rows that have just come may be scrolled to before there is a scrollbar for them.
-        if first != self.scroll_offset.y:
-            self.scroll_to(y=max(0, first), animate=False, immediate=True, force=True)
 
     def action_first(self) -> None:
         """To the first entry of the folder; from there, to the first row."""

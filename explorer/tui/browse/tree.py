@@ -1,45 +1,34 @@
-"""Browsing: entity types, their folders, the entities in them; read as they are looked at."""
+"""Browsing: entity types, their folders, the entities in them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.browse.branch import PAGE, Branch
-from explorer.tui.browse.drawing import described, row
+from explorer.tui.browse.branch import Branch
 from explorer.tui.browse.finding import follow
-from explorer.tui.browse.outline import Outline, Spot
+from explorer.tui.browse.folders import Folders
 from explorer.tui.browse.rows import FolderFilter, FolderRows
-from explorer.tui.browse.sources import TypesSource
 from explorer.tui.browse.ways import Way, ways_to
-from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-
-if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
+from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.shell.remembering import Remembered
 
 __all__ = ["BrowseTree"]
 
 _WIDTHS = (20, 24, 30, 36, 44, 54, 66, 80, 100)
 _USUAL = 30
 _LEAST_PAGE = 40
-_AT_ONCE = 4
-_TELLING_ROWS = 14
 
 
-class BrowseTree(Vertical):
-    """The folders of the catalog. What comes on screen is read, a page at a time; what was left
-    long ago is forgotten."""
+class BrowseTree(Folders):
+    """The folders of the catalog: made wider, narrowed to a part of a name, unfolded down to what
+    is shown on the page."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
     DEFAULT_CSS = """
@@ -54,21 +43,14 @@ class BrowseTree(Vertical):
     BrowseTree.-filtering FolderFilter { display: block; }
     """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
 
-    @dataclass
-    class Opened(Message):
-        """An entity was opened."""
-
-        urn: Urn
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        self._outline = Outline(TypesSource())
-        self._shown: Urn | None = None
-        self._filling = False
-        self._under_way = 0
-        self._width = _USUAL
+    def __init__(self, session: Session, remembered: Remembered | None = None) -> None:
+        super().__init__(session)
+        self._remembered = remembered or Remembered()
+        wide = self._remembered.tree_width
+        self._width = wide if wide in _WIDTHS else _USUAL
+        self.add_class(f"-width{self._width}")
         self._filtered: Branch | None = None
+        self._left: dict[Branch, _Left] = {}
         self._ways: list[Way] = []
         self._way = 0
 
@@ -80,212 +62,17 @@ class BrowseTree(Vertical):
         yield FolderRows(self._edge)
         yield Static("", id="place", markup=False)
 
-    def on_mount(self) -> None:
-        """Rows are drawn from the outline, whatever it holds."""
-        self._rows.show(self._outline.height, self._draw)
-
-    @property
-    def _rows(self) -> FolderRows:
-        return self.query_one(FolderRows)
-
-    @property
-    def _spot(self) -> Spot:
-        return self._outline.locate(self._rows.cursor)
-
-    def focus(self, scroll_visible: bool = True) -> Self:
-        """The keys move in the folders, from the next on."""
-        # Folders that were folded away get their place now, or they could not take the focus.
-        self.app.stylesheet.apply(self)
-        self.screen.set_focus(self._rows, scroll_visible)
-        return self
-
-    @property
-    def settled(self) -> bool:
-        """Whether everything on screen is at hand, or could not be had."""
-        first, height = self._rows.scroll_offset.y, self._rows.size.height
-        pages = self._outline.pages(first, first + height - 1)
-        return not self._under_way and not any(one.lacks(number) for one, number in pages)
-
-    def fill(self) -> None:
-        """From now on read what is looked at, first of all the entity types."""
-        self._filling = True
-        self._look()
-
     def mark(self, urn: Urn) -> None:
         """This entity is shown on the page."""
         if urn != self._shown:
-            self._shown = urn
             self._ways = []
-            self._rows.refresh()
+        super().mark(urn)
 
-    def _draw(self, index: int, width: int) -> tuple[Text]:
-        return (row(self._outline.locate(index), width, self._shown),)
-
-    # Reading.
-
-    @on(FolderRows.Looked)
-    def _looked(self, event: FolderRows.Looked) -> None:
-        event.stop()
-        self._look()
-        self._tell()
-
-    def _look(self) -> None:
-        """Ask for the pages on screen that are not there; with nothing to ask, for the next."""
-        height = self._rows.size.height
-        if not self._filling or not height:
-            return
-        first = self._rows.scroll_offset.y
-        pages = list(self._outline.pages(first, first + height - 1))
-        self._outline.forget(pages)
-        for branch, number in pages:
-            self._ask(branch, number)
-        if not self._under_way:
-            for branch, number in self._outline.pages(first + height, first + 2 * height):
-                self._ask(branch, number)
-
-    def _ask(self, branch: Branch, number: int) -> None:
-        if self._under_way < _AT_ONCE and branch.lacks(number):
-            branch.asked.add(number)
-            self._under_way += 1
-            self._read(branch, number)
-
-    @work(group="browse")
-    async def _read(self, branch: Branch, number: int) -> None:
-        page = _Page(self, branch, number, branch.turn)
-        where = branch.entry.name or "types"
-        try:
-            with self._session.reporting(f"reading the folder {where}", page, page.ask_again):
-                await self._fetch(await self._session.catalog(), branch, number)
-        finally:
-            self._under_way -= 1
-        self._look()
-
-    async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
-        """Bring a page to hand; an answer to what is not asked any more is thrown away."""
-        turn = branch.turn
-        portion = await branch.source.read(catalog, number * PAGE, PAGE)
-        if turn != branch.turn:
-            return
-        with self._steady():
-            begun = branch.total is not None
-            branch.asked.discard(number)
-            branch.take(number, portion)
-            first = branch.entry_at(0)
-            if branch.above is None and not begun and not branch.text and first is not None:
-                branch.unfold(0, first)
-
-    def show_failure(self, branch: Branch, number: int, why: str) -> None:
-        """Say in the rows of a page why they are not there."""
-        with self._steady():
-            branch.asked.discard(number)
-            branch.fail(number, why)
-
-    def ask_again(self, branch: Branch) -> None:
-        """Ask again for what could not be read of a folder."""
-        branch.failed.clear()
-        self._rows.refresh()
-        self._look()
-
-    @contextmanager
-    def _steady(self) -> Iterator[None]:
-        """Whatever comes or goes, the cursor stays on its entry and on its line of the screen."""
-        rows, spot = self._rows, self._spot
-        branch, index = spot.branch, spot.index
-        key = spot.entry.key if spot.entry else None
-        line = rows.cursor - rows.scroll_offset.y
-        yield
-        while not branch.attached and branch.above is not None:
-            branch, index, key = branch.above, branch.index, None
-        now = branch.entry_at(index) if index >= 0 else None
-        if key is not None and now is not None and now.key != key:
-            index = next((at for at, one in branch.known() if one.key == key), index)
-        last = max(0, (branch.total or 1) - 1 + bool(branch.note))
-        place = self._outline.row_of(branch, max(0, min(index, last)))
-        rows.refit(self._outline.height, place, line)
-        self._tell()
-
-    def _tell(self) -> None:
-        place = self.query_one("#place", Static)
-        place.display = self.size.height >= _TELLING_ROWS
-        if place.display:
-            room = self._rows.scrollable_content_region.width
-            place.update(described(self._spot, max(8, self.size.width - 3), room))
-
-    # Moving.
-
-    @on(Rows.Moved)
-    def _moved(self, event: Rows.Moved) -> None:
-        event.stop()
-        self._tell()
-
-    @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
-        event.stop()
-        spot = self._spot
-        if spot.why is not None:
-            self.ask_again(spot.branch)
-        elif spot.entry is None:
-            return
-        elif spot.entry.urn is not None:
-            self.post_message(self.Opened(spot.entry.urn))
-        else:
-            self.action_turn()
-
-    def _edge(self, last: bool) -> int:
-        branch = self._spot.branch
-        index = max(0, (branch.total or 1) - 1) if last else 0
-        place = self._outline.row_of(branch, index)
-        if place != self._rows.cursor:
-            return place
-        return self._outline.height - 1 if last else 0
-
-    def action_turn(self) -> None:
-        """Unfold a folder, or fold it."""
-        spot = self._spot
-        if spot.unfolded is not None:
-            self._fold(spot.unfolded)
-        elif spot.entry is not None:
-            self._unfold(spot)
-
-    def action_into(self) -> None:
-        """Unfold a folder; inside an unfolded one, go to its first entry."""
-        spot = self._spot
-        if spot.unfolded is not None:
-            self._rows.action_down()
-        else:
-            self._unfold(spot)
-
-    def action_out(self) -> None:
-        """Fold a folder; from an entry, go up to its folder."""
-        spot = self._spot
-        if spot.unfolded is not None:
-            self._fold(spot.unfolded)
-        elif spot.branch.above is not None:
-            above = spot.branch.above
-            self._rows.move_to(self._outline.row_of(above, spot.branch.index))
-
-    def _unfold(self, spot: Spot) -> None:
-        if spot.entry is not None and spot.entry.below is not None:
-            with self._steady():
-                spot.branch.unfold(spot.index, spot.entry)
-            self._look()
-
-    def _fold(self, branch: Branch) -> None:
-        with self._steady():
-            branch.fold()
-        self._look()
-
-    def action_reload(self) -> None:
-        """Read the folder under the cursor again, and how much there is in it."""
-        spot = self._spot
-        branch = spot.unfolded or spot.branch
-        branch.reload()
-        above = branch.above
-        if above is not None:
-            above.stale.update({above.page_of(branch.index)} & above.pages.keys())
-        self._rows.refresh()
-        self._look()
-        self._session.say("Reading again.")
+    def take_keys(self) -> None:
+        """The keys move in the folders, from the next on."""
+        # Folders that were folded away get their place now, or they could not take the focus.
+        self.app.stylesheet.apply(self)
+        self.screen.set_focus(self._rows)
 
     # How wide.
 
@@ -302,6 +89,7 @@ class BrowseTree(Vertical):
         if 0 <= at < len(_WIDTHS) and _WIDTHS[at] <= max(_USUAL, self.app.size.width - _LEAST_PAGE):
             self.remove_class(f"-width{self._width}")
             self._width = _WIDTHS[at]
+            self._remembered.set("tree_width", self._width)
             self.add_class(f"-width{self._width}")
 
     # Narrowing.
@@ -313,7 +101,8 @@ class BrowseTree(Vertical):
 
     def action_filter(self) -> None:
         """Narrow the folder under the cursor to what has a text in its name."""
-        spot = self._spot
+        spot, rows = self._spot, self._rows
+        left = _Left(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
         with self._steady():
             if spot.entry is not None and spot.entry.urn is None:
                 self._filtered = spot.branch.unfold(spot.index, spot.entry)
@@ -321,6 +110,8 @@ class BrowseTree(Vertical):
                 self._filtered = spot.branch
         if self._filtered is None:
             return
+        if not self._filtered.text:
+            self._left[self._filtered] = left
         line = self.query_one(FolderFilter)
         self.add_class("-filtering")
         self.app.stylesheet.apply(line)
@@ -339,6 +130,8 @@ class BrowseTree(Vertical):
         with self._steady():
             branch.narrow(text)
         self.refresh_bindings()
+        for line in self.screen.query_children(KeyLine):
+            line.refresh()
         self._look()
 
     @on(FolderFilter.Left)
@@ -347,13 +140,23 @@ class BrowseTree(Vertical):
         self.remove_class("-filtering")
         branch = self._filtered
         self._filtered = None
-        self.focus()
+        self.take_keys()
         if branch is None or not branch.text:
             return
         if event.cleared:
             self._narrow(branch, "")
-        if branch.attached:
+        elif branch.attached:
             self._rows.move_to(self._outline.row_of(branch, 0))
+
+    def _came(self, branch: Branch, number: int) -> None:
+        """With everything there again, the cursor goes back to where it was before the filter."""
+        if number or branch.text or branch not in self._left:
+            return
+        left = self._left.pop(branch)
+        if left.branch.attached and self._spot.branch is branch:
+            row = self._outline.row_of(left.branch, left.index)
+            self._rows.refit(self._outline.height, row, left.line)
+            self._tell()
 
     def action_unfilter(self) -> None:
         """Show everything again."""
@@ -364,7 +167,7 @@ class BrowseTree(Vertical):
 
     def reveal(self) -> None:
         """Go to the entity that is shown on the page; again, to the next of its places."""
-        self.focus()
+        self.take_keys()
         if self._shown is None:
             self._session.say("Nothing is open yet that could be shown in the folders.")
             return
@@ -406,19 +209,9 @@ class BrowseTree(Vertical):
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """A page that is asked for, as the session knows it."""
+class _Left:
+    """Where the cursor was: on which entry, and on which line of the screen."""
 
-    tree: BrowseTree
     branch: Branch
-    number: int
-    turn: int
-
-    def __call__(self, why: str) -> None:
-        """It could not be read."""
-        if self.turn == self.branch.turn:
-            self.tree.show_failure(self.branch, self.number, why)
-
-    def ask_again(self) -> None:
-        """Ask for it once more."""
-        self.tree.ask_again(self.branch)
+    index: int
+    line: int

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from explorer.metadata.urn import Urn
 from explorer.tui.content import padded, preview, said
+from explorer.tui.measures.shapes import bar
 
 if TYPE_CHECKING:
     from explorer.client.schema import Column, Schema
     from explorer.tui.columns.outline import Shown
 
-__all__ = ["TAG", "TERM", "Drawing", "eighths"]
+__all__ = ["TAG", "TERM", "Drawing"]
 
 TAG, TERM = "#", "≡"
 """What stands before the name of a tag, and before that of a glossary term."""
@@ -23,7 +24,6 @@ _KIND_AT_LEAST = 6
 _INDENT = 2
 _NO_KIND, _NO_USE = 46, 64
 _ROOMY = 100
-_LEVELS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Drawing:
             )
         if room.use:
             count = (self.use or {}).get(column.path.raw, 0)
-            row.append(eighths(count / self.most if self.most else 0, room.use)).append(" ")
+            row.append(bar(count / self.most if self.most else 0, room.use), "dim").append(" ")
         row.append("✎ " if column.edited else "  ", "bold")
         return self._described(row, shown, room.text)
 
@@ -127,14 +127,6 @@ class Drawing:
         use = (10 if width >= _ROOMY else 6) if self.most and width >= _NO_USE else 0
         parts = [part for part in (name, kind, key, use) if part]
         return _Room(name, kind, key, use, max(8, width - sum(parts) - len(parts) - 2))
-
-
-def eighths(share: float, width: int) -> str:
-    """A bar of `share`, 0 to 1, in eighths of a cell; what is not nothing is seen."""
-    filled = round(min(max(share, 0.0), 1.0) * width * 8)
-    if share > 0:
-        filled = max(filled, 1)
-    return ("█" * (filled // 8) + _LEVELS[filled % 8].strip()).ljust(width)
 
 
 def _key(is_key: bool, is_foreign: bool) -> str:

@@ -10,10 +10,11 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
+from explorer.tui.columns.detail import Detail
 from explorer.tui.columns.drawing import Drawing
 from explorer.tui.columns.filtering import ColumnFilter, read_filter
 from explorer.tui.columns.heading import Heading
@@ -54,10 +55,6 @@ class ColumnsView(Vertical, Tab):
     TITLE: ClassVar[str] = "Columns"
     SHORT: ClassVar[str] = "Col"
 
-    DEFAULT_CSS = """
-    ColumnsView #column { height: 5; padding: 0 2; border-top: solid $border-blurred; }
-    """
-
     @dataclass
     class Edited(Message):
         """A column is to be edited."""
@@ -85,7 +82,7 @@ class ColumnsView(Vertical, Tab):
         yield Heading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
         yield ColumnRows(self._tell, lambda: bool(self._filter))
-        yield Static("", id="column", markup=False)
+        yield Detail()
 
     def offers(self, entity: "Entity") -> bool:
         """Whether it has columns."""
@@ -144,7 +141,7 @@ class ColumnsView(Vertical, Tab):
 
     def focus_content(self) -> None:
         """Give the table the keys."""
-        self.query_one(ColumnRows).focus()
+        self.screen.set_focus(self.query_one(ColumnRows))
 
     def show_times(self) -> None:
         """Say when a column was described in the zone looked at."""
@@ -186,7 +183,7 @@ class ColumnsView(Vertical, Tab):
         """What is told below has the room that the table can spare."""
         height = self.size.height
         self._lines = 5 if height >= _ROOMY else 4 if height >= _LOW else 1
-        detail = self.query_one("#column")
+        detail = self.query_one(Detail)
         detail.display = height >= _LEAST
         detail.styles.height = self._lines + (1 if height >= _LOW else 0)
         detail.styles.border_top = (
@@ -349,10 +346,9 @@ class ColumnsView(Vertical, Tab):
                 self._names,
             )
             text = told(column, known, self._session.times, self._lines, self.size.width - 4)
-        # Its height stays, so that moving through the rows lays nothing out anew.
-        self.query_one("#column", Static).update(text, layout=False)
+        self.query_one(Detail).show_text(text)
 
-    @work(exclusive=True, group="authors")
+    @work(exclusive=True, group="authors", description="who edited columns")
     async def _read_authors(self, entity: "Entity") -> None:
         """Who gave the columns their texts: asked once, when one that was edited is looked at."""
         with self._session.reporting(f"reading who described {entity.urn.name}"):

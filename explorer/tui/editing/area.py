@@ -64,7 +64,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     def __init__(self, text: str) -> None:
         self._fenced: frozenset[int] | None = None
-        self._waiting = False
+        self._waits = 0
         self._early = ""
         super().__init__(text, soft_wrap=True)
         self.cursor_blink = False
@@ -91,14 +91,29 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     def wait(self) -> None:
         """Keep what is typed from now on aside, until it is known into which text it goes."""
-        self._waiting = self.read_only = True
+        self._waits += 1
+        self.read_only = True
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether anything was typed that waits for its text."""
+        return bool(self._early)
 
     def go_on(self) -> None:
-        """Take what was typed meanwhile, and whatever comes."""
-        self._waiting = self.read_only = False
+        """Take what was typed meanwhile, and whatever comes; after as many calls as there were to
+        wait."""
+        self._waits -= 1
+        if not self._waits:
+            self.read_only = False
+            self.take_waiting()
+
+    def take_waiting(self) -> None:
+        """Take what was typed meanwhile at once, for it would be lost otherwise."""
         early, self._early = self._early, ""
         if early:
+            waits, self._waits, self.read_only = self._waits, 0, False
             self._type(early)
+            self._waits, self.read_only = waits, bool(waits)
 
     def action_indent(self) -> None:
         """Four spaces, as markdown counts them."""
@@ -143,7 +158,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     def _type(self, text: str) -> None:
         self.post_message(self.Typed())
-        if self._waiting:
+        if self._waits:
             self._early += text
             return
         # Lines that are typed or pasted end as the others do.

@@ -21,17 +21,18 @@ __all__ = ["Answer", "ComparingScreen", "ConflictScreen"]
 Answer = Literal["save", "mine", "theirs", "back"]
 
 
-class _TwoTexts(ModalScreen[Answer]):
+class TwoTexts(ModalScreen[Answer]):
     """What differs between two texts, and what can be done about it."""
 
-    CSS = """
-    _TwoTexts { align: center middle; }
-    _TwoTexts > Vertical {
+    # Scoped to the class itself, so that it holds for the screens made of it.
+    DEFAULT_CSS = """
+    TwoTexts { align: center middle; }
+    TwoTexts > Vertical {
         width: 110; max-width: 96%; height: 30; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
-    _TwoTexts #what { height: auto; max-height: 4; }
-    _TwoTexts DifferenceRows { height: 1fr; }
+    TwoTexts #what { height: auto; max-height: 4; }
+    TwoTexts DifferenceRows { height: 1fr; }
     """
 
     def __init__(self, title: str, before: str, after: str) -> None:
@@ -66,7 +67,7 @@ class _TwoTexts(ModalScreen[Answer]):
         self.dismiss("back")
 
 
-class ComparingScreen(_TwoTexts):
+class ComparingScreen(TwoTexts):
     """What was there against what was typed, before it is saved."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
@@ -79,7 +80,7 @@ class ComparingScreen(_TwoTexts):
         self.dismiss("save")
 
 
-class ConflictScreen(_TwoTexts):
+class ConflictScreen(TwoTexts):
     """What somebody else saved meanwhile against what was typed. Letters do nothing here: they may
     have been meant for the text."""
 

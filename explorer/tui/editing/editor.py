@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -15,11 +14,12 @@ from textual.widgets import Static, TextArea
 
 from explorer.errors import Unusable
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import said
 from explorer.tui.editing.area import DescriptionArea
 from explorer.tui.editing.beside import Beside
 from explorer.tui.editing.comparing import Answer, ComparingScreen, ConflictScreen
-from explorer.tui.editing.drafts import Draft, Drafts
+from explorer.tui.editing.heading import heading
+from explorer.tui.editing.keeping import Keeper
 from explorer.tui.editing.outside import edit_outside
 from explorer.tui.editing.preview import Preview
 from explorer.tui.editing.subject import Subject
@@ -81,7 +81,9 @@ class EditorScreen(ModalScreen[Left]):
         self._warned = False
         self._over = False
         self._burst_seconds = 0.0
-        self._drafts: Drafts | None = None
+        self._keeper = Keeper(session)
+        # Until then nobody knows whether there is a draft, and none may be written over.
+        self._opened = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """The title, the text beside its preview, what may be taken, the keys."""
@@ -101,7 +103,7 @@ class EditorScreen(ModalScreen[Left]):
         area = self._area
         area.move_cursor(area.document.end)
         self.set_focus(area)
-        self._begin()
+        self._open(self._target.path)
 
     @property
     def _area(self) -> DescriptionArea:
@@ -200,30 +202,37 @@ class EditorScreen(ModalScreen[Left]):
         """At a pause, and every few seconds where there is none: keep and show what is typed."""
         await asyncio.sleep(pause_seconds)
         self._burst_seconds = 0.0
-        if self._over or self._area.read_only:
+        if self._is_turning:
             return
         with self._session.reporting("keeping the draft"):
             await self._show_preview()
-            text = self._area.text
+            # Meanwhile another text may have been turned to.
+            if self._is_turning:
+                return
+            target, text = self._target, self._area.text
             await self._keep(text)
-            self._tell("" if text == self._start else "draft kept")
+            if target is self._target:
+                self._tell("" if text == self._start else "draft kept")
 
     async def _show_preview(self) -> None:
         await self.query_one(Preview).show_text(self._area.text)
         self._show_place()
 
-    @work(exclusive=True, group="save")
-    async def _begin(self) -> None:
-        await self._open(self._target.path)
-
-    async def _open(self, path: str | None, message: str = "") -> None:
+    def _open(self, path: str | None, message: str = "") -> None:
         """Begin with another text, or the draft of it; what is typed meanwhile goes there."""
-        area = self._area
-        area.wait()
+        self._opened.clear()
+        self._area.wait()
+        self._target = self._subject.target(path)
+        self._open_draft(message)
+
+    @work(group="open")
+    async def _open_draft(self, message: str) -> None:
+        area, target = self._area, self._target
         try:
-            target = self._target = self._subject.target(path)
             self._start, self._base, self._note = target.text, target.edited, ""
-            draft = await self._draft()
+            draft = None
+            with self._session.reporting("looking for a draft"):
+                draft = await self._keeper.read(target)
             area.open_text(self._start)
             if draft is not None and draft.text != self._start:
                 self._note = "This is your draft, not saved yet; ^r goes back to the text."
@@ -233,6 +242,7 @@ class EditorScreen(ModalScreen[Left]):
                 area.replace_all(draft.text)
         finally:
             area.go_on()
+            self._opened.set()
         ends = area.exact.line_ends()
         kept = f"It has {ends}, kept as they are." if ends else ""
         note = " ".join(filter(None, (self._note, kept)))
@@ -262,14 +272,14 @@ class EditorScreen(ModalScreen[Left]):
     async def _move(self, path: str) -> None:
         if not await self.keep_draft():
             return
-        typed = self._area.text != self._start
         kept = f"Not saved: what you typed for {said(self._target.title).plain} is kept as a draft."
-        await self._open(path, kept if typed else "")
+        self._open(path, kept if self._is_typed else "")
 
     @work(exclusive=True, group="save")
     async def _save(self, *, onward: bool, instead_of: str | None = None) -> None:
         from explorer.client import TextConflict
 
+        await self._opened.wait()
         area, target = self._area, self._target
         text = area.text
         base = self._base if instead_of is None else instead_of
@@ -291,20 +301,19 @@ class EditorScreen(ModalScreen[Left]):
                         self._say("")
                         self._show_conflict(conflict, onward)
                         return
-                    drafts = await self._own_drafts()
-                    await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
+                    await self._keeper.drop(target)
                     self._subject.wrote(target.path, text)
                     self._saved = True
-                await self._go_on(saved, onward)
+                self._go_on(saved, onward)
         finally:
             area.go_on()
 
-    async def _go_on(self, saved: bool, onward: bool) -> None:
+    def _go_on(self, saved: bool, onward: bool) -> None:
         title = said(self._target.title).plain
         message = f"Saved {title}." if saved else ""
         following = self._subject.undocumented_after(self._target.path) if onward else None
         if following is not None:
-            await self._open(following, message)
+            self._open(following, message)
             return
         if onward:
             message = f"{message} Every column of this one is documented.".strip()
@@ -312,6 +321,7 @@ class EditorScreen(ModalScreen[Left]):
 
     @work(exclusive=True, group="save")
     async def _edit_outside(self) -> None:
+        await self._opened.wait()
         with self._session.reporting("editing the text outside"):
             text = self._area.text
             with self._session.reporting("keeping the draft"):
@@ -323,18 +333,30 @@ class EditorScreen(ModalScreen[Left]):
     @work(exclusive=True, group="save")
     async def _leave(self) -> None:
         if await self.keep_draft():
-            typed = self._area.text != self._start
             kept = f"Not saved; what you typed for {said(self._target.title).plain} is kept."
-            self._leave_with(kept if typed else "")
+            self._leave_with(kept if self._is_typed else "")
 
     def _leave_with(self, message: str) -> None:
         # From here on nothing that still waits may write a draft again.
         self._over = True
         self.dismiss(Left(self._target.path, self._saved, message))
 
+    @property
+    def _is_turning(self) -> bool:
+        """Whether the text is just saved or left, or another one is on its way."""
+        return self._over or self._area.read_only
+
+    @property
+    def _is_typed(self) -> bool:
+        return self._opened.is_set() and self._area.text != self._start
+
     async def keep_draft(self) -> bool:
         """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
         asking a second time leaves all the same."""
+        if not self._opened.is_set() and not self._area.has_waiting:
+            return True
+        await self._opened.wait()
+        self._area.take_waiting()
         try:
             await self._keep(self._area.text)
         except Unusable as error:
@@ -344,24 +366,10 @@ class EditorScreen(ModalScreen[Left]):
         return True
 
     async def _keep(self, text: str) -> None:
-        drafts = await self._own_drafts()
-        target = self._target
         if text == self._start:
-            await asyncio.to_thread(drafts.drop, str(target.urn), target.path)
-            return
-        draft = Draft(str(target.urn), target.path, self._base, text, target.name, target.column)
-        await asyncio.to_thread(drafts.keep, draft)
-
-    async def _draft(self) -> Draft | None:
-        with self._session.reporting("looking for a draft"):
-            drafts = await self._own_drafts()
-            return await asyncio.to_thread(drafts.read, str(self._target.urn), self._target.path)
-        return None
-
-    async def _own_drafts(self) -> Drafts:
-        if self._drafts is None:
-            self._drafts = await Drafts.at(self._session)
-        return self._drafts
+            await self._keeper.drop(self._target)
+        else:
+            await self._keeper.keep(self._target, self._base, text)
 
     def _show_conflict(self, conflict: "TextConflict", onward: bool) -> None:
         theirs = conflict.theirs
@@ -386,15 +394,7 @@ class EditorScreen(ModalScreen[Left]):
 
     def _tell(self, draft: str = "") -> None:
         """Say above the text what it is of, and how it stands."""
-        target = self._target
-        parts = [
-            said(target.name),
-            said(target.column, "bold"),
-            Text(self._subject.place(target.path), "dim"),
-            Text(draft, "italic dim"),
-        ]
-        if self._session.read_only:
-            parts.append(Text("read only: nothing can be saved", "bold reverse"))
-        title = join(parts)
-        title.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
-        self.query_one("#title", Static).update(title)
+        place = self._subject.place(self._target.path)
+        read_only, width = self._session.read_only, self.size.width - 2
+        line = heading(self._target, place, draft, read_only=read_only, width=width)
+        self.query_one("#title", Static).update(line)

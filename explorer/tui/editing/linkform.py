@@ -12,6 +12,7 @@ from textual.widgets import Input, Label
 
 from explorer.tui.actions import bindings
 from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.typed import TypedLine
 
 __all__ = ["LinkForm", "Written", "problem_with"]
 
@@ -70,9 +71,9 @@ class LinkForm(ModalScreen[Written]):
         with Vertical():
             yield Label(self._title, markup=False)
             yield Label("address", markup=False)
-            yield Input(self._old.url, id="url", select_on_focus=False)
+            yield TypedLine(self._old.url, id="url", select_on_focus=False)
             yield Label("called", markup=False)
-            yield Input(self._old.label, id="label", select_on_focus=False)
+            yield TypedLine(self._old.label, id="label", select_on_focus=False)
         yield KeyLine()
 
     def on_mount(self) -> None:

@@ -100,7 +100,7 @@ class OverviewTab(Rows, Tab):
 
     def focus_content(self) -> None:
         """The keys move through the lines."""
-        self.focus()
+        self.screen.set_focus(self)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a text that is cut can be read on."""

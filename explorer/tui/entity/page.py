@@ -152,7 +152,7 @@ class EntityView(Changing):
         if self._entity is not None and self._entity.urn in changes:
             self._read_changed(self._entity, changes[self._entity.urn])
 
-    @work(exclusive=True, group="heard")
+    @work(exclusive=True, group="heard", description="what others changed")
     async def _read_changed(self, known: "Entity", changes: tuple["ChangeEvent", ...]) -> None:
         with self._session.reporting(f"reading {known.urn.name} again"):
             catalog = await self._session.catalog()
@@ -161,7 +161,8 @@ class EntityView(Changing):
             if self._entity is not known or entity.aspects == known.aspects:
                 return
             self._show(entity, keep=True)
-            self._session.say(f"{told(changes)}; this is how it is now.")
+            if not self._session.exchanges.has_just_written():
+                self._session.say(f"{told(changes)}; this is how it is now.")
             await self._name_mentioned(entity)
 
     def action_tab(self, name: str) -> None:
@@ -301,7 +302,8 @@ class EntityView(Changing):
                 self._read_tabs.add(tab.NAME)
                 self._read_tab(tab, entity)
 
-    @work(group="tab")
+    # Told without a description, Textual would spell the whole entity out.
+    @work(group="tab", description="a tab")
     async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
         doing = f"reading the {tab.TITLE.lower()} of {entity.urn.name}"
 

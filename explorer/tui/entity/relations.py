@@ -131,7 +131,7 @@ class RelationsView(Vertical, Tab):
 
     def focus_content(self) -> None:
         """The keys move in the list."""
-        self.query_one(_Related).focus()
+        self.screen.set_focus(self.query_one(_Related))
 
     async def read(self, entity: "Entity") -> None:
         """Read and show the first relationships in each direction: two requests, which give

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from explorer.tui.actions import bindings
+from explorer.tui.typed import TypedLine
 
 __all__ = ["AskScreen"]
 
@@ -41,7 +42,7 @@ class AskScreen(ModalScreen[str | None]):
         """The line, and below it what to type."""
         with Vertical() as frame:
             frame.border_title = self._title
-            box = Input(self._value, select_on_focus=True)
+            box = TypedLine(self._value, select_on_focus=True)
             box.cursor_blink = False
             yield box
             yield Static(Text(f"{self._hint}   ⏎ take   esc leave"))

@@ -6,11 +6,11 @@ from rich.highlighter import Highlighter
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.widgets import Input
 
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.tui.actions import bindings
 from explorer.tui.find.pasted import one_line
+from explorer.tui.typed import TypedLine
 
 __all__ = ["BoxKeys", "SearchBox"]
 
@@ -65,7 +65,7 @@ class _Faults(Highlighter):
             text.stylize("underline reverse", place, place + self.fault.length)
 
 
-class SearchBox(Input):
+class SearchBox(TypedLine):
     """One line of words and conditions."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("find")

@@ -87,7 +87,7 @@ class SearchesScreen(Choosing):
         """Every search, the saved ones first; those alike are told apart by who they are."""
         for one in self._kept.saved:
             name = line(one.name, _LABEL)
-            by = f"  by {one.order}" if one.order else ""
+            by = f"  by {line(one.order, 60)}" if one.order else ""
             text = "" if one.text == one.name else line(one.text, _LABEL)
             choice = Entry(
                 f"{name}   {text}{by}".rstrip(),

@@ -87,6 +87,7 @@ class Searching(Vertical):
         self._order = ""
         self._fault: FilterSyntax | None = None
         self._reading: int | None = None
+        self._said = Text()
 
     @property
     def box(self) -> SearchBox:
@@ -271,7 +272,8 @@ class Searching(Vertical):
     def hear(self, urns: Iterable[Urn]) -> None:
         """Entities were changed by somebody: those among the results say what they are now, each
         in its row."""
-        shown = set(self.results.known)
+        # On leaving, the results may be gone before the last change is heard.
+        shown = {urn for results in self.query(Results) for urn in results.known}
         changed = [urn for urn in urns if urn in shown]
         if changed:
             self._read_changed(changed)
@@ -335,7 +337,10 @@ class Searching(Vertical):
 
     def _tell_words(self, text: Text) -> None:
         text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
-        self.query_one("#said", Static).update(text)
+        if text != self._said:
+            self._said = text
+            # Its height stays, so that moving through the rows lays nothing out anew.
+            self.query_one("#said", Static).update(text, layout=False)
 
     def _tell(self) -> None:
         width = max(self.size.width - 2, 1)

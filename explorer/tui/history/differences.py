@@ -1,6 +1,6 @@
 """What differs between two texts or two versions, as lines with marks, in a list that scrolls."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from explorer.tui.wrapping import broken
 if TYPE_CHECKING:
     from rich.style import Style
 
-__all__ = ["DifferenceRows", "Line", "lines_of", "lines_of_text", "plain_lines"]
+__all__ = ["DifferenceRows", "Line", "lines_between", "lines_of", "lines_of_text", "plain_lines"]
 
 _Kind = Literal["head", "noise", "added", "removed", "same", "gap", "note"]
 
@@ -65,6 +65,13 @@ def lines_of(changes: Sequence[Change]) -> list[Line]:
         found.append(Line(f"{MARKS[change.kind]} {place}", kind))
         found += _body(change)
     return found
+
+
+def lines_between(older: Mapping[str, object], newer: Mapping[str, object]) -> list[Line]:
+    """Every difference between two values of an aspect, as `lines_of` tells changes."""
+    from explorer.client.difference import difference
+
+    return lines_of(difference(older, newer))
 
 
 def lines_of_text(before: str | None, after: str | None) -> list[Line]:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.content import join, padded, preview, said
-from explorer.tui.history.versions import Place, Track, run_of, when, who
+from explorer.tui.history.versions import Place, Track, run_of, who
+from explorer.tui.times import Times
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -45,7 +47,8 @@ class HistoryList(Protocol):
 class VersionsList:
     """Aspects, the one written last first, each with its versions under it, newest first."""
 
-    def __init__(self, tracks: Sequence[Track]) -> None:
+    def __init__(self, tracks: Sequence[Track], times: Times) -> None:
+        self._times = times
         self.tracks = tracks
         self.empty = "Nothing is written of this one, so nothing was ever changed."
         self.places: list[Place] = []
@@ -91,7 +94,7 @@ class VersionsList:
             return (self._draw_aspect(place.track, width),)
         version = place.step.version
         row = Text("   ").append("◆ " if self.is_marked(place) else "  ", "bold")
-        row.append_text(_stamped(when(version.created), who(version.created), width))
+        row.append_text(_stamped(self._times.when(version.created), who(version.created), width))
         if width >= _RUN_FROM:
             row.append_text(padded(said(run_of(version.run_id), "dim"), width // 5)).append(" ")
         return (row.append_text(said(place.step.summary)),)
@@ -103,7 +106,7 @@ class VersionsList:
         created = track.latest.created
         facts = [
             Text("" if track.total is None else _counted(track.total, "version")),
-            Text(when(created)),
+            Text(self._times.when(created)),
             said(who(created)),
         ]
         return row.append_text(join([Text(one.plain, "dim") for one in facts]))
@@ -119,7 +122,7 @@ class VersionsList:
         facts = [
             said(place.track.aspect, "bold"),
             Text(number),
-            Text(when(version.created)),
+            Text(self._times.when(version.created)),
             said(who(version.created)),
             said(run_of(version.run_id), "dim"),
         ]
@@ -129,7 +132,10 @@ class VersionsList:
 class BlameList:
     """Every column in the order of the schema: who gave it its description, and when."""
 
-    def __init__(self, entity: "Entity", blamed: Mapping[str, "ColumnChange"]) -> None:
+    def __init__(
+        self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], times: Times
+    ) -> None:
+        self._times = times
         self.columns: Sequence[Column] = entity.schema.columns
         self.blamed = blamed
         self.empty = "No columns are known of this one."
@@ -152,7 +158,7 @@ class BlameList:
         if change is None:
             return (row.append("nobody", "dim italic"),)
         row.append("✎ " if change.origin == "edited" else "  ", "bold")
-        row.append_text(_stamped(when(change.created), who(change.created), width))
+        row.append_text(_stamped(self._times.when(change.created), who(change.created), width))
         if width >= _RUN_FROM:
             row.append_text(preview(change.after))
         return (row,)
@@ -161,13 +167,16 @@ class BlameList:
         """The column, and where its text comes from."""
         column = self.columns[index]
         change = self.blamed.get(column.path.raw)
-        return join([said(column.path.simple, "bold"), *(_facts(change) if change else ())])
+        return join(
+            [said(column.path.simple, "bold"), *(_facts(change, self._times) if change else ())]
+        )
 
 
 class ColumnList:
     """Every change of one column's description, newest first."""
 
-    def __init__(self, path: str, changes: Sequence["ColumnChange"]) -> None:
+    def __init__(self, path: str, changes: Sequence["ColumnChange"], times: Times) -> None:
+        self._times = times
         self.path = path
         self.changes = changes
         self.empty = "Nobody ever described this column."
@@ -185,18 +194,18 @@ class ColumnList:
         """A change: when, by whom, the new text."""
         change = self.changes[index]
         row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
-        row.append_text(_stamped(when(change.created), who(change.created), width))
+        row.append_text(_stamped(self._times.when(change.created), who(change.created), width))
         return (row.append_text(preview(change.after, missing="taken away")),)
 
     def head(self, index: int) -> Text:
         """Where the change comes from."""
-        return join([said(self._name, "bold"), *_facts(self.changes[index])])
+        return join([said(self._name, "bold"), *_facts(self.changes[index], self._times)])
 
 
-def _facts(change: "ColumnChange") -> list[Text]:
+def _facts(change: "ColumnChange", times: Times) -> list[Text]:
     return [
         Text("✎ edited" if change.origin == "edited" else "ingested"),
-        Text(when(change.created)),
+        Text(times.when(change.created)),
         said(who(change.created)),
         said(run_of(change.run_id), "dim"),
     ]
@@ -205,7 +214,12 @@ def _facts(change: "ColumnChange") -> list[Text]:
 def _stamped(at: str, by: str, width: int) -> Text:
     """When and who, as wide as every row has them."""
     room = _WHO if width < _RUN_FROM else _WHO * 2
-    return padded(Text(at), _WHEN).append("  ").append_text(padded(said(by), room)).append(" ")
+    return (
+        padded(Text(at), max(_WHEN, cell_len(at)))
+        .append("  ")
+        .append_text(padded(said(by), room))
+        .append(" ")
+    )
 
 
 def _counted(number: int, word: str) -> str:

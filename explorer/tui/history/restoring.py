@@ -22,9 +22,12 @@ from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.records import ColumnChange
+    from explorer.client.records import ColumnChange, Version
 
-__all__ = ["Old", "Outcome", "RestoreScreen", "old_of_change", "old_text_of", "text_now"]
+__all__ = ["NO_TEXT", "Old", "Outcome", "RestoreScreen", "old_of_change", "old_of_version"]
+
+NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
+_AS_NOW = "That is the description as it is now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Outcome:
     refused: str = ""
 
 
-def old_text_of(entity: "Entity", aspect: str, value: dict[str, object]) -> str | None:
+def _old_text(entity: "Entity", aspect: str, value: dict[str, object]) -> str | None:
     """The description of an entity that one of its aspects holds; None where it holds none."""
     from explorer.client.texts import place_of
     from explorer.errors import InvalidInput
@@ -69,12 +72,25 @@ def old_text_of(entity: "Entity", aspect: str, value: dict[str, object]) -> str 
     return ingested if is_beside and isinstance(ingested, str) else None
 
 
-def text_now(entity: "Entity") -> str:
+def _text_now(entity: "Entity") -> str:
     """What people wrote of an entity, exactly as it is kept."""
     from explorer.client.texts import place_of
 
     place = place_of(entity.urn, None)
     return place.text(entity.raw(place.aspect) or {}) or ""
+
+
+def old_of_version(entity: "Entity", aspect: str, version: "Version") -> Old | str:
+    """The description of an entity that a version of an aspect holds, or why there is none to put
+    back."""
+    text = _old_text(entity, aspect, version.value)
+    if text is None:
+        return NO_TEXT
+    now = _text_now(entity)
+    if text == (now or entity.ingested_description):
+        return _AS_NOW
+    written = f"{when(version.created)} {who(version.created)}"
+    return Old(entity.urn, entity.name, None, "", text, now, written)
 
 
 def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> Old | str:
@@ -84,7 +100,7 @@ def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> Old | 
         return "The schema no longer has this column, so nothing can be put back."
     text, now = change.after or "", column.edited or ""
     if text == (now or column.ingested or ""):
-        return "That is the description as it is now."
+        return _AS_NOW
     if change.origin == "ingested" and not text:
         return "There is no text in this one to put back."
     stamp = change.created
@@ -123,7 +139,7 @@ class RestoreScreen(ModalScreen[Outcome]):
     def on_mount(self) -> None:
         """Show it, the keys on the text."""
         rows = self.query_one(DifferenceRows)
-        rows.focus()
+        self.set_focus(rows)
         self._show("Put the old description back?")
 
     def say(self, message: str, *, error: bool = False) -> None:

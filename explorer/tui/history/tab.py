@@ -16,22 +16,23 @@ from explorer.tui.entity.tab import Tab
 from explorer.tui.history.differences import (
     DifferenceRows,
     Line,
+    lines_between,
     lines_of,
     lines_of_text,
     plain_lines,
 )
 from explorer.tui.history.lists import BlameList, ColumnList, HistoryList, VersionsList
 from explorer.tui.history.restoring import (
+    NO_TEXT,
     Old,
     Outcome,
     RestoreScreen,
     old_of_change,
-    old_text_of,
-    text_now,
+    old_of_version,
 )
 from explorer.tui.history.rows import HistoryRows
 from explorer.tui.history.tracks import read_on, tracks_of
-from explorer.tui.history.versions import Place, Step, Track, when, who
+from explorer.tui.history.versions import Place, Step, Track, who
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
@@ -77,9 +78,9 @@ class HistoryTab(Vertical, Tab):
 
     def __init__(self, session: Session) -> None:
         super().__init__(id=self.NAME)
-        self._session = session
+        self._session, self._times = session, session.times
         self._entity: Entity | None = None
-        self._versions = VersionsList([])
+        self._versions = VersionsList([], self._times)
         self._blame: BlameList | None = None
         self._column: ColumnList | None = None
         self._lines: dict[int, tuple[Step, list[Line]]] = {}
@@ -104,9 +105,14 @@ class HistoryTab(Vertical, Tab):
         self._entity = entity
         if not same:
             self._blame = self._column = None
-            self._versions = VersionsList(tracks_of(entity))
+            self._versions = VersionsList(tracks_of(entity), self._times)
             self._lines.clear()
             self._lay_out(0)
+
+    def show_times(self) -> None:
+        """Say every moment in the zone chosen now."""
+        self._rows.refresh()
+        self._tell()
 
     def focus_content(self) -> None:
         """The keys move in the list."""
@@ -124,7 +130,7 @@ class HistoryTab(Vertical, Tab):
             return
         for track in tracks:
             track.folded = folds.get(track.aspect, track.known < 2)
-        self._versions = VersionsList(tracks)
+        self._versions = VersionsList(tracks, self._times)
         self._lines.clear()
         if self._shown is self._blame or self._shown is self._column:
             await self._read_columns(entity)
@@ -214,7 +220,7 @@ class HistoryTab(Vertical, Tab):
 
     def _look_at(self, *, text: bool) -> None:
         self.set_class(text, "-looking")
-        (self.query_one(DifferenceRows) if text else self._rows).focus()
+        self.screen.set_focus(self.query_one(DifferenceRows) if text else self._rows)
 
     def _fold(self, track: Track, *, folded: bool) -> None:
         track.folded = folded
@@ -251,17 +257,17 @@ class HistoryTab(Vertical, Tab):
             self._blame = self._column = None
             self._lay_out(0)
         elif self._entity is not None:
-            self._blame = BlameList(self._entity, {})
+            self._blame = BlameList(self._entity, {}, self._times)
             self._lay_out(0, reading=True)
             self._ask_columns(self._entity)
 
     def _turn_to_column(self, path: str) -> None:
         if self._entity is not None:
-            self._column = ColumnList(path, ())
+            self._column = ColumnList(path, (), self._times)
             self._lay_out(0, reading=True)
             self._ask_columns(self._entity)
 
-    @work(exclusive=True, group="history-columns")
+    @work(exclusive=True, group="history-columns", description="who described the columns")
     async def _ask_columns(self, entity: "Entity") -> None:
         with self._session.reporting(f"reading who described the columns of {entity.urn.name}"):
             try:
@@ -276,16 +282,16 @@ class HistoryTab(Vertical, Tab):
         if self._column is None:
             blamed = await catalog.blame(entity.urn)
             if entity is self._entity and self._blame is not None and self._column is None:
-                self._blame = BlameList(entity, blamed)
+                self._blame = BlameList(entity, blamed, self._times)
                 self._lay_out(at)
             return
         column = self._column
         changes = await catalog.column_history(entity.urn, column.path)
         if entity is self._entity and self._column is column:
-            self._column = ColumnList(column.path, changes)
+            self._column = ColumnList(column.path, changes, self._times)
             self._lay_out(at)
 
-    @work(group="history-versions")
+    @work(group="history-versions", description="older versions")
     async def _read_older(self, track: Track) -> None:
         entity = self._entity
         if entity is None:
@@ -342,21 +348,23 @@ class HistoryTab(Vertical, Tab):
         elif marked is not None and marked.step is not None and marked.track is track:
             if step is not marked.step:
                 stamp = marked.step.version.created
-                head.append(f"\nagainst ◆ {when(stamp)} ", "bold").append(who(stamp), "dim")
+                head.append(f"\nagainst ◆ {self._times.when(stamp)} ", "bold").append(
+                    who(stamp), "dim"
+                )
                 self._compare(head, marked.step, step, track)
             else:
                 self._tell_lines(head, (), "◆ marked: move to another version to compare.")
         else:
             self._explain(head, step)
 
-    @work(exclusive=True, group="difference")
+    @work(exclusive=True, group="difference", description="two versions")
     async def _compare(self, head: Text, marked: Step, step: Step, track: Track) -> None:
         # Versions run newest first: the one further down is the older.
         older, newer = sorted((marked, step), key=track.steps.index, reverse=True)
-        lines = await asyncio.to_thread(_compared, older, newer)
+        lines = await asyncio.to_thread(lines_between, older.version.value, newer.version.value)
         self._tell_lines(head, lines, "The two say the same.")
 
-    @work(exclusive=True, group="difference")
+    @work(exclusive=True, group="difference", description="a version")
     async def _explain(self, head: Text, step: Step) -> None:
         kept = self._lines.get(id(step))
         lines = kept[1] if kept else await asyncio.to_thread(lines_of, step.changes)
@@ -391,19 +399,6 @@ class HistoryTab(Vertical, Tab):
         if self._column is not None:
             return old_of_change(entity, self._column.path, self._column.changes[self._rows.cursor])
         step = place.step or next(iter(place.track.steps), None) if place else None
-        text = (
-            old_text_of(entity, place.track.aspect, step.version.value) if place and step else None
-        )
-        if place is None or step is None or text is None:
-            return "No description is in this one; b and ⏎ find the old texts of a column."
-        now = text_now(entity)
-        if text == (now or entity.ingested_description):
-            return "That is the description as it is now."
-        stamp = step.version.created
-        return Old(entity.urn, entity.name, None, "", text, now, f"{when(stamp)} {who(stamp)}")
-
-
-def _compared(older: Step, newer: Step) -> list[Line]:
-    from explorer.client.difference import difference
-
-    return lines_of(difference(older.version.value, newer.version.value))
+        if place is None or step is None:
+            return NO_TEXT
+        return old_of_version(entity, place.track.aspect, step.version)

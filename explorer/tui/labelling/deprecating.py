@@ -23,6 +23,7 @@ from explorer.tui.labelling.place import Place
 from explorer.tui.labelling.question import QuestionScreen
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.typed import TypedLine
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -286,7 +287,7 @@ class DeprecationScreen(ModalScreen[Outcome]):
             line.cursor_position = len(line.value)
 
     def _line(self, name: str, value: str) -> Input:
-        line = Input(value, id=name)
+        line = TypedLine(value, id=name)
         line.cursor_blink = False
         return line
 

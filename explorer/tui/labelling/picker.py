@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
+from textual.worker import get_current_worker
 
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
@@ -265,7 +266,9 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
             finally:
                 # Also where only a part was written, or another is there by now.
                 self._is_writing = False
-                self._lay_out(keep=True)
+                # One that was left meanwhile has no rows any more.
+                if not get_current_worker().is_cancelled:
+                    self._lay_out(keep=True)
             self.dismiss(tuple(self._edits))
 
     def _lay_out(self, *, keep: bool) -> None:

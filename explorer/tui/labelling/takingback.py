@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from explorer import config
+from explorer.client.journal import is_undone
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 from explorer.tui.session import Session
@@ -28,7 +29,6 @@ class Changes:
         self._since = datetime.now(UTC)
         self._catalog: AsyncCatalog | None = None
         self._journal: Journal | None = None
-        self._passed: set[str] = set()
 
     async def keep(self, catalog: "AsyncCatalog") -> None:
         """Have the client write every edit down from now on. Where that cannot be, it is said,
@@ -45,22 +45,30 @@ class Changes:
 
     async def last(self, urn: Urn) -> "JournalEntry | None":
         """The last change of an entity that was not taken back yet."""
-        entries = await self._entries()
+        entries, journal = await self._entries(), self._journal
+        if not entries or journal is None:
+            return None
+        undone = await asyncio.to_thread(journal.undone)
+        # What took another back is no change to be taken back in its turn.
+        undoing = {by for several in undone.values() for by in several}
         wanted = (one for one in reversed(entries) if one.urn == str(urn))
-        return next((one for one in wanted if one.id not in self._passed), None)
+        return next(
+            (one for one in wanted if one.id not in undoing and not is_undone(one.id, undone)), None
+        )
 
     async def take_back(self, entry: "JournalEntry") -> "Edit":
         """Bring back what a change found; raises `TextConflict` where somebody changed it since."""
         catalog = await self._session.catalog()
         before = {one.id for one in await self._entries()}
         edit = await catalog.undo(entry)
-        # What took it back is no change to be taken back in its turn.
-        fresh = {
+        fresh = [
             one.id
             for one in await self._entries()
-            if (one.urn, one.what, one.column) == (entry.urn, entry.what, entry.column)
-        }
-        self._passed |= (fresh - before) | {entry.id}
+            if one.id not in before
+            and (one.urn, one.what, one.column) == (entry.urn, entry.what, entry.column)
+        ]
+        if self._journal is not None:
+            await asyncio.to_thread(self._journal.note_undone, entry.id, fresh)
         return edit
 
     async def _entries(self) -> "list[JournalEntry]":

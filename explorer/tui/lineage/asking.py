@@ -5,16 +5,16 @@ from typing import ClassVar, Literal
 
 from textual.binding import BindingType
 from textual.message import Message
-from textual.widgets import Input
 
 from explorer.tui.actions import bindings
+from explorer.tui.typed import TypedLine
 
 __all__ = ["AskLine", "Purpose"]
 
 Purpose = Literal["file", "filter"]
 
 
-class AskLine(Input):
+class AskLine(TypedLine):
     """The line in which a filter, or the name of a file, is typed."""
 
     DEFAULT_CSS = """
@@ -37,7 +37,7 @@ class AskLine(Input):
         self.purpose, self.display = purpose, True
         self.value, self.placeholder = value, placeholder
         self.cursor_position = len(value)
-        self.focus()
+        self.screen.set_focus(self)
 
     def action_leave(self) -> None:
         """Leave, and change nothing."""

@@ -146,9 +146,9 @@ class LineageTab(Vertical, Tab):
     def focus_content(self) -> None:
         """The keys move in the drawing, or in the list."""
         if self.query_one(ContentSwitcher).current == "impact":
-            self.query_one(ImpactRows).focus()
+            self.screen.set_focus(self.query_one(ImpactRows))
         else:
-            self._map.focus()
+            self.screen.set_focus(self._map)
 
     @work(exclusive=True, group="lineage")
     async def _look_again(self, cursor: str = "") -> None:
@@ -300,7 +300,7 @@ class LineageTab(Vertical, Tab):
             urn, column = Urn.parse(held["dataset"]), held["column"]
         self.query_one(ContentSwitcher).current = "impact"
         rows.say(f"reading what depends on {node.name} …")
-        rows.focus()
+        self.screen.set_focus(rows)
         self._impact_told = said(f"what depends on {node.name}", "bold")
         self._tell_extent()
         self._tell()
@@ -335,7 +335,7 @@ class LineageTab(Vertical, Tab):
         self.query_one(ContentSwitcher).current = "drawn"
         self._tell_extent()
         self._tell()
-        self._map.focus()
+        self.screen.set_focus(self._map)
 
     def _type(self, purpose: Purpose, value: str, placeholder: str) -> None:
         self._replacing = ""
@@ -344,7 +344,7 @@ class LineageTab(Vertical, Tab):
     @on(AskLine.Left)
     def _close_line(self) -> None:
         self.query_one(AskLine).display = False
-        self._map.focus()
+        self.screen.set_focus(self._map)
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:

@@ -26,7 +26,7 @@ def tell_extent(
     hops = _hops(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
-        said(name + column, "bold"),
+        said(_shortened(name + column), "bold"),
         Text(f"upstream {hops}" if question.extent != "DOWNSTREAM" else ""),
         Text(f"downstream {hops}" if question.extent != "UPSTREAM" else ""),
     ]
@@ -71,7 +71,7 @@ def tell_node(node: Node, held: Mapping[str, Any], owner: Node | None, *, is_mar
 
 def tell_impact(name: str, impact: "Impact") -> Text:
     """What a list of what depends on something shows, and why it is not whole."""
-    text = Text.assemble(said(f"what depends on {name}", "bold"))
+    text = Text.assemble(said(f"what depends on {_shortened(name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
     if impact.truncated:
         text.append_text(said(f" · cut: {impact.truncated}", "italic"))

@@ -94,7 +94,7 @@ class SeriesTab(Vertical, Tab, Generic[T]):
 
     def focus_content(self) -> None:
         """Give the list the keys."""
-        self.query_one(Rows).focus()
+        self.screen.set_focus(self.query_one(Rows))
 
     async def read(self, entity: "Entity") -> None:
         """Ask for the time looked at and show it."""

@@ -151,7 +151,7 @@ class RawTab(Vertical, Tab):
 
     def focus_content(self) -> None:
         """The keys move in the rows."""
-        self._rows.focus()
+        self.screen.set_focus(self._rows)
 
     async def read(self, entity: "Entity") -> None:
         """Learn which timeseries such an entity may have; their points are read on request."""
@@ -216,7 +216,7 @@ class RawTab(Vertical, Tab):
         match event.what:
             case "filter":
                 self.add_class("-filtered")
-                self.query_one(KeyFilter).focus()
+                self.screen.set_focus(self.query_one(KeyFilter))
             case "unfilter":
                 self._unfilter()
             case "toggle" if node is not None:
@@ -275,7 +275,7 @@ class RawTab(Vertical, Tab):
             return self._points[aspect]
         return entity.raw(aspect) if entity else None
 
-    @work(exclusive=True, group="raw-copy")
+    @work(exclusive=True, group="raw-copy", description="copying")
     async def _copy(self, what: str, value: Any) -> None:
         with self._session.reporting("copying"):
             if value is None and what in self._series:
@@ -295,13 +295,13 @@ class RawTab(Vertical, Tab):
         event.stop()
         if event.cleared or not self.query_one(KeyFilter).value.strip():
             self._unfilter()
-        self._rows.focus()
+        self.screen.set_focus(self._rows)
 
     def _unfilter(self) -> None:
         if self._filtered:
             self._clear_filter()
             self._plant(frozenset(), 0)
-            self._rows.focus()
+            self.screen.set_focus(self._rows)
 
     def _clear_filter(self) -> None:
         self.remove_class("-filtered")

@@ -26,6 +26,7 @@ class DressedApp(ConnectedApp):
 
     ALLOW_IN_MAXIMIZED_VIEW: ClassVar[str] = "Header, KeyLine"
     _look = Look()
+    _is_greeting = False
 
     def dress(self, look: Look) -> None:
         """Have the themes and the keys; before anything is drawn."""
@@ -36,6 +37,8 @@ class DressedApp(ConnectedApp):
         self._session.times.utc = look.settings.zone == "utc"
         # From the start: a theme that changes later styles everything anew.
         self.set_reactive(App.theme, DARK)
+        # The colours of a theme that is there from the start are not looked up by Textual.
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def turn_to_colours(self) -> None:
         """Put on the theme that is wanted and take the keys; tell what was wrong with either."""
@@ -69,7 +72,7 @@ class DressedApp(ConnectedApp):
         if self._look.settings.start == "browse":
             self.action_browse()
         if not self._remembered.has_seen(SEEN):
-            self._introduce()
+            self._greet_newcomer()
 
     def note_find(self) -> None:
         """Somebody has found something: no introduction is needed any more."""
@@ -78,9 +81,14 @@ class DressedApp(ConnectedApp):
 
     def end_welcome(self) -> None:
         """Take the introduction away."""
+        self._is_greeting = False
         self.workers.cancel_group(self, "welcome")
         for welcome in self._desk.query(Welcome):
             welcome.remove()
+
+    def _greet_newcomer(self) -> None:
+        self._is_greeting = True
+        self._introduce()
 
     @work(group="welcome", exclusive=True)
     async def _introduce(self) -> None:
@@ -139,7 +147,7 @@ class DressedApp(ConnectedApp):
     def action_welcome(self) -> None:
         """The introduction once more."""
         self.turn_to_results()
-        self._introduce()
+        self._greet_newcomer()
 
     def turn_to_results(self) -> None:
         """To the results."""
@@ -158,6 +166,7 @@ class DressedApp(ConnectedApp):
 
     def on_key(self) -> None:
         """A key that does something takes the last message and the introduction away."""
-        for line in self.screen.query(KeyLine):
+        for line in self.screen.query_children(KeyLine):
             line.hush()
-        self.end_welcome()
+        if self._is_greeting:
+            self.end_welcome()

@@ -9,6 +9,7 @@ from textual.app import RenderResult
 from textual.binding import ActiveBinding
 from textual.widget import Widget
 
+from explorer.client.display import block
 from explorer.tui.actions import ACTIONS, Action, readable
 
 __all__ = ["READ_ONLY", "KeyLine"]
@@ -18,6 +19,7 @@ READ_ONLY = "-read-only"
 
 _GAP = "   "
 _MESSAGE_LINES = 3
+_MESSAGE_LIMIT = 2_000
 _SMALL = 16
 
 
@@ -39,7 +41,7 @@ class KeyLine(Widget):
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence instead of the keys."""
-        self._message = message
+        self._message = block(message, _MESSAGE_LIMIT)
         self.set_class(error, "-error")
         self.set_class(bool(message), "-message")
         self.refresh(layout=True)

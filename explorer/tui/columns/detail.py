@@ -1,0 +1,51 @@
+"""The lines below the table, of which only what changes is painted again."""
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+from textual.app import RenderResult
+from textual.geometry import Region
+from textual.widget import Widget
+
+__all__ = ["Detail"]
+
+
+class Detail(Widget):
+    """A text of some lines. Its height is given from outside, so that another text lays nothing
+    out anew."""
+
+    DEFAULT_CSS = """
+    Detail { height: 5; padding: 0 2; border-top: solid $border-blurred; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="column")
+        self._text = Text()
+        self._lines: list[Text] = []
+
+    def show_text(self, text: Text) -> None:
+        """Show another text."""
+        self._text = text
+        before, self._lines = self._lines, self._wrapped()
+        for y in range(max(len(before), len(self._lines))):
+            old = before[y] if y < len(before) else Text()
+            new = self._lines[y] if y < len(self._lines) else Text()
+            if (old, old.style) != (new, new.style):
+                width = max(cell_len(old.plain), cell_len(new.plain))
+                self.refresh(Region(0, y, width, 1))
+
+    def on_resize(self) -> None:
+        """The same text, in the new width."""
+        self._lines = self._wrapped()
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """As much of the text as there is room for."""
+        return Text("\n", no_wrap=True).join(self._lines)
+
+    def _wrapped(self) -> list[Text]:
+        width, height = self.size
+        return list(self._text.wrap(_CONSOLE, width))[:height] if width else []
+
+
+_CONSOLE = Console()
