@@ -1,7 +1,7 @@
 """The client: a catalog's server as an object with a method for everything one asks of it."""
 
 from datetime import datetime
-from pathlib import Path
+from os import PathLike
 from types import TracebackType
 from typing import Self
 
@@ -42,7 +42,7 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
         *,
         profile: str | None = None,
         token: str | Secret | None = None,
-        data_dir: Path | None = None,
+        data_dir: str | PathLike[str] | None = None,
         timeout_seconds: float | None = None,
         read_only: bool | None = None,
         offline: Offline = "off",

@@ -1,7 +1,7 @@
 """The same client for code that waits."""
 
 from datetime import datetime
-from pathlib import Path
+from os import PathLike
 from types import TracebackType
 from typing import Self
 
@@ -29,7 +29,7 @@ class Catalog(Waiting):
         *,
         profile: str | None = None,
         token: str | Secret | None = None,
-        data_dir: Path | None = None,
+        data_dir: str | PathLike[str] | None = None,
         timeout_seconds: float | None = None,
         read_only: bool | None = None,
         offline: Offline = "off",

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Connection:
         *,
         profile: str | None = None,
         token: str | Secret | None = None,
-        data_dir: Path | None = None,
+        data_dir: str | PathLike[str] | None = None,
         timeout_seconds: float | None = None,
         read_only: bool | None = None,
         offline: Offline = "off",
@@ -67,30 +68,31 @@ class Connection:
         token = Secret.of(token)
         if token is not None:
             token.check()
+        folder = Path(data_dir).expanduser() if data_dir else None
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
         server = ""
         if transport is None or url or profile:
-            found = config.server(url, profile=profile, data_dir=data_dir)
+            found = config.server(url, profile=profile, data_dir=folder)
             address, login = part_login(found.url or "")
             token = token or login
             fetch, always = found.token, found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
-            data_dir = (found.data_dir or config.data_dir()) if found.url is None else None
+            folder = (found.data_dir or config.data_dir()) if found.url is None else None
             # The profile too: two of one server are two people, who may not see the same.
             server = f"{part_login(found.name)[0]} {part_login(found.identity)[0]}"
             if token is not None:
                 server = f"{server} {token.mark}"
         elif transport is not None:
-            data_dir = None
+            folder = None
         if read_only is not None:
             self.read_only = read_only
         self._timeout_seconds = timeout_seconds or known_seconds or _TIMEOUT_SECONDS
         self._retry = retry or Retry()
         self._signing = Signing(token, fetch, always=always)
-        self._reach = Reach(address, data_dir, self._timeout_seconds, transport)
+        self._reach = Reach(address, folder, self._timeout_seconds, transport)
         # The embedded catalog is always there: nothing of it is kept.
-        self._keeping = Keeping(offline if server and data_dir is None else "off", server)
+        self._keeping = Keeping(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
         self._learning = asyncio.Lock()
         self._abilities: Abilities | None = None

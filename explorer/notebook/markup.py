@@ -5,7 +5,6 @@ Untrusted notebooks lose `<style>`, `<script>` and `<svg>`, so there are only pl
 from anywhere. Every text is cleaned and escaped here.
 """
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -26,9 +25,12 @@ from explorer.notebook.view import (
     Tone,
 )
 
-__all__ = ["draw"]
+__all__ = ["AS_WRITTEN", "draw"]
 
-_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)')
+AS_WRITTEN = "mathjax_ignore tex2jax_ignore"
+"""The classes of the outermost element of a page of ours: within it no notebook sets formulas,
+which it would wherever a catalog's text has two dollars."""
+
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _TONES: dict[Tone, str] = {
     "plain": "",
@@ -40,6 +42,7 @@ _HEAD = f"{_CELL}font-weight:600;opacity:.75;border-bottom:1px solid currentColo
 _TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4px 0;"
 _SMALL = 0.85
 _PROSE = "margin:0 0 4px 1em;max-width:60em;"
+_ONE_LINE = "max-width:30em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;"
 _LINES = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
     "font-family:var(--jp-code-font-family,monospace);font-size:.9em;"
@@ -55,7 +58,8 @@ _SIGNS = {
 def draw(parts: Iterable[Part]) -> str:
     """The parts below each other in one element."""
     inside = "".join(_drawn(part) for part in parts)
-    return f'<div style="line-height:1.45;color:inherit;background:transparent">{inside}</div>'
+    style = "line-height:1.45;color:inherit;background:transparent"
+    return f'<div class="{AS_WRITTEN}" style="{style}">{inside}</div>'
 
 
 def _drawn(part: Part) -> str:
@@ -133,26 +137,26 @@ def _cell(cell: Cell) -> str:
     style = _TONES[cell.tone] + _indent(cell.indent)
     drawn = _div(text, style) if style else text
     indent = _indent(cell.indent / _SMALL)
-    small = [*cell.below, *([cell.detail] if cell.detail else [])]
-    return drawn + "".join(
-        _div(
-            escape(line(one)),
-            f"{_TONES['quiet']}font-size:{_SMALL}em;overflow-wrap:anywhere;{indent}",
-        )
-        for one in small
+    small = f"{_TONES['quiet']}font-size:{_SMALL}em;{indent}"
+    below = "".join(
+        _div(escape(line(one)), f"{small}overflow-wrap:anywhere;") for one in cell.below
     )
+    return drawn + below + (_cut(line(cell.detail), small) if cell.detail else "")
+
+
+def _cut(text: str, style: str) -> str:
+    """On one line, however long; whole under the pointer."""
+    told = escape(text)
+    return f'<div title="{told}" style="{style}{_ONE_LINE}">{told}</div>'
 
 
 def _picture(svg: str, alt: str) -> str:
     data = b64encode(svg.encode()).decode("ascii")
-    width = _WIDTH.search(svg)
-    # Scaled down to the page, but never beyond what can be read: then it scrolls.
-    least = f"min-width:{int(width[1]) * 3 // 4}px;" if width else ""
     image = (
         f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(line(alt))}" '
-        f'style="{least}max-width:100%;height:auto">'
+        f'style="max-width:100%;height:auto">'
     )
-    return _div(image, "overflow-x:auto;margin:4px 0;")
+    return _div(image, "margin:4px 0;")
 
 
 def _changed(row: str) -> str:

@@ -13,7 +13,7 @@ from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Links", "Owners", "Relationships"]
+__all__ = ["Links", "Owners", "Relationships", "role_of"]
 
 _MOST_ROWS = 60
 
@@ -48,7 +48,7 @@ class Owners(Table, tuple[Owner, ...]):
 
     def _row(self, owner: Owner) -> tuple[Cell, Cell, Cell]:
         urn = next(iter(Urn.parse_all([owner.owner])), None)
-        role = owner.type.replace("_", " ").lower()
+        role = role_of(owner)
         if urn is None:
             return Cell(owner.owner), Cell(""), Cell(role)
         kind = {"corpuser": "person", "corpGroup": "group"}.get(urn.entity_type, urn.entity_type)
@@ -115,3 +115,9 @@ class Relationships(Table):
             Cell(urn.entity_type),
             Cell(urn.platform or ""),
         )
+
+
+def role_of(owner: Owner) -> str:
+    """What an owner is called by the kind of ownership, in words: `data owner`."""
+    words = owner.type.replace("_", " ").lower().replace("dataowner", "data owner")
+    return "owner" if words in ("none", "") else words

@@ -6,7 +6,7 @@ followed. What comes out passes an allow-list of elements and attributes.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import nh3
@@ -18,7 +18,7 @@ from explorer.client.display import block, line
 if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
 
-__all__ = ["safe_markdown", "safe_markdown_line"]
+__all__ = ["plain_markdown", "safe_markdown", "safe_markdown_line"]
 
 _SCHEMES = {"http", "https", "mailto"}
 _TAGS = {
@@ -71,6 +71,23 @@ def safe_markdown(text: str | None) -> str:
 def safe_markdown_line(text: str | None) -> str:
     """The same for a text in a table: one line, in which nothing but words is set."""
     return _cleaned(_reader().renderInline(line(text)))
+
+
+@lru_cache(maxsize=2_000)
+def plain_markdown(text: str, most: int) -> str:
+    """The words of a markdown text without its marks, on one line of at most `most` characters."""
+    tokens = _reader().parse(block(text, 4 * most))
+    return line(" ".join("".join(_words(token)) for token in tokens), most)
+
+
+def _words(token: Token) -> Iterable[str]:
+    if token.children is not None:
+        for child in token.children:
+            yield from _words(child)
+    elif token.type in ("softbreak", "hardbreak"):
+        yield " "
+    else:
+        yield token.content
 
 
 def _cleaned(page: str) -> str:

@@ -22,6 +22,7 @@ from explorer.tui.browse.tree import BrowseTree
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.find.view import FindView
 from explorer.tui.inorder import Home, InOrder
+from explorer.tui.painting import Desk
 from explorer.tui.safety import ControlFilter
 from explorer.tui.shell.dressed import DressedApp
 from explorer.tui.shell.ending import forget_signals, heed_signals
@@ -106,7 +107,7 @@ class CatalogApp(DressedApp):
     def get_default_screen(self) -> Screen[object]:
         """The desk, with the folders open where there is room."""
         wide = self.size.width >= _WIDE
-        return Screen(id="_default", classes="-wide -browsing" if wide else "-narrow")
+        return Desk(id="_default", classes="-wide -browsing" if wide else "-narrow")
 
     def compose(self) -> ComposeResult:
         """Header, folders beside the page, keys."""

@@ -131,9 +131,20 @@ class Rows(ScrollView, can_focus=True):
         super().refresh_lines(y_start, line_count)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of the screen, on a ground that is the same for all."""
+        """The lines of the screen, on a ground that is the same for all. There is nothing around
+        them to be drawn by line, so those drawn before are given as they are."""
         self._base = self.rich_style
-        return super().render_lines(crop)
+        if self.styles.gutter or self.opacity < 1:
+            return super().render_lines(crop)
+        _, ground = self.background_colors
+        filters = self.get_line_filters()
+        lines: list[Strip] = []
+        for y in crop.line_range:
+            line = self.render_line(y)
+            for gate in filters:
+                line = line.apply_filter(gate, ground)
+            lines.append(line.crop(*crop.column_span))
+        return lines
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -142,7 +153,7 @@ class Rows(ScrollView, can_focus=True):
         if self._draw is None or row >= self.count:
             told = list(broken(self.empty, width - 4)) if self.count == 0 else []
             said = told[y - 1] if 0 < y <= len(told) else ""
-            return _strip(Text(f"  {said}", "dim italic"), width, self._base)
+            return self._whole(_strip(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
@@ -152,8 +163,12 @@ class Rows(ScrollView, can_focus=True):
             if len(self._drawn) >= _KEPT_ROWS:
                 self._drawn.clear()
             lines = self._draw(row, width)
-            drawn = self._drawn[key] = [_strip(line, width, style) for line in lines]
-        return drawn[part] if part < len(drawn) else Strip.blank(width, style)
+            drawn = self._drawn[key] = [self._whole(_strip(one, width, style)) for one in lines]
+        return drawn[part] if part < len(drawn) else self._whole(Strip.blank(width, style))
+
+    def _whole(self, line: Strip) -> Strip:
+        """A line as wide as the list, its last cell under the scroll bar."""
+        return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
 
     def _follow(self) -> None:
         height = self.scrollable_content_region.height

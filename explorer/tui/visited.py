@@ -1,6 +1,7 @@
 """Where the reader has been: entities as data, not a stack of screens."""
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from explorer.metadata.urn import Urn
 
@@ -10,22 +11,23 @@ _KEPT = 200
 
 
 class History:
-    """Entities visited, with a place in them; before the first of them lies the search.
+    """Entities visited, and between them the search, where every run begins.
 
-    `before` were visited in an earlier run, oldest first: the way back begins with the last.
+    `before` were visited in an earlier run, oldest first: they lie before this run's search.
     """
 
     def __init__(self, before: Iterable[Urn] = (), last: Urn | None = None) -> None:
-        self._visited = list(before)[-_KEPT:]
-        # Behind the last: nothing is open yet.
-        self._at = len(self._visited)
+        earlier = list(before)[-_KEPT:]
+        self._places: list[Urn | None] = [None, *earlier, None] if earlier else [None]
+        self._at = len(self._places) - 1
         self._last = last
         self._here: Urn | None = None
 
     @property
     def visited(self) -> tuple[Urn, ...]:
-        """Every entity one can go back or forward to, oldest first."""
-        return tuple(self._visited)
+        """Every entity one can go back or forward to, oldest first, none twice in a row."""
+        entities = [place for place in self._places if place is not None]
+        return tuple(urn for urn, _ in groupby(entities))
 
     @property
     def here(self) -> Urn | None:
@@ -35,21 +37,18 @@ class History:
     def visit(self, urn: Urn) -> None:
         """Go on to an entity; what lay ahead is forgotten."""
         self._note(urn)
-        at = min(self._at, len(self._visited) - 1)
-        if at >= 0 and self._visited[at] == urn:
-            self._at = at
-            return
-        self._visited = [*self._visited[: self._at + 1], urn][-_KEPT:]
-        self._at = len(self._visited) - 1
+        if self._places[self._at] != urn:
+            self._places = [*self._places[: self._at + 1], urn][-_KEPT:]
+            self._at = len(self._places) - 1
 
     def back(self) -> Urn | None:
         """The entity before; nothing is the search."""
-        self._at = max(self._at - 1, -1)
+        self._at = max(self._at - 1, 0)
         return self._stand()
 
     def forward(self) -> Urn | None:
-        """The entity after, or the last one again."""
-        self._at = min(self._at + 1, len(self._visited) - 1)
+        """The entity after, or the last one again; nothing is the search."""
+        self._at = min(self._at + 1, len(self._places) - 1)
         return self._stand()
 
     def last(self, open_now: Urn | None) -> Urn | None:
@@ -60,10 +59,10 @@ class History:
         return found
 
     def _stand(self) -> Urn | None:
-        if self._at < 0:
-            return None
-        self._note(self._visited[self._at])
-        return self._visited[self._at]
+        place = self._places[self._at]
+        if place is not None:
+            self._note(place)
+        return place
 
     def _note(self, urn: Urn) -> None:
         if self._here != urn:

@@ -17,7 +17,7 @@ ALLOWED = {
     "br": set(),
     "code": {"style"},
     "details": set(),
-    "div": {"style"},
+    "div": {"class", "style", "title"},
     "em": set(),
     "h4": set(),
     "h5": set(),

@@ -1,5 +1,6 @@
 """A reader sees what was changed, when and by whom, and puts an old description back."""
 
+import re
 import time
 
 import pytest
@@ -143,7 +144,11 @@ async def test_an_old_description_of_a_column_is_put_back(desk, at):
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("7", "b", "enter", "j", "R")
-        await reader.sees("Put the old description back?", "- A worse one", "+ The good")
+        here = await reader.sees("Put the old description back?", "- A worse one", "+ The good")
+        assert "as of 20" in here
+        assert " UTC" not in here
+        await reader.press("escape", "Z", "R")
+        assert re.search(r"as of 20[-\d]+ [:\d]+ UTC \S", reader.screen())
         await reader.press("escape")
         assert edited(desk, urn, path) == "A worse one"
         await reader.press("R", "y")
@@ -277,8 +282,12 @@ async def test_versions_stand_in_the_zone_that_the_reader_chose(sample, at, monk
             assert " UTC" not in shown
             await reader.press("Z")
             await reader.sees(" UTC · ", "16 versions")
+            await reader.press("8")
+            await reader.sees(" UTC · ", "aspects")
             await reader.press("Z")
-            assert " UTC · " not in reader.screen()
+            assert " UTC · " not in await reader.sees("Times are said", "aspects")
+            await reader.press("7")
+            assert " UTC · " not in await reader.sees("16 versions")
     finally:
         monkeypatch.undo()
         time.tzset()

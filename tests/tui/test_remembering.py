@@ -80,7 +80,9 @@ def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
     history = History([FIRST, SECOND], SECOND)
     assert history.last(None) == SECOND
     assert history.visited == (FIRST, SECOND)
-    assert history.back() == FIRST
+    # This run began at the search, before which lies the earlier one.
+    assert [history.back() for _ in range(5)] == [None, SECOND, FIRST, None, None]
+    assert history.forward() == FIRST
     assert history.last(FIRST) == SECOND
     assert history.last(SECOND) == FIRST
     assert History().last(None) is None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Direction, Edge
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["RelationsView"]
 
@@ -91,6 +92,7 @@ class RelationsView(Vertical, Tab):
         super().__init__(id=self.NAME)
         self._session = session
         self._of: Urn | None = None
+        self._called = ""
         self._edges: dict[Direction, list[Edge]] = {}
         self._ends: dict[Direction, int] = {}
         self._totals: dict[Direction, int] = {}
@@ -119,7 +121,7 @@ class RelationsView(Vertical, Tab):
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Forget those of another entity."""
-        self._of = entity.urn
+        self._of, self._called = entity.urn, entity.name
         self._known, self._wanted = {}, []
         self._asked, self._answered = set(), set()
         if not keep:
@@ -128,6 +130,16 @@ class RelationsView(Vertical, Tab):
             self._folded.clear()
             self.query_one(FilterLine).put_away()
             self._show_rows([], 0, "reading …")
+
+    def table(self) -> "Table | None":
+        """The relationships shown, those in what is folded with them."""
+        from explorer.tui.entity.related import of_related
+
+        if self._of is None:
+            return None
+        shown = rows_of(self._kinds, (), self._passes if self._words else None)
+        found = [(one.kind, one.urn) for one in shown if one.kind and one.urn]
+        return of_related(self._session, self._called, found) if found else None
 
     def focus_content(self) -> None:
         """The keys move in the list."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.content import join, padded, preview, said
-from explorer.tui.history.versions import Place, Track, run_of, who
+from explorer.tui.history.versions import Place, Step, Track, run_of, who
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
@@ -127,6 +127,16 @@ class VersionsList:
             said(run_of(version.run_id), "dim"),
         ]
         return join(facts)
+
+    def head_against(self, marked: Step) -> Text:
+        """Which version another is compared with."""
+        stamp = marked.version.created
+        told = Text(f"\nagainst ◆ {self._times.when(stamp)} ", "bold")
+        return told.append_text(said(who(stamp), "dim"))
+
+    def row_of(self, track: Track) -> int:
+        """Where the aspect stands."""
+        return next((at for at, one in enumerate(self.places) if one.track is track), 0)
 
 
 class BlameList:

@@ -16,13 +16,14 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.history.differences import DifferenceRows, lines_of_text
-from explorer.tui.history.versions import when, who
+from explorer.tui.history.versions import who
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import ColumnChange, Version
+    from explorer.metadata.aspects import AuditStamp
 
 __all__ = ["NO_TEXT", "Old", "Outcome", "RestoreScreen", "old_of_change", "old_of_version"]
 
@@ -35,7 +36,7 @@ class Old:
     """An old description: of an entity, or of the column at the field path `path`.
 
     `now` is the edited text that the reader sees beside it, empty where there is none; `written`
-    says when and by whom the old one was.
+    is when and by whom the old one was.
     """
 
     urn: Urn
@@ -44,7 +45,7 @@ class Old:
     column: str
     text: str
     now: str
-    written: str
+    written: "AuditStamp | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,7 @@ def old_of_version(entity: "Entity", aspect: str, version: "Version") -> Old | s
     now = _text_now(entity)
     if text == (now or entity.ingested_description):
         return _AS_NOW
-    written = f"{when(version.created)} {who(version.created)}"
-    return Old(entity.urn, entity.name, None, "", text, now, written)
+    return Old(entity.urn, entity.name, None, "", text, now, version.created)
 
 
 def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> Old | str:
@@ -103,9 +103,7 @@ def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> Old | 
         return _AS_NOW
     if change.origin == "ingested" and not text:
         return "There is no text in this one to put back."
-    stamp = change.created
-    written = f"{when(stamp)} {who(stamp)}"
-    return Old(entity.urn, entity.name, path, column.path.simple, text, now, written)
+    return Old(entity.urn, entity.name, path, column.path.simple, text, now, change.created)
 
 
 class RestoreScreen(ModalScreen[Outcome]):
@@ -175,7 +173,8 @@ class RestoreScreen(ModalScreen[Outcome]):
 
     def _show(self, question: str) -> None:
         old = self._old
-        of = join([said(old.name), said(old.column), said(f"as of {old.written}", "dim")])
+        written = f"as of {self._session.times.when(old.written)} {who(old.written)}"
+        of = join([said(old.name), said(old.column), said(written, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
             text.append("\nThere was no description then: what people wrote goes away.", "italic")

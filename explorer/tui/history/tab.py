@@ -32,7 +32,7 @@ from explorer.tui.history.restoring import (
 )
 from explorer.tui.history.rows import HistoryRows
 from explorer.tui.history.tracks import read_on, tracks_of
-from explorer.tui.history.versions import Place, Step, Track, who
+from explorer.tui.history.versions import Place, Step, Track
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
@@ -227,11 +227,7 @@ class HistoryTab(Vertical, Tab):
         if not folded and not track.asked:
             self._read_older(track)
         self._versions.lay_out()
-        self._lay_out(self._row_of(track))
-
-    def _row_of(self, track: Track) -> int:
-        places = self._versions.places
-        return next((at for at, one in enumerate(places) if one.track is track), 0)
+        self._lay_out(self._versions.row_of(track))
 
     def _mark(self, place: Place) -> None:
         versions = self._versions
@@ -347,10 +343,7 @@ class HistoryTab(Vertical, Tab):
             self._tell_lines(head, (), "⏎ asks the server for the versions.")
         elif marked is not None and marked.step is not None and marked.track is track:
             if step is not marked.step:
-                stamp = marked.step.version.created
-                head.append(f"\nagainst ◆ {self._times.when(stamp)} ", "bold").append(
-                    who(stamp), "dim"
-                )
+                head.append_text(self._versions.head_against(marked.step))
                 self._compare(head, marked.step, step, track)
             else:
                 self._tell_lines(head, (), "◆ marked: move to another version to compare.")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from explorer.client.difference import Change, difference
-from explorer.client.display import line, moment
+from explorer.client.display import line
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Version, Versions
     from explorer.metadata.aspects import AuditStamp
 
-__all__ = ["MARKS", "Place", "Step", "Track", "news", "run_of", "steps_of", "when", "who"]
+__all__ = ["MARKS", "Place", "Step", "Track", "news", "run_of", "steps_of", "who"]
 
 MARKS: Mapping[str, str] = {"added": "+", "removed": "-", "changed": "~"}
 """How the kind of a change is written."""
@@ -123,11 +123,6 @@ def steps_of(track: Track, page: "Versions") -> tuple[list[Step], "Version | Non
 def news(changes: Sequence[Change]) -> list[Change]:
     """The changes without those that come with any writing, unless there are no others."""
     return [one for one in changes if one.path[0] not in _NOISE] or list(changes)
-
-
-def when(stamp: "AuditStamp | None") -> str:
-    """The moment of a version in the local zone."""
-    return moment(stamp.time) if stamp and stamp.time > 0 else "time not known"
 
 
 def who(stamp: "AuditStamp | None") -> str:

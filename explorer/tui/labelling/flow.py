@@ -18,6 +18,7 @@ from explorer.tui.labelling.question import QuestionScreen
 from explorer.tui.labelling.takingback import Changes
 from explorer.tui.labelling.told import tell_change, tell_taking_back
 from explorer.tui.session import Session
+from explorer.tui.times import Times
 from explorer.tui.words import singular
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Labelling:
                 name = line(entity.name)
                 self._session.say(f"Nothing of {name} was changed since the terminal was started.")
                 return
-            question = _told_entry(Place.of(entity, entry.column), entry)
+            question = _told_entry(Place.of(entity, entry.column), entry, self._session.times)
 
             def answered(takes_back: bool | None) -> None:
                 if takes_back:
@@ -152,11 +153,11 @@ def _told_edits(
     return f"{noun} of {line(place.called)}: {change}. U takes it back."
 
 
-def _told_entry(place: Place, entry: "JournalEntry") -> Text:
+def _told_entry(place: Place, entry: "JournalEntry", times: Times) -> Text:
     text = Text.assemble(
         ("Take the last change back?\n", "bold"),
         f"{entry.what} of ",
         said(place.called),
-        (f", changed at {entry.at.astimezone():%H:%M}\n", "dim"),
+        (f", changed {times.said(round(entry.at.timestamp() * 1000))}\n", "dim"),
     )
     return text.append_text(tell_taking_back(entry.edit))

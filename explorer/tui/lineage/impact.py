@@ -39,10 +39,12 @@ class ImpactRows(Rows):
         super().__init__()
         self._rows: list[str | Affected] = []
         self._counts: dict[str, int] = {}
+        self.impact: Impact | None = None
+        """What is listed."""
 
     def say(self, sentence: str) -> None:
         """Show a sentence instead of a list."""
-        self._rows = []
+        self._rows, self.impact = [], None
         self.show(0, self._draw_row, empty=sentence)
 
     async def read(self, catalog: "AsyncCatalog", urn: Urn, column: str | None) -> "Impact":
@@ -55,6 +57,7 @@ class ImpactRows(Rows):
 
     def show_impact(self, impact: "Impact") -> None:
         """Show what was found."""
+        self.impact = impact
         groups = impact.by("type")
         self._counts = {kind: len(some) for kind, some in groups.items()}
         self._rows = []

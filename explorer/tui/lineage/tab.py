@@ -292,19 +292,23 @@ class LineageTab(Vertical, Tab):
 
     def _show_impact(self) -> None:
         node, rows = self._map.node, self.query_one(ImpactRows)
-        if node is None or node.state == "more" or self._question is None:
+        if self._question is None or (node is not None and node.state == "more"):
             return
-        urn, column = Urn.parse(node.id), None
+        # Before anything is drawn it is of what was opened.
+        urn, column = self._question.urn, self._question.column
+        name = urn.name if column is None else column
+        if node is not None:
+            urn, column, name = Urn.parse(node.id), None, node.name
         if urn.entity_type == "schemaField":
-            held = self._held(node.id)
+            held = self._held(str(urn))
             urn, column = Urn.parse(held["dataset"]), held["column"]
         self.query_one(ContentSwitcher).current = "impact"
-        rows.say(f"reading what depends on {node.name} …")
+        rows.say(f"reading what depends on {name} …")
         self.screen.set_focus(rows)
-        self._impact_told = said(f"what depends on {node.name}", "bold")
+        self._impact_told = said(f"what depends on {name}", "bold")
         self._tell_extent()
         self._tell()
-        self._read_impact(urn, column, node.name)
+        self._read_impact(urn, column, name)
 
     @work(exclusive=True, group="impact")
     async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["ProfileTab"]
 
@@ -113,6 +114,20 @@ class ProfileTab(SeriesTab[Profiled]):
             self._draw_all(data, chart)
         else:
             self._draw_one(column, chart)
+
+    def table(self) -> "Table | None":
+        """What is shown: the columns or the values of one, or either over time."""
+        from explorer.tui.measures import tables
+
+        held, column = self._held.get(self._days), self._column
+        if self._entity is None or held is None:
+            return None
+        name = self._entity.name
+        if column is not None:
+            of_one = tables.of_column if self._as_table else tables.of_values
+            return of_one(name, column)
+        of_all = tables.of_rows_over_time if self._as_table else tables.of_profiles
+        return of_all(name, held)
 
     @property
     def _column(self) -> ColumnHistory | None:

@@ -23,6 +23,7 @@ from explorer.tui.session import Session
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["UsageTab"]
 
@@ -87,6 +88,16 @@ class UsageTab(SeriesTab[_Read]):
             self._show_table(use)
         else:
             self.show_lines(list(self._list(data)))
+
+    def table(self) -> "Table | None":
+        """What is shown of the use: what was used and by whom, or the days."""
+        from explorer.tui.measures.tables import of_days, of_use
+
+        held = self._held.get(self._days)
+        if self._entity is None or held is None:
+            return None
+        name = self._entity.name
+        return of_days(name, held.use) if self._as_table else of_use(name, held.use, held.names)
 
     def _plot(self, use: Use) -> Plot:
         points = tuple(Point(day.at, day.count) for day in use.days)

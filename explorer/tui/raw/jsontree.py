@@ -51,6 +51,12 @@ class Node:
         return self.path[0]
 
     @property
+    def millis(self) -> int | None:
+        """The moment of a point in time; None of anything else."""
+        is_point = self.parent is not None and self.parent.is_series
+        return _millis_of(self.value) if is_point else None
+
+    @property
     def folds(self) -> bool:
         """Whether there is anything to unfold."""
         if self.more or self.is_line:
@@ -178,5 +184,10 @@ def _page(parent: Node, width: int) -> list[Node]:
 
 
 def _time_of(point: Any) -> str:
+    millis = _millis_of(point)
+    return "time not known" if millis is None else moment(millis)
+
+
+def _millis_of(point: Any) -> int | None:
     millis = point.get("timestampMillis") if isinstance(point, dict) else None
-    return moment(millis) if isinstance(millis, int) else "time not known"
+    return millis if isinstance(millis, int) else None

@@ -17,7 +17,7 @@ from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.entity.tab import Tab
-from explorer.tui.history.versions import run_of, when, who
+from explorer.tui.history.versions import run_of, who
 from explorer.tui.raw.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
@@ -142,6 +142,10 @@ class RawTab(Vertical, Tab):
         if self._filtered:
             self._clear_filter()
         self._plant(opened, cursor)
+
+    def show_times(self) -> None:
+        """Say every moment in the zone chosen now."""
+        self._rows.refresh()
 
     def table(self) -> "Table | None":
         """The aspects, for a file."""
@@ -340,10 +344,14 @@ class RawTab(Vertical, Tab):
         row = Text().append(f" {indent}{fold} ", "dim")
         if node.depth == 0 and not self._filtered:
             return (row.append_text(self._draw_aspect(node)),)
-        label = node.path if self._filtered and node.depth == 0 else node.path[-1:]
+        label = node.path if self._filtered and node.depth == 0 else (self._label(node),)
         row.append_text(join([said(one[:_LABEL_LIMIT]) for one in label], " / "))
         row.stylize("dim" if node.of_list else "bold", len(indent) + 3)
         return (row.append("  ").append_text(_shown(node)),)
+
+    def _label(self, node: Node) -> str:
+        millis = node.millis
+        return node.path[-1] if millis is None else self._session.times.said(millis)
 
     def _draw_aspect(self, node: Node) -> Text:
         text = Text().append_text(padded(said(node.aspect, "bold"), self._name_width)).append("  ")
@@ -356,7 +364,8 @@ class RawTab(Vertical, Tab):
         read = self._entity.aspects[node.aspect] if self._entity else None
         facts = [Text(_sized(node.value))]
         if read is not None:
-            facts += [Text(when(read.created)), said(who(read.created)), said(run_of(read.run_id))]
+            facts.append(Text(self._session.times.when(read.created)))
+            facts += [said(who(read.created)), said(run_of(read.run_id))]
         return text.append_text(Text(join(facts).plain, "dim"))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from explorer.client.display import line
 from explorer.errors import NotFound
 from explorer.metadata.urn import Urn
+from explorer.notebook.related import role_of
 from explorer.notebook.results import EDITED
 from explorer.notebook.view import Say
 from explorer.notebook.widgets.explorer.finding import kind_of
@@ -98,7 +99,7 @@ def overview(entity: "Entity") -> Told:
         texts.append(("ingested", entity.ingested_description))
     ways = (("tags", entity.tags), ("terms", entity.terms), ("domains", entity.domains))
     owners = [
-        _way(urn, entity.names, _role(owner.type))
+        _way(urn, entity.names, role_of(owner))
         for owner in entity.owners
         for urn in Urn.parse_all([owner.owner])
     ]
@@ -169,10 +170,6 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
         "text": line(names.get(urn) or urn.name, 120),
         "after": line(after, 60),
     }
-
-
-def _role(kind: str) -> str:
-    return kind.replace("_", " ").lower().replace("dataowner", "data owner")
 
 
 def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) -> Told:

@@ -1,7 +1,6 @@
 """The explorer widget: a catalog in a notebook's page, and its state in Python."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -10,6 +9,7 @@ import traitlets
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import still
 from explorer.notebook.widgets.explorer.finding import ORDERS, Search
+from explorer.notebook.widgets.explorer.page import MODULE, STYLE
 from explorer.notebook.widgets.explorer.pages import TABS
 from explorer.notebook.widgets.explorer.session import Session
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explorer"]
 
-_HERE = Path(__file__).parent
 _FIRST_SECONDS = 2.0
 
 
@@ -40,9 +39,8 @@ class Explorer(anywidget.AnyWidget):
     what was found and the entity that was open.
     """
 
-    # Read here, for a path would be watched, and the watching keeps every widget alive.
-    _esm = (_HERE / "explorer.js").read_text(encoding="utf-8")
-    _css = (_HERE / "explorer.css").read_text(encoding="utf-8")
+    _esm = MODULE
+    _css = STYLE
 
     find = traitlets.Dict().tag(sync=True)
     offers = traitlets.Dict().tag(sync=True)

@@ -9,6 +9,7 @@ from explorer.graph.export.labels import State, label, state
 from explorer.graph.export.svg import COLOURS, box_size
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.selecting import contracted
+from explorer.notebook.safe_markdown import plain_markdown
 from explorer.notebook.widgets.lineage.choosing import hidden
 from explorer.notebook.widgets.lineage.columns import MOST_PORTS, Columns
 from explorer.notebook.widgets.lineage.held import SIDES, Held, near
@@ -163,7 +164,7 @@ def _box(
         "sign": _SIGNS[state(said)],
         "words": words(said),
         "far": "where it starts" if node == held.root else _far(far),
-        "text": _sound(line(said.get("description") or "", _TEXT)),
+        "text": _sound(plain_markdown(said.get("description") or "", _TEXT)),
         "hops": far,
         "colour": COLOURS.get(str(said.get("type")), _OTHER),
         "x": round(box.x, 1),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.client.records import Flow
 from explorer.graph.export.labels import label
 from explorer.graph.export.svg import to_svg
+from explorer.notebook.markup import AS_WRITTEN
 from explorer.notebook.widgets.lineage.drawing import words
 from explorer.notebook.widgets.lineage.held import near
 
@@ -28,16 +29,11 @@ def as_html(graph: "nx.DiGraph", said: str) -> str:
     name = label(root, graph.nodes[root], _NAME)
     alternative = escape(f"Lineage of {name}: {', '.join(_listed(graph))}")
     return (
-        f'<div style="color:inherit;background:transparent"><div style="opacity:.75">'
-        f'{_plain(said)}</div><img alt="{alternative}" style="max-width:100%" '
+        f'<div class="{AS_WRITTEN}" style="color:inherit;background:transparent">'
+        f'<div style="opacity:.75">{escape(said)}</div>'
+        f'<img alt="{alternative}" style="max-width:100%;height:auto" '
         f'src="data:image/svg+xml;base64,{encoded}"/></div>'
     )
-
-
-def _plain(text: str) -> str:
-    """Escaped, and with no two signs in one element between which a page would set formulas."""
-    alone = {sign: f"<span>{sign}</span>" for sign in "$\\"}
-    return "".join(alone.get(char, char) for char in escape(text))
 
 
 def as_tree(graph: "nx.DiGraph", said: str) -> str:

@@ -1,0 +1,63 @@
+// What the tabs of an entity show that is more than an object shows of itself.
+
+function addBodies(shell) {
+  const { model, say } = shell;
+  const narrow = later((text) => say("tab", { tab: "columns", text, most: 100 }));
+
+  function overview(shown, parts) {
+    if (!shown.facts) return parts;
+    const texts = (shown.texts || []).map((one) => make("section", {},
+      make("h4", {}, "Description ", make("span", { class: "dim", text: one.label })),
+      make("div", { class: "prose" }, ...grown(one.tree))));
+    return [
+      ...(texts.length ? texts : [make("p", { class: "dim", text: "no description" })]),
+      make("dl", {}, shown.facts.map((one) => [make("dt", { text: one.name }),
+        make("dd", {}, one.text || (one.ways.length ? one.ways.map(shell.way) : make("span", { class: "dim", text: one.none || "none" })))])),
+      ...parts,
+    ];
+  }
+
+  function columns(shown, parts) {
+    if (!shown.columns) return parts;
+    const why = (model.get("page") || {}).why_not, drafts = (model.get("page") || {}).drafts || [];
+    return [
+      make("div", { class: "line" },
+        make("input", { type: "search", "data-f": "columns", "aria-label": "Narrow the columns", placeholder: "Narrow the columns …", value: shown.text || "", on: { input: (event) => narrow(event.target.value) } }),
+        make("span", { class: "dim", text: shown.said })),
+      make("table", { class: "columns" },
+        make("thead", {}, make("tr", {}, ["column", "type", "description", ""].map((one) => make("th", { scope: "col", text: one })))),
+        make("tbody", {}, shown.columns.map((one) => make("tr", {},
+          make("td", { class: "name", style: `padding-left:${one.indent * 14}px` }, one.name, one.key ? [" ", make("span", { class: "tag", text: one.key })] : null,
+            one.labels.map((label) => [" ", make("span", { class: "tag", text: label })])),
+          make("td", { class: "dim", text: one.type }),
+          make("td", {}, one.text.length ? [one.mark ? make("span", { class: "edited", title: "edited", text: `${one.mark} ` }) : null, grown(one.text)] : make("span", { class: "dim", text: "no description" }),
+            one.ingested.length ? make("div", { class: "dim small" }, "from ingestion: ", grown(one.ingested)) : null),
+          make("td", {}, why ? null : make("button", { type: "button", class: "quiet", "data-f": `edit ${one.path}`, "aria-label": `edit the description of ${one.name}`,
+            text: drafts.includes(one.path) ? "✎ draft" : "✎", on: { click: () => say("edit", { path: one.path }) } })))))),
+      shown.more ? make("button", { type: "button", "data-f": "more", text: `show more (${shown.more.toLocaleString("en")} left)`,
+        on: { click: () => say("tab", { tab: "columns", most: shown.most + 200 }) } }) : null,
+      ...parts,
+    ];
+  }
+
+  function lineage(shown, parts) {
+    if (!shown.sides) return parts;
+    return [
+      make("div", { class: "line" },
+        make("label", {}, "hops ", make("select", { "data-f": "hops", on: { change: (event) => say("tab", { tab: "lineage", hops: Number(event.target.value) }) } },
+          [1, 2, 3, 4, 5].map((one) => make("option", { value: one, text: one, selected: one === shown.hops }))))),
+      ...parts,
+      make("div", { class: "sides" }, shown.sides.map((one) => make("section", {}, make("h4", { text: one.label }),
+        make("ul", {}, one.ways.map((next) => make("li", {}, shell.way(next))), one.more ? make("li", { class: "dim", text: `and ${one.more} more` }) : null)))),
+    ];
+  }
+
+  function history(shown, parts) {
+    if (!shown.aspects?.length) return parts;
+    return [make("div", { class: "line" }, make("label", {}, "aspect ", make("select", {
+      "data-f": "aspect", on: { change: (event) => say("tab", { tab: "history", aspect: event.target.value }) },
+    }, shown.aspects.map((one) => make("option", { value: one, text: one, selected: one === shown.aspect }))))), ...parts];
+  }
+
+  Object.assign(shell, { bodies: { overview, columns, lineage, history }, narrow });
+}

@@ -1,0 +1,73 @@
+// Elements of a page. Every text is set as text: no HTML is ever read here, and elements are made
+// from a short list of names.
+
+const PAUSE_MILLIS = 200;
+const ELEMENTS = new Set([
+  "a", "blockquote", "br", "code", "del", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+  "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+]);
+
+function make(name, options = {}, ...children) {
+  const { text, on, ...attributes } = options;
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+  }
+  if (text !== undefined) made.textContent = text;
+  for (const [event, act] of Object.entries(on || {})) made.addEventListener(event, act);
+  made.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== ""));
+  return made;
+}
+
+function leadsOut(address) {
+  return /^(https?|mailto):/i.test(address || "");
+}
+
+function outward(address, ...children) {
+  return make("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, ...children);
+}
+
+// `words` are marked in it; within a button nothing may lead elsewhere, so `links` may be left out.
+function grown(nodes, words = [], links = true) {
+  return (nodes || []).flatMap((node) => {
+    if (typeof node === "string") return marked(node, words);
+    const [name, address, inside] = node;
+    const below = grown(inside, words, links);
+    if (name === "a" && links && leadsOut(address)) return outward(address, ...below);
+    return make(ELEMENTS.has(name) && name !== "a" ? name : "span", {}, ...below);
+  });
+}
+
+function marked(text, words) {
+  const wanted = (words || []).filter(Boolean).map((one) => one.toLowerCase());
+  const lowered = (text || "").toLowerCase();
+  const pieces = [];
+  let at = 0;
+  while (at < lowered.length) {
+    let next = -1, size = 0;
+    for (const word of wanted) {
+      const found = lowered.indexOf(word, at);
+      if (found >= 0 && (next < 0 || found < next || (found === next && word.length > size))) {
+        next = found;
+        size = word.length;
+      }
+    }
+    if (next < 0) break;
+    if (next > at) pieces.push(text.slice(at, next));
+    pieces.push(make("mark", { text: text.slice(next, next + size) }));
+    at = next + size;
+  }
+  return [...pieces, (text || "").slice(at)];
+}
+
+function later(act) {
+  let waiting = null;
+  const run = (...given) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { waiting = null; act(...given); }, PAUSE_MILLIS);
+  };
+  run.cancel = () => { clearTimeout(waiting); waiting = null; };
+  run.waits = () => waiting !== null;
+  return run;
+}

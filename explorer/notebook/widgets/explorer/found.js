@@ -1,0 +1,94 @@
+// The facets and the results.
+const FEW_VALUES = 5;
+
+function addFound(shell) {
+  const { model, own, redraw, root, say } = shell;
+  const wide = new Set();
+  let put = null;
+
+  const facets = make("div", { class: "facets" });
+  const chips = make("div", { class: "chips" });
+  const told = make("div", { class: "told", "aria-live": "polite" });
+  const fault = make("div", { class: "fault", id: `${own}-fault`, role: "status" });
+  const results = make("ol", { class: "results", "aria-label": "Results", on: { keydown: resultsKey } });
+  const pager = make("div", { class: "pager" });
+
+  function drawFind() {
+    const find = model.get("find") || {};
+    if (find.put !== put) {
+      put = find.put;
+      if (!shell.search.waits()) {
+        if (root().activeElement !== shell.box || shell.box.value.trim() !== (find.text || "").trim()) shell.box.value = find.text || "";
+        if (root().activeElement !== shell.filter || shell.filter.value.trim() !== (find.filter || "").trim()) shell.filter.value = find.filter || "";
+      }
+    }
+    shell.order.value = find.order || "";
+    fault.textContent = find.fault || "";
+    fault.hidden = !find.fault;
+    shell.filter.classList.toggle("wrong", (find.fault || "").startsWith("✗"));
+    const picked = find.ticked ? ` · ${find.ticked} chosen` : "";
+    told.textContent = find.said ? find.said + picked : "searching …";
+    redraw(chips, (find.chosen || []).map((one) => make("button", {
+      type: "button", class: "chip", "data-f": `${one.field} ${one.value}`, "aria-label": `take off ${one.label}`,
+      on: { click: () => say("toggle", { field: one.field, value: one.value }) },
+    }, one.label, make("span", { "aria-hidden": "true", text: "×" }))));
+    chips.hidden = !(find.chosen || []).length;
+    redraw(results, (find.hits || []).map((hit) => drawHit(hit, find.words)));
+    redraw(pager,
+      make("button", { type: "button", "data-f": "before", disabled: !find.before, text: "← previous",
+        on: { click: () => page(Math.max((find.start || 0) - 20, 0)) } }),
+      make("button", { type: "button", "data-f": "after", disabled: !find.after, text: "next →",
+        on: { click: () => page((find.start || 0) + 20) } }));
+    pager.hidden = !(find.before || find.after);
+    redraw(facets, (find.facets || []).map(drawFacet));
+  }
+
+  function page(start) {
+    say("page", { start });
+    shell.found.scrollTop = 0;
+  }
+
+  function drawHit(hit, words) {
+    const now = hit.urn === (model.get("page") || {}).urn;
+    const facts = [hit.kind, hit.platform].filter(Boolean).join(" · ");
+    return make("li", { class: now ? "now" : "" },
+      make("input", { type: "checkbox", "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "choose, for explorer.df",
+        on: { change: (event) => say("tick", { urn: hit.urn, on: event.target.checked }) } }),
+      make("button", { type: "button", class: "hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
+        make("span", { class: "first" }, make("span", { class: "name" }, ...marked(hit.name, words)), " ",
+          make("span", { class: "dim", text: facts }), " ", hit.state ? make("span", { class: "state", text: hit.state }) : null),
+        make("span", { class: hit.about.length ? "about" : "about none" },
+          hit.mark ? make("span", { class: "edited", title: "edited", text: `${hit.mark} ` }) : null, hit.about.length ? grown(hit.about, words, false) : "no description"),
+        hit.why ? make("span", { class: "why" }, make("span", { class: "dim", text: `${hit.why.field}: ` }), ...marked(hit.why.value, words)) : null));
+  }
+
+  function resultsKey(event) {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const rows = [...results.querySelectorAll(".hit")];
+    const here = rows.findIndex((row) => row.closest("li").contains(root().activeElement));
+    const next = here + (event.key === "ArrowDown" ? 1 : -1);
+    event.preventDefault();
+    if (next < 0) shell.box.focus();
+    rows[next]?.focus({ preventScroll: true });
+    rows[next]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function drawFacet(facet) {
+    const all = wide.has(facet.field);
+    const rows = facet.values.filter((one, n) => all || n < FEW_VALUES || one.on);
+    const name = `facet ${facet.field}`;
+    return make("fieldset", {},
+      make("legend", { text: facet.label }),
+      rows.map((one) => make("button", {
+        type: "button", class: "value", "aria-pressed": String(one.on), "data-f": `${facet.field} ${one.value}`,
+        on: { click: () => say("toggle", { field: facet.field, value: one.value }) },
+      }, make("span", { class: "name", text: one.label, title: one.label }), make("span", { class: "count", text: one.count.toLocaleString("en") }))),
+      facet.values.length > FEW_VALUES ? make("button", {
+        type: "button", class: "link", "data-f": name, text: all ? "fewer" : `all ${facet.values.length + facet.more}`,
+        on: { click: () => { all ? wide.delete(facet.field) : wide.add(facet.field); drawFind(); } },
+      }) : null,
+      all && facet.more ? make("div", { class: "dim pad", text: `and ${facet.more} rarer ones` }) : null);
+  }
+
+  Object.assign(shell, { chips, drawFind, facets, fault, pager, results, told });
+}

@@ -1,0 +1,13 @@
+"""The explorer's module and its style, as a page gets them."""
+
+from pathlib import Path
+
+from explorer.notebook.widgets import page
+
+__all__ = ["MODULE", "STYLE"]
+
+_HERE = Path(__file__).parent
+_PARTS = ("parts", "bodies", "entity", "editor", "searching", "folders", "found")
+
+MODULE = page.module(_HERE, *(f"{name}.js" for name in ("elements", *_PARTS, "explorer")))
+STYLE = page.style(_HERE, "explorer.css")
