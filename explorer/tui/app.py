@@ -47,7 +47,8 @@ _END_SECONDS = 2
 
 class CatalogApp(DressedApp):
     """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
-    where they are given, or with `last` what was open last."""
+    where they are given, or with `last` what was open last. `furnished` is called when everything
+    is set up, and again with every other server."""
 
     TITLE = "catalog"
     ENABLE_COMMAND_PALETTE = True
@@ -94,6 +95,7 @@ class CatalogApp(DressedApp):
         remembered: Remembered | None = None,
         exchanges: Exchanges | None = None,
         look: Look | None = None,
+        furnished: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(make, server=server, remembered=remembered, exchanges=exchanges)
         self.dress(look or Look())
@@ -101,6 +103,7 @@ class CatalogApp(DressedApp):
         self._keys = InOrder(self, super().on_event)
         self._furnishing = asyncio.Lock()
         self._furnished = False
+        self._tell_furnished = furnished
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
 
@@ -172,6 +175,7 @@ class CatalogApp(DressedApp):
                 pages = self._desk.query_one("#page", ContentSwitcher)
                 await pages.add_content(home.EntityView(self._session))
                 self._furnished = True
+                self._tell_furnished()
         if first is not None:
             self._show(first)
 
@@ -263,7 +267,9 @@ class CatalogApp(DressedApp):
         self._open(event.urn)
 
     def _others_changed(self, changes: Changes) -> None:
-        self._desk.query_one(FindView).hear(changes)
+        # On leaving, the last change may be heard when nothing is there any more.
+        for view in self._desk.query(FindView):
+            view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
 

@@ -315,6 +315,26 @@ async def test_a_draft_that_was_not_shown_yet_survives(
     assert [(one.draft.column, one.draft.text) for one in drafts.all()] == [("a", "precious")]
 
 
+async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
+    desk, at, slow_disk, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "unseen", "a", "b")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("half a thought")
+        await reader.press("escape")
+        slow_disk.clear()
+        await reader.pilot.press("e", "ctrl+s")
+        slow_disk.set()
+        await reader.sees("Not saved: a draft was found.", "half a thought")
+        with Catalog(data_dir=desk) as catalog:
+            assert [column.edited for column in catalog.entity(urn).schema] == [None, None]
+        await reader.press("ctrl+s")
+        await reader.sees("1 of 2 documented", "✎ half a thought")
+
+
 async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
     desk, at, slow_disk, tmp_path, monkeypatch
 ):

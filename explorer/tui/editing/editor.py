@@ -55,15 +55,12 @@ class EditorScreen(ModalScreen[Left]):
     EditorScreen { background: $background; }
     EditorScreen Horizontal { height: 1fr; min-height: 4; }
     EditorScreen #title { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
-    EditorScreen DescriptionArea {
-        width: 1fr; height: 1fr; border: round $border-blurred; background: $background;
-        padding: 0 1; scrollbar-size-vertical: 1; border-title-color: $text-muted;
+    EditorScreen Horizontal > * {
+        width: 1fr; height: 1fr; border: round $border-blurred; border-title-color: $text-muted;
+        padding: 0 1;
     }
+    EditorScreen DescriptionArea { background: $background; scrollbar-size-vertical: 1; }
     EditorScreen DescriptionArea:focus { border: round $primary; }
-    EditorScreen Preview {
-        width: 1fr; height: 1fr; border: round $border-blurred; padding: 0 1;
-        border-title-color: $text-muted;
-    }
     EditorScreen.-narrow Preview { display: none; }
     EditorScreen.-looking Preview { display: block; }
     EditorScreen.-narrow.-looking DescriptionArea { display: none; }
@@ -189,9 +186,6 @@ class EditorScreen(ModalScreen[Left]):
         self._follow(max(0.0, min(_PAUSE_SECONDS, self._burst_seconds + _LONGEST_SECONDS - now)))
 
     @on(TextArea.SelectionChanged)
-    def _moved(self) -> None:
-        self._show_place()
-
     def _show_place(self) -> None:
         area = self._area
         row, last = area.cursor_location[0], area.document.line_count - 1
@@ -279,7 +273,11 @@ class EditorScreen(ModalScreen[Left]):
     async def _save(self, *, onward: bool, instead_of: str | None = None) -> None:
         from explorer.client import TextConflict
 
+        seen = self._opened.is_set()
         await self._opened.wait()
+        if self._note and not seen:
+            self._say("Not saved: a draft was found. Look at it; ^s saves it.", error=True)
+            return
         area, target = self._area, self._target
         text = area.text
         base = self._base if instead_of is None else instead_of
@@ -396,5 +394,5 @@ class EditorScreen(ModalScreen[Left]):
         """Say above the text what it is of, and how it stands."""
         place = self._subject.place(self._target.path)
         read_only, width = self._session.read_only, self.size.width - 2
-        line = heading(self._target, place, draft, read_only=read_only, width=width)
-        self.query_one("#title", Static).update(line)
+        title = heading(self._target, place, draft, read_only=read_only, width=width)
+        self.query_one("#title", Static).update(title)
