@@ -1,7 +1,9 @@
-"""Take the screenshots of the notebooks as they are kept, and of the widgets, light and dark, as
-PNG files in a directory.
+"""Take the screenshots of some notebooks as they are kept, and of the widgets, light and dark, as
+PNG files in a directory, `notebook-…`.
 
     python screenshots/notebooks.py DIRECTORY [NAME …]
+
+A name is that of a notebook, from whose beginning a page is taken, or of a widget.
 
 Needs nbconvert (`pip install nbconvert`) and Chromium on the path (Debian: `apt-get install
 chromium fonts-dejavu-core`). Nothing is fetched from anywhere.
@@ -33,6 +35,8 @@ THEMES = {
     ),
 }
 SETTLED_MILLIS = 400
+STORIES = ("documentation_coverage", "find_a_table", "what_breaks")
+WIDTH, PAGE_HEIGHT, CELL_HEIGHT = 1100, 1700, 700
 
 # The widget's module with a model that stands in for the kernel's: it holds what was read.
 _START = """async ({esm, css, state}) => {
@@ -81,9 +85,9 @@ def sample_catalog() -> Iterator[Catalog]:
 
 
 @contextmanager
-def page_of(browser: Browser, content: str) -> Iterator[Page]:
+def page_of(browser: Browser, content: str, height: int) -> Iterator[Page]:
     """A page with this on it, which reaches nothing else."""
-    context = browser.new_context(viewport={"width": 1100, "height": 700}, offline=True)
+    context = browser.new_context(viewport={"width": WIDTH, "height": height}, offline=True)
     page = context.new_page()
     page.set_content(content, wait_until="domcontentloaded")
     try:
@@ -92,12 +96,12 @@ def page_of(browser: Browser, content: str) -> Iterator[Page]:
         context.close()
 
 
-def draw_notebook(browser: Browser, path: Path, theme: str, target: Path) -> None:
-    """A notebook as it is exported, from top to bottom."""
-    html, _ = HTMLExporter(theme=theme).from_filename(str(path))
-    with page_of(browser, html) as page:
+def draw_notebook(browser: Browser, path: Path, target: Path) -> None:
+    """The beginning of a notebook as it is exported."""
+    html, _ = HTMLExporter().from_filename(str(path))
+    with page_of(browser, html, PAGE_HEIGHT) as page:
         page.wait_for_timeout(SETTLED_MILLIS)
-        page.screenshot(path=target, full_page=True)
+        page.screenshot(path=target)
 
 
 def draw_widget(browser: Browser, widget: AnyWidget, theme: str, target: Path) -> None:
@@ -106,7 +110,7 @@ def draw_widget(browser: Browser, widget: AnyWidget, theme: str, target: Path) -
     module = {"esm": held.pop("_esm"), "css": held.pop("_css")}
     state = json.loads(json.dumps(held, default=str))
     page_text = f"<!doctype html><html lang='en'><title>A cell</title>{THEMES[theme]}"
-    with page_of(browser, page_text) as page:
+    with page_of(browser, page_text, CELL_HEIGHT) as page:
         page.evaluate(_START, {**module, "state": state})
         page.wait_for_timeout(SETTLED_MILLIS)
         page.screenshot(path=target, full_page=True)
@@ -115,7 +119,7 @@ def draw_widget(browser: Browser, widget: AnyWidget, theme: str, target: Path) -
 def main(directory: str, names: list[str]) -> None:
     """Take the screenshots named, or all."""
     stories = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    wanted = names or [*stories, *WIDGETS]
+    wanted = names or [*STORIES, *WIDGETS]
     if unknown := [name for name in wanted if name not in {**stories, **WIDGETS}]:
         sys.exit(f"no {', '.join(unknown)}; there are {', '.join([*stories, *WIDGETS])}")
     target = Path(directory)
@@ -125,14 +129,12 @@ def main(directory: str, names: list[str]) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         for name in wanted:
-            widget = WIDGETS[name](cat) if name in WIDGETS else None
+            if name in stories:
+                draw_notebook(browser, stories[name], target / f"notebook-{name}.png")
+                continue
+            widget = WIDGETS[name](cat)
             for theme in THEMES:
-                file = target / f"{name}-{theme}.png"
-                if widget is None:
-                    draw_notebook(browser, stories[name], theme, file)
-                else:
-                    draw_widget(browser, widget, theme, file)
-                print(file)
+                draw_widget(browser, widget, theme, target / f"notebook-{name}-{theme}.png")
         browser.close()
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from explorer import client
 from explorer.client import entity as read
-from explorer.client.records import LoadReport
 from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
@@ -20,6 +19,7 @@ from explorer.notebook.server import Server, shown_server
 
 if TYPE_CHECKING:
     from explorer.metadata.filtertext import Order
+    from explorer.notebook.stewardship import Loaded, Stewardship
     from explorer.notebook.widgets.explorer import Explorer
 
 __all__ = ["Catalog"]
@@ -202,11 +202,20 @@ class Catalog(client.Catalog):
         self._known.learn(named(found.values()))
         return found
 
-    def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
+    @property
+    def stewardship(self) -> "Stewardship":
+        """Coverage, what to document next, and changes in bulk; no request."""
+        from explorer.notebook.stewardship import Stewardship
+
+        return Stewardship(self)
+
+    def ingest_batch(self, proposals: Iterable[Proposal]) -> "Loaded":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how
         many were sent, and may be interrupted."""
-        return during(
-            self, lambda tell: self.core.ingest_batch(counted(proposals, tell)), "loading"
+        from explorer.notebook.stewardship import loaded
+
+        return loaded(
+            during(self, lambda tell: self.core.ingest_batch(counted(proposals, tell)), "loading")
         )
 
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:

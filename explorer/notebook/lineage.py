@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.notebook.impact import Impact
 from explorer.notebook.paths import Paths
 from explorer.notebook.progress import during
@@ -206,7 +207,7 @@ class Lineage(Table):
 
     def _line(self, depth: int, said: Mapping[str, Any], urn: str = "") -> tuple[Cell, ...]:
         state = state_of(said)
-        kind = str(said.get("kind") or said.get("type") or "")
+        kind = str(said.get("kind") or singular(str(said.get("type") or "")))
         owners = ", ".join(map(self._called, said.get("owners", ())))
         return (
             Cell(str(said.get("name") or ""), state and f"{state}:", detail=urn, indent=depth),

@@ -5,6 +5,7 @@ calls off the request under way; the catalog can be asked again right away.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sized
 from concurrent import futures
@@ -157,5 +158,7 @@ def _bar(what: str) -> _Bar:
     # Imported when there is something to show: it looks for a notebook around it.
     from tqdm.auto import tqdm
 
-    bar: _Bar = tqdm(desc=what, leave=False, dynamic_ncols=True)
+    # Its bars for notebooks pass over what switches all of its bars off.
+    off = os.environ.get("TQDM_DISABLE", "").lower() not in ("", "0", "false")
+    bar: _Bar = tqdm(desc=what, leave=False, dynamic_ncols=True, disable=off)
     return bar

@@ -49,6 +49,7 @@ _STYLES = {
 _PRE = (
     '<pre style="background:rgba(128,128,128,.1);color:inherit;padding:.4em .8em;'
     'margin:.4em 0;white-space:pre-wrap">'
+    '<code style="background:transparent;color:inherit;padding:0">'
 )
 # What some texts cost grows with the square of their length.
 _LONGEST = 20_000
@@ -65,7 +66,7 @@ def safe_markdown(text: str | None) -> str:
     shown = block(text, _LONGEST)
     if not shown.strip():
         return ""
-    return _cleaned(_reader().render(shown)).replace("<pre>", _PRE)
+    return _cleaned(_reader().render(shown)).replace("<pre><code>", _PRE)
 
 
 def safe_markdown_line(text: str | None) -> str:
@@ -76,8 +77,9 @@ def safe_markdown_line(text: str | None) -> str:
 @lru_cache(maxsize=2_000)
 def plain_markdown(text: str, most: int) -> str:
     """The words of a markdown text without its marks, on one line of at most `most` characters."""
-    tokens = _reader().parse(block(text, 4 * most))
-    return line(" ".join("".join(_words(token)) for token in tokens), most)
+    tokens = _reader().parse(block(text[: 4 * most]))
+    pieces = ("".join(_words(token)) for token in tokens)
+    return line(" ".join(piece for piece in pieces if piece), most)
 
 
 def _words(token: Token) -> Iterable[str]:

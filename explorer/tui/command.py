@@ -1,5 +1,6 @@
 """`catalog-tui`: the catalog in the terminal."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -126,6 +127,9 @@ def main(
         raise click.UsageError("--url, --profile and --data-dir each name a catalog; give one")
     if not serve and not _in_browser():
         _check_terminal()
+    # What is there from the start stays: it is not to be looked through for what could go, neither
+    # now nor while somebody types.
+    gc.disable()
 
     from explorer.client.secret import Secret
     from explorer.errors import CatalogError
@@ -166,10 +170,18 @@ def main(
         remembered=Remembered.of_user(),
         exchanges=Exchanges(log),
         look=look,
+        furnished=_keep_what_is_there,
     )
     app.run(mouse=look.settings.mouse)
     if app.return_code:
         sys.exit(app.return_code)
+
+
+def _keep_what_is_there() -> None:
+    """Have what is looked through for what could go begin with what comes from now on."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _refuse(sentence: str) -> None:

@@ -92,7 +92,7 @@ class ConnectedApp(App[None]):
 
     def _heard(self) -> None:
         """The header tells how the server was last heard."""
-        for header in self._desk.query(Header):
+        for header in self._desk.query_children(Header):
             header.look()
         self.refresh_bindings()
 

@@ -153,7 +153,7 @@ class Rows(ScrollView, can_focus=True):
         if self._draw is None or row >= self.count:
             told = list(broken(self.empty, width - 4)) if self.count == 0 else []
             said = told[y - 1] if 0 < y <= len(told) else ""
-            return self._whole(_strip(Text(f"  {said}", "dim italic"), width, self._base))
+            return self._widened(_strip(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
@@ -163,10 +163,10 @@ class Rows(ScrollView, can_focus=True):
             if len(self._drawn) >= _KEPT_ROWS:
                 self._drawn.clear()
             lines = self._draw(row, width)
-            drawn = self._drawn[key] = [self._whole(_strip(one, width, style)) for one in lines]
-        return drawn[part] if part < len(drawn) else self._whole(Strip.blank(width, style))
+            drawn = self._drawn[key] = [self._widened(_strip(one, width, style)) for one in lines]
+        return drawn[part] if part < len(drawn) else self._widened(Strip.blank(width, style))
 
-    def _whole(self, line: Strip) -> Strip:
+    def _widened(self, line: Strip) -> Strip:
         """A line as wide as the list, its last cell under the scroll bar."""
         return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
 

@@ -2,6 +2,8 @@
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 from explorer.client.display import visible
@@ -17,6 +19,9 @@ _SHOWN_AT_MOST = 5_000
 class TypedLine(Input):
     """A line that may hold what is no text, and any amount of it: control characters stand as
     marks in their places, and what is too long ends in a mark. The value itself stays as it is."""
+
+    # Its own size is given by the style: a letter more lays nothing out anew.
+    virtual_size = Reactive(Size(0, 0))
 
     @property
     def _value(self) -> Text:

@@ -3,9 +3,11 @@
 import ast
 import asyncio
 import inspect
+import os
 import textwrap
 import typing
 from collections import defaultdict
+from pathlib import Path
 
 import orjson
 import pytest
@@ -16,7 +18,7 @@ from explorer.client.records import RefusedChange
 from explorer.client.requests import Request
 from explorer.client.retry import Retry
 from explorer.client.transport import NeverSent
-from explorer.errors import Unreachable
+from explorer.errors import Unreachable, Unusable
 from explorer.graph import AsyncGraphs, Graphs
 from explorer.metadata import Proposal, Urn
 
@@ -191,3 +193,16 @@ def test_relationship_names_come_from_the_model():
 def test_no_token_shows_in_a_repr():
     with Catalog("http://127.0.0.1:9", token="s3cret") as catalog:
         assert "s3cret" not in repr(catalog) + repr(vars(catalog))
+
+
+@pytest.mark.parametrize("kind", [str, Path, os.fspath])
+def test_the_directory_of_a_catalog_may_be_a_text_with_the_readers_home_in_it(
+    kind, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "taken").write_text("no directory")
+    for named in (kind(tmp_path / "taken"), kind(Path("~/taken"))):
+        with Catalog(data_dir=named) as catalog:
+            with pytest.raises(Unusable, match=str(tmp_path / "taken")):
+                catalog.info()
+            assert catalog.core.embedded

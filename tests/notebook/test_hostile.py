@@ -8,7 +8,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook import describing
 from explorer.notebook.figures import label
 from explorer.notebook.profiles import ProfilesKept
-from explorer.notebook.safe_markdown import safe_markdown
+from explorer.notebook.safe_markdown import plain_markdown, safe_markdown
 from explorer.notebook.server import Server
 
 PAYLOADS = {
@@ -212,12 +212,32 @@ def test_markdown_gives_no_more_than_what_reads(name, page):
     assert not set(drawn.text) & set(CONTROLS)
 
 
+def test_what_an_object_brings_of_html_besides_sets_no_formula_either(cat, entity):
+    widgets = (entity.lineage(hops=1).widget(), cat.explore(urn=entity.urn))
+    bundles = [entity.usage(days=None)._repr_mimebundle_()]
+    for widget in widgets:
+        assert widget.wait(20)
+        bundles.append(widget._repr_mimebundle_()[0])
+        widget.close()
+    for bundle in bundles:
+        assert bundle["text/html"].startswith('<div class="mathjax_ignore tex2jax_ignore"')
+
+
+def test_the_words_of_markdown_are_one_line_without_its_marks():
+    text = "# Head\n\nOne **b** [d](https://docs.example/) `c`\nnext\n\n- e\n- f\n\n![g](h.png) <b>"
+    assert plain_markdown(text, 100) == "Head One b d c next e f image: g <b>"
+    assert plain_markdown("&#x202e;gnp \u202e *x*", 100) == "gnp x"
+    assert plain_markdown("**" + "x" * 50, 10) == "**xxxxxxxx…"
+    assert plain_markdown("", 10) == ""
+
+
 def test_markdown_is_read_and_links_tell_nobody(page):
     text = "# Head\n\n**b** `c` [d](https://docs.example/)\n\n|a|\n|-|\n|1|\n\n```\nx < 1\n```"
     html = safe_markdown(text)
     drawn = page(html)
     assert drawn.wrong == []
-    for piece in ("<h4>Head</h4>", "<strong>b</strong>", "<table", "x &lt; 1"):
+    inside = '<code style="background:transparent;color:inherit;padding:0">x &lt; 1'
+    for piece in ("<h4>Head</h4>", "<strong>b</strong>", "<table", inside):
         assert piece in html
     assert drawn.links == ["https://docs.example/"]
     assert 'rel="noopener noreferrer"' in html

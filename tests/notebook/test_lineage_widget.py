@@ -66,6 +66,7 @@ def test_it_starts_with_the_neighbours_and_counts_what_is_left_out(cat, show):
     assert drawn[ORDERS]["far"] == "where it starts"
     assert drawn[ORDERS]["name"] == "fct_orders"
     assert drawn[ORDERS]["words"] == "Table · snowflake"
+    assert drawn[ORDERS]["text"].startswith("Orders, one row an order, web shop")
     assert widget.selected == widget.root == ORDERS
     assert widget.said.startswith("fct_orders · upstream 1 hop · downstream 1 hop · ")
     assert not widget.problem

@@ -1,15 +1,19 @@
 """What a notebook gets shows itself well, says what is not there, and is a frame when asked."""
 
+import re
+
 import pytest
 
 from explorer import Catalog, client
 from explorer.client.entity import AspectRead
 from explorer.client.records import SearchPage
 from explorer.errors import CatalogError, InvalidInput
+from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import Entity
 from explorer.notebook.figures import COLOURS
+from explorer.notebook.related import Owners
 from explorer.notebook.series import sparkline
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
@@ -45,6 +49,29 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
     frame = found.to_frame()
     assert list(frame["urn"]) == [str(urn) for urn in found.urns]
     assert (frame["type"] == "dataset").all()
+
+
+def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(cat, orders):
+    for shown in (cat.search("fct_orders", count=1), orders.impact()):
+        html = shown._repr_html_()
+        below = re.findall(r'<div title="([^"]+)" style="([^"]+)">([^<]+)</div>', html)
+        assert below
+        for whole, style, text in below:
+            assert whole == text
+            assert text.startswith("urn:li:")
+            assert "white-space:nowrap;overflow:hidden;text-overflow:ellipsis" in style
+
+
+def test_a_picture_is_as_wide_as_its_cell_at_most(orders):
+    for shown in (orders.lineage(hops=3), orders.usage(days=None)):
+        style = re.search(r'<img [^>]*style="([^"]+)"', shown._repr_html_())[1]
+        assert style == "max-width:100%;height:auto"
+
+
+def test_what_an_owner_is_to_it_is_said_in_words():
+    kinds = ("DATAOWNER", "TECHNICAL_OWNER", "NONE")
+    shown = Owners(Owner("urn:li:corpuser:a", kind) for kind in kinds)
+    assert shown.called == ("a (data owner)", "a (technical owner)", "a (owner)")
 
 
 def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat):

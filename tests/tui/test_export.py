@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata import Urn
 from explorer.tui.shell.tables import Table, check, path_of, put, suggest_name, write
@@ -132,15 +133,6 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         await reader.sees("Wrote", "raw.json")
         assert "schemaMetadata" in json.loads(raw.read_text())
 
-        await reader.press("4")
-        await reader.sees("made from")
-        await reader.press("X")
-        await reader.sees("Write to a file", "lines")
-        related = tmp_path / "related.md"
-        await name_it(reader, related)
-        await reader.sees("Wrote", "related.md")
-        assert "made from" in related.read_text()
-
         await reader.press("slash")
         await reader.press("escape")
         await reader.press("X")
@@ -162,3 +154,100 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         await name_it(reader, picture)
         await reader.sees("Wrote the picture")
         assert picture.read_text().startswith("<svg")
+
+
+async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_values(
+    sample, at, tmp_path
+):
+    async with at(sample, urn=ORDERS) as reader:
+
+        async def written(name):
+            await reader.press("X")
+            await reader.sees("Write to a file")
+            await name_it(reader, tmp_path / name)
+            await reader.sees("Wrote", name)
+            return json.loads((tmp_path / name).read_text())
+
+        await reader.sees("documented")
+        await reader.press("4")
+        await reader.sees("read by")
+        related = await written("related.json")
+        made_from = [row for row in related if row["words"] == "made from"]
+        assert {(row["relationship"], row["direction"]) for row in made_from} == {
+            ("DownstreamOf", "outgoing")
+        }
+        upstream = next(row for row in made_from if row["name"] == "stg_orders")
+        assert upstream["urn"].startswith("urn:li:dataset:(urn:li:dataPlatform:snowflake,")
+        assert (upstream["platform"], upstream["in_catalog"]) == ("snowflake", True)
+
+        await reader.press("5")
+        await reader.sees("14 of 27 used")
+        used = await written("used.json")
+        assert {row["kind"] for row in used} == {"column", "user", "query"}
+        with Catalog(data_dir=sample) as catalog:
+            series = catalog.usage(ORDERS, days=30)
+        asked = {text for value in series.values for text in value.get("topSqlQueries", ())}
+        assert {row["value"] for row in used if row["kind"] == "query"} == asked
+        users = [row for row in used if row["kind"] == "user"]
+        assert "Jordan Doe" in [row["name"] for row in users]
+        assert all(row["value"].startswith("urn:li:corpuser:") for row in users)
+        await reader.press("t")
+        days = await written("days.json")
+        assert len(days) == 30
+        assert days[0].keys() == {"day", "queries", "users"}
+        assert sum(row["queries"] for row in days) == sum(
+            value.get("totalSqlQueries", 0) for value in series.values
+        )
+
+        await reader.press("6")
+        await reader.sees("nulls")
+        with Catalog(data_dir=sample) as catalog:
+            newest = catalog.profiles(ORDERS, days=30).values[-1]
+        fields = {field["fieldPath"]: field for field in newest["fieldProfiles"]}
+        profile = {row["path"]: row for row in await written("profile.json")}
+        assert profile.keys() == fields.keys()
+        for path, row in profile.items():
+            assert row["null_count"] == fields[path].get("nullCount")
+            assert row["max"] == fields[path].get("max")
+            assert row["sample_values"] == fields[path].get("sampleValues", [])
+        await reader.press("t")
+        over_time = await written("over_time.json")
+        assert over_time[0].keys() == {"measured", "rows", "columns", "size_in_bytes"}
+        assert over_time[0]["rows"] == newest["rowCount"]
+        assert over_time[0]["measured"] > over_time[-1]["measured"]
+        await reader.press("t", "enter")
+        await reader.sees("Samples")
+        values = await written("values.json")
+        assert {"kind", "value", "frequency"} == values[0].keys()
+        await reader.press("t")
+        column = await written("column.json")
+        assert {"measured", "null_proportion", "unique_count"} <= column[0].keys()
+
+        await reader.press("7")
+        await reader.sees("16 versions")
+        versions = await written("versions.json")
+        assert len(versions) == 16
+        assert {row["aspect"] for row in versions} >= {"schemaMetadata", "ownership"}
+        assert all(row["actor"].startswith("urn:li:corpuser:") for row in versions)
+        assert all(row["written"].endswith("+00:00") for row in versions)
+        await reader.press("b")
+        await reader.sees("13 of 29")
+        described = await written("described.json")
+        assert len(described) == 29
+        assert sum(row["origin"] is not None for row in described) == 13
+        await reader.press("enter")
+        await reader.sees("change")
+        changes = await written("changes.json")
+        assert changes == [] or {"path", "before", "after"} <= changes[0].keys()
+
+        await reader.press("3")
+        await reader.sees("▌fct_orders▐")
+        around = await written("around.json")
+        here = next(row for row in around if row["urn"] == str(ORDERS))
+        assert upstream["urn"] in here["made_from"]
+        await reader.press("x")
+        await reader.sees("datasets · ")
+        affected = await written("affected.json")
+        assert {"urn", "hops", "owners", "certainty", "queries"} <= affected[0].keys()
+        used_most = [row["queries"] or 0 for row in affected]
+        assert used_most == sorted(used_most, reverse=True)

@@ -147,7 +147,8 @@ class Watcher:
         self.place = ""
 
     async def press(self, *keys):
-        """Press keys, and look after each; after one with a star at another size as well."""
+        """Press keys, and look after each; after one with a star at the other size as well, at
+        which it stays."""
         pilot, workers = self.reader.pilot, self.reader.app.workers
         for key in keys:
             self.place = f"{key} on {self.reader.app.screen!r}"
@@ -160,9 +161,8 @@ class Watcher:
             spent = time.thread_time() - before
             assert spent < 1, (self.place, f"{spent:.1f} s of work before anything is seen")
             if key.endswith("*"):
-                await self._resize(LARGE)
+                await self._resize(SMALL if self.reader.app.screen.size == LARGE else LARGE)
                 self.look()
-                await self._resize(SMALL)
 
     async def _resize(self, size):
         await self.reader.pilot.resize_terminal(*size)
@@ -228,23 +228,10 @@ FIND = [
 FOLDERS = ["b", "right", "down", "right", "down", "right*", "full_stop"]
 PAGE = [
     *("1*", "n", "w", "2*", "f", "a", "escape", "t", "escape", "3*", "left", "m", "right", "p"),
-    *(
-        "x*",
-        "down",
-        "escape",
-        "f",
-        "escape",
-        "w",
-        "escape",
-        "c",
-        "escape",
-        "4*",
-        "f",
-        "e",
-        "escape",
-    ),
-    *("5*", "t", "6*", "down", "enter", "t", "escape", "7*", "down", "l", "h", "v", "b", "enter"),
-    *("escape", "escape", "8*", "l", "down", "l", "f", "a", "escape", "Z"),
+    *("x*", "down", "escape", "f", "escape", "w", "escape", "c", "escape", "0", "4*", "f", "e"),
+    *("escape", "5*", "G", "enter*", "G", "t", "6*", "down", "enter", "t", "escape", "7*", "down"),
+    *("l", "h", "v", "b", "enter", "escape", "escape", "8*", "l", "down", "l", "f", "a", "escape"),
+    "Z",
 ]
 EDITS = [
     *("1", "O", "escape", "D", "escape", "exclamation_mark", "escape", "ctrl+x", "escape"),
@@ -280,6 +267,40 @@ async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(at, sample, n
         reader.app._say(EVIL, error=True)
         await reader.pilot.pause()
         watcher.look()
+    assert noted["slipped"] == set()
+    assert not [one for one in noted["done"] if "quit" in one]
+
+
+COLUMN = {"nativeDataType": "int", "type": {"type": {"com.linkedin.schema.NumberType": {}}}}
+
+
+@pytest.mark.anyio
+async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(at, desk, noted):
+    plain = Urn.dataset("hive", "hostile.conflict")
+    schema = {
+        "schemaName": "conflict",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [{"fieldPath": "a", **COLUMN}],
+    }
+    with Catalog(data_dir=desk) as colleague:
+        colleague.put(plain, "schemaMetadata", schema)
+        urn = Urn.parse(evil_urn(str(plain)))
+        async with at(None, size=SMALL, transport=Evil(desk), urn=urn) as reader:
+            await reader.sees("1 Over", "hostile.conflict")
+            watcher = Watcher(reader)
+            await asyncio.to_thread(colleague.describe, plain, "heard")
+            # The sentence that tells of it has the name of who did it in it.
+            await reader.sees("changed the", "this is how it is now")
+            watcher.look()
+            await watcher.press("2", "e", "x")
+            await asyncio.to_thread(colleague.describe, plain, "theirs", column="a")
+            await watcher.press("ctrl+s")
+            await reader.sees("somebody else changed", "- theirs", "+ x")
+            await watcher.press("down*", "escape*", "ctrl+d", "escape", "ctrl+s", "f6", "ctrl+z")
+            await watcher.press("escape", "escape")
     assert noted["slipped"] == set()
     assert not [one for one in noted["done"] if "quit" in one]
 

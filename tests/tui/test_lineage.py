@@ -2,12 +2,14 @@
 
 import networkx as nx
 import pytest
+from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.tui.lineage.drawing import draw
 from explorer.tui.lineage.moving import nearest
 from explorer.tui.lineage.neighbourhood import choose, edges_between
+from explorer.tui.lineage.overview import Overview, corner_of
 
 anyio = pytest.mark.anyio
 
@@ -200,6 +202,20 @@ async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample, at):
         assert "stg_pos_sales" not in shown
         await reader.press("escape")
         await reader.sees("all 8 shown", "stg_pos_sales")
+        for text, seen in (
+            ("type:chart", "Store sales by week"),
+            ("platform:snowflake", "stg_pos_sales"),
+            ("tags:*", "fct_store_sales"),
+        ):
+            await reader.press("f")
+            await reader.type(text)
+            await reader.press("enter")
+            await reader.sees(" shown · only", f" {text}", seen)
+            shown = reader.screen()
+            if text != "platform:snowflake":
+                assert "stg_pos_sales" not in shown
+            await reader.press("escape")
+            await reader.sees("all 8 shown")
 
 
 @anyio
@@ -252,7 +268,7 @@ async def test_a_column_is_followed_alone(sample, at):
 
 
 @anyio
-async def test_the_lineage_is_written_to_a_file_that_is_not_replaced_unasked(
+async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked(
     sample, at, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -260,7 +276,9 @@ async def test_the_lineage_is_written_to_a_file_that_is_not_replaced_unasked(
         await reader.sees("documented")
         await reader.press("3")
         await reader.sees("all 8 shown")
-        await reader.press("w", "enter")
+        await reader.press("w")
+        await reader.sees("Lineage of fct_store_sales, 8 in all", ".mmd .svg .dot .graphml")
+        await reader.press("enter")
         await reader.sees("Wrote 8 of the lineage", "fct_store_sales-lineage.mmd")
         written = tmp_path / "fct_store_sales-lineage.mmd"
         assert "stg_pos_sales" in written.read_text()
@@ -271,10 +289,85 @@ async def test_the_lineage_is_written_to_a_file_that_is_not_replaced_unasked(
         await reader.press("enter")
         await reader.sees("Wrote 8 of the lineage")
         assert "stg_pos_sales" in written.read_text()
+        for name, word in (
+            ("it.svg", "<svg"),
+            ("it.dot", "digraph"),
+            ("it.graphml", "<graphml"),
+            ("it.csv", ","),
+        ):
+            await reader.press("w")
+            reader.app.screen.query_one(Input).value = name
+            await reader.press("enter")
+            await reader.sees("Wrote 8 of the lineage", name)
+            text = (tmp_path / name).read_text()
+            assert word in text
+            assert "stg_pos_sales" in text
         await reader.press("w")
-        await reader.type(".xyz")
+        reader.app.screen.query_one(Input).value = "it.xyz"
         await reader.press("enter")
-        await reader.sees("ends in one of .mmd, .dot, .graphml, .csv")
+        await reader.sees("ends in .mmd, .svg, .dot, .graphml, .csv")
+
+
+def test_a_corner_shows_where_the_window_is_in_a_large_drawing():
+    edges = [(f"n{(at - 1) // 12}", f"n{at}") for at in range(1, 2_000)]
+    hood = choose(graph_of(*edges), ["n0"])
+    drawing = draw(hood, 118, 30)
+    whole = (drawing.width, drawing.height)
+    assert corner_of(whole, (118, 30), (0, 0)) == "bottom"
+    assert corner_of(whole, (118, 30), (100, 28)) == "top"
+    assert corner_of((140, 31), (118, 30), (0, 0)) is None
+    assert corner_of(whole, (50, 30), (0, 0)) is None
+    small = Overview.of(drawing.boxes.values(), whole, 18, 5)
+    top = small.small((0, 0, 118, 30), {"◉": drawing.boxes["n0"]})
+    bottom = small.small((0, drawing.height - 30, 118, 30), {})
+    assert [len(row) for row in top] == [18] * 5
+    assert "◉" in "".join(map("".join, top))
+    assert {"▓", "░"} & set(top[0])
+    assert not {"▓", "░"} & set(top[4])
+    assert {"▓", "░"} & set(bottom[4])
+    assert "▪" in bottom[0]
+
+
+@anyio
+async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(desk, at):
+    root = Urn.dataset("hive", "wide.root")
+    stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+
+    def below(name, *ups):
+        edges = [{"dataset": str(up), "type": "COPY", "auditStamp": stamp} for up in ups]
+        return Proposal(name, "upstreamLineage", {"upstreams": edges})
+
+    named = lambda *at: Urn.dataset("hive", f"wide.t_{'_'.join(map(str, at))}")  # noqa: E731
+    first = [named(one) for one in range(10)]
+    with Catalog(data_dir=desk) as catalog:
+        catalog.ingest_batch(
+            [
+                below(root, *first),
+                *(
+                    below(one, *(named(at, other) for other in range(10)))
+                    for at, one in enumerate(first)
+                ),
+            ]
+        )
+    async with at(desk, urn=root) as reader:
+        await reader.sees("root")
+        await reader.press("3")
+        shown = await reader.sees("all 111 shown", "╭──────────────────╮", "◉")
+        assert {"▓", "░", "▪"} <= set(shown)
+        before = shown.splitlines()
+        await reader.press("J", "J")
+        assert reader.screen().splitlines() != before
+        await reader.press("0")
+        shown = reader.screen()
+        assert "╭──────" not in shown
+        assert "◉" in shown
+        assert shown.count("▪") > 30
+        # The cursor moves there as well, and leads back.
+        await reader.press("h", "0")
+        shown = await reader.sees("╭──────────────────╮", "[wide.t_")
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.settle()
+        assert "wide.t_" in reader.screen()
 
 
 @anyio

@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 from explorer.client.display import line
 from explorer.graph.export.labels import choose, label, state
 from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
+from explorer.metadata.words import singular
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -132,7 +133,7 @@ def _words(urn: str, said: Mapping[str, Any]) -> tuple[str, str]:
     if len(name) > _NAME_LIMIT:
         # The end of a dotted name tells more than its beginning.
         name = "…" + name[1 - _NAME_LIMIT :]
-    kinds = (said.get("kind") or said.get("type"), said.get("platform"))
+    kinds = (said.get("kind") or singular(str(said.get("type") or "")), said.get("platform"))
     told = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
     if state(said) != "plain":
         told.append("removed" if state(said) == "removed" else "only named by others")

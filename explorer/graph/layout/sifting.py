@@ -78,7 +78,10 @@ def _gain(first: list[int], second: list[int]) -> int:
         return -len(first) * len(second)
     if first[0] > second[-1]:
         return len(first) * len(second)
+    # Mostly one of them has a single edge, which is looked up among those of the other.
     size = len(second)
-    if size == 1 == len(first):
-        return 0
+    if len(first) == 1:
+        return bisect_left(second, first[0]) + bisect_right(second, first[0]) - size
+    if size == 1:
+        return len(first) - bisect_left(first, second[0]) - bisect_right(first, second[0])
     return sum([bisect_left(second, end) + bisect_right(second, end) - size for end in first])

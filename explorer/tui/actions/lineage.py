@@ -19,6 +19,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("lineage", "ask('column')", ("c",), "Lineage of the column under Columns", "column"),
     Action("lineage", "ask('write')", ("w",), "Write the lineage to a file", "write"),
     Action("lineage", "centre", ("z",), "Bring it to the middle", "centre"),
+    Action("lineage", "fit", ("0",), "All of a large drawing at once, or not", "fit"),
     Action("lineage", "root", ("home", "g"), "Back to the entity of this page"),
     Action("lineage", "ask('forget')", ("escape",), "Take off the ways, the filter, the column"),
     Action("lineage", "move('left')", ("left", "h"), "Left"),

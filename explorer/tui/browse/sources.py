@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import plural, singular
 from explorer.tui.browse.entries import Entry, Portion, Source, named_like, naturally
-from explorer.tui.words import plural, singular
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import plural
 from explorer.tui.browse.sources import NESTING
-from explorer.tui.words import plural
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import plural, singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.entity.filterline import FilterLine
@@ -21,7 +22,6 @@ from explorer.tui.entity.relationships import COLUMN, Kind, Row, kinds_of, page_
 from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.words import plural, singular
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

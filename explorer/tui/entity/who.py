@@ -7,11 +7,11 @@ from rich.text import Text
 
 from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.tui.content import join, said
 from explorer.tui.entity.facts.telling import role
 from explorer.tui.entity.facts.values import urn_of
 from explorer.tui.times import Times
-from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

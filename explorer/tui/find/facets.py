@@ -10,10 +10,10 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
 from explorer.tui.rows import Rows
-from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

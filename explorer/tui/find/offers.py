@@ -11,9 +11,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.tui.content import join, padded, said
 from explorer.tui.find.question import Question
-from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from textual import events

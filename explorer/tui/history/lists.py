@@ -1,7 +1,7 @@
 """The lists of the history tab: versions by aspect, who described each column, one column."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -22,26 +22,6 @@ _WHEN = 16
 _WHO = 12
 _NAME_AT_LEAST = 14
 _RUN_FROM = 100
-
-
-class HistoryList(Protocol):
-    """What stands at the left."""
-
-    empty: str
-
-    def __len__(self) -> int: ...
-
-    def title(self) -> Text:
-        """What the list is of, and how much."""
-        ...
-
-    def draw(self, index: int, width: int) -> tuple[Text]:
-        """A row."""
-        ...
-
-    def head(self, index: int) -> Text:
-        """What is said over the text of a row."""
-        ...
 
 
 class VersionsList:
@@ -210,6 +190,10 @@ class ColumnList:
     def head(self, index: int) -> Text:
         """Where the change comes from."""
         return join([said(self._name, "bold"), *_facts(self.changes[index], self._times)])
+
+
+HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
+"""What can be shown of a history."""
 
 
 def _facts(change: "ColumnChange", times: Times) -> list[Text]:

@@ -22,12 +22,13 @@ from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.records import ColumnChange, Version
+    from explorer.client.records import ColumnChange
     from explorer.metadata.aspects import AuditStamp
+    from explorer.tui.history.versions import Place
 
-__all__ = ["NO_TEXT", "Old", "Outcome", "RestoreScreen", "old_of_change", "old_of_version"]
+__all__ = ["Old", "Outcome", "RestoreScreen", "old_of_change", "old_of_place"]
 
-NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
+_NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
 _AS_NOW = "That is the description as it is now."
 
 
@@ -81,12 +82,16 @@ def _text_now(entity: "Entity") -> str:
     return place.text(entity.raw(place.aspect) or {}) or ""
 
 
-def old_of_version(entity: "Entity", aspect: str, version: "Version") -> Old | str:
-    """The description of an entity that a version of an aspect holds, or why there is none to put
-    back."""
-    text = _old_text(entity, aspect, version.value)
+def old_of_place(entity: "Entity", place: "Place | None") -> Old | str:
+    """The description of an entity that a version of an aspect holds, the latest of an aspect, or
+    why there is none to put back."""
+    step = place.step or next(iter(place.track.steps), None) if place is not None else None
+    if place is None or step is None:
+        return _NO_TEXT
+    version = step.version
+    text = _old_text(entity, place.track.aspect, version.value)
     if text is None:
-        return NO_TEXT
+        return _NO_TEXT
     now = _text_now(entity)
     if text == (now or entity.ingested_description):
         return _AS_NOW

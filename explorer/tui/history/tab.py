@@ -23,12 +23,11 @@ from explorer.tui.history.differences import (
 )
 from explorer.tui.history.lists import BlameList, ColumnList, HistoryList, VersionsList
 from explorer.tui.history.restoring import (
-    NO_TEXT,
     Old,
     Outcome,
     RestoreScreen,
     old_of_change,
-    old_of_version,
+    old_of_place,
 )
 from explorer.tui.history.rows import HistoryRows
 from explorer.tui.history.tracks import read_on, tracks_of
@@ -39,6 +38,7 @@ from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["HistoryTab"]
 
@@ -113,6 +113,12 @@ class HistoryTab(Vertical, Tab):
         """Say every moment in the zone chosen now."""
         self._rows.refresh()
         self._tell()
+
+    def table(self) -> "Table | None":
+        """The list, for a file; versions in what is folded with it."""
+        from explorer.tui.history.tables import of_history
+
+        return of_history(self._entity.name, self._shown) if self._entity is not None else None
 
     def focus_content(self) -> None:
         """The keys move in the list."""
@@ -386,12 +392,9 @@ class HistoryTab(Vertical, Tab):
 
     def _old(self) -> Old | str:
         """The old description under the cursor, or why there is none to put back."""
-        entity, place = self._entity, self._place
+        entity, column = self._entity, self._column
         if entity is None or not self._rows.count:
             return "Nothing is shown that could be put back."
-        if self._column is not None:
-            return old_of_change(entity, self._column.path, self._column.changes[self._rows.cursor])
-        step = place.step or next(iter(place.track.steps), None) if place else None
-        if place is None or step is None:
-            return NO_TEXT
-        return old_of_version(entity, place.track.aspect, step.version)
+        if column is not None:
+            return old_of_change(entity, column.path, column.changes[self._rows.cursor])
+        return old_of_place(entity, self._place)

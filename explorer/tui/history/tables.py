@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.metadata.fieldpath import FieldPath
-from explorer.tui.history.lists import BlameList, ColumnList, VersionsList
+from explorer.tui.history.lists import BlameList, ColumnList, HistoryList, VersionsList
 from explorer.tui.history.versions import MARKS, Track, news, run_of
 from explorer.tui.shell.tables import Row, Table
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["of_history"]
 
 
-def of_history(name: str, shown: VersionsList | BlameList | ColumnList) -> Table:
+def of_history(name: str, shown: HistoryList) -> Table:
     """The versions of aspects, the columns and who described them, or the changes of one column:
     whichever is shown, as far as it was read."""
     match shown:
@@ -33,10 +33,7 @@ def of_history(name: str, shown: VersionsList | BlameList | ColumnList) -> Table
             return Table(
                 f"{name} {FieldPath(shown.path).simple} descriptions",
                 ("path", "origin", "written", "actor", "run", "before", "after"),
-                [
-                    (one.path, *_stamped(one), one.before, one.after)
-                    for one in shown.changes
-                ],
+                [(one.path, *_stamped(one), one.before, one.after) for one in shown.changes],
             )
 
 

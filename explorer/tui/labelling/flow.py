@@ -7,6 +7,7 @@ from rich.text import Text
 from textual.widget import Widget
 
 from explorer.client.display import line
+from explorer.metadata.words import singular
 from explorer.tui.content import said
 from explorer.tui.labelling.aside import AsideScreen
 from explorer.tui.labelling.choice import Choice, Kind
@@ -19,7 +20,6 @@ from explorer.tui.labelling.takingback import Changes
 from explorer.tui.labelling.told import tell_change, tell_taking_back
 from explorer.tui.session import Session
 from explorer.tui.times import Times
-from explorer.tui.words import singular
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -1,7 +1,7 @@
 """The line under the drawing in which something is typed."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.message import Message
@@ -9,13 +9,11 @@ from textual.message import Message
 from explorer.tui.actions import bindings
 from explorer.tui.typed import TypedLine
 
-__all__ = ["AskLine", "Purpose"]
-
-Purpose = Literal["file", "filter"]
+__all__ = ["AskLine"]
 
 
 class AskLine(TypedLine):
-    """The line in which a filter, or the name of a file, is typed."""
+    """The line in which a filter is typed."""
 
     DEFAULT_CSS = """
     AskLine { display: none; }
@@ -28,14 +26,13 @@ class AskLine(TypedLine):
         """The line was left without an answer."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(placeholder="platform:snowflake, type:chart, tags:PII, hops<2 …")
         self.cursor_blink = False
-        self.purpose: Purpose = "filter"
 
-    def ask(self, purpose: Purpose, value: str, placeholder: str) -> None:
+    def ask(self, value: str) -> None:
         """Come up, and take the keys."""
-        self.purpose, self.display = purpose, True
-        self.value, self.placeholder = value, placeholder
+        self.display = True
+        self.value = value
         self.cursor_position = len(value)
         self.screen.set_focus(self)
 

@@ -1,51 +1,63 @@
 """Lineage written to a file, in the form its name says."""
 
+import asyncio
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from explorer.errors import InvalidInput
+from rich.text import Text
+
+from explorer.tui.content import said
+from explorer.tui.session import Session
+from explorer.tui.shell.exporting import FileScreen
+from explorer.tui.shell.tables import check, put, suggest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import networkx as nx
 
-__all__ = ["FORMS", "suggest_name", "write_graph"]
+__all__ = ["GraphScreen"]
 
-FORMS: dict[str, str] = {
-    ".mmd": "to_mermaid",
-    ".dot": "to_dot",
-    ".graphml": "to_graphml",
-    ".csv": "to_csv",
-}
-"""How a file's name ends, and what writes it."""
+_DRAWN_AT_MOST: Final = 2_000
+"""Laying out so many takes a second."""
 
 
-def suggest_name(name: str) -> str:
-    """A file's name for the lineage of something, that any file system takes."""
-    plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in name)
-    return f"{plain[:80] or 'it'}-lineage.mmd"
-
-
-def write_graph(graph: "nx.DiGraph", name: str, *, replace: bool = False) -> Path:
-    """Write a graph to a file; gives where it is.
-
-    Raises `InvalidInput` for a name whose end is none of `FORMS`, for a file that is there already
-    unless it may be replaced, and for one that cannot be written.
-    """
+def _written(graph: "nx.DiGraph", form: str) -> bytes:
     from explorer.graph import export
 
-    path = Path(name.strip()).expanduser()
-    form = FORMS.get(path.suffix.lower())
-    if form is None:
-        raise InvalidInput(f"a file's name ends in one of {', '.join(FORMS)}, not as {name!r}")
-    to_text: Callable[[nx.DiGraph], str] = getattr(export, form)
-    try:
-        with path.open("w" if replace else "x", encoding="utf-8", newline="") as file:
-            file.write(to_text(graph))
-    except FileExistsError:
-        raise InvalidInput(f"{path} is there already; ⏎ again replaces it") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{path} cannot be written: {reason}") from None
-    return path.resolve()
+    forms: Mapping[str, Callable[[nx.DiGraph], str]] = {
+        ".mmd": export.to_mermaid,
+        ".dot": export.to_dot,
+        ".graphml": export.to_graphml,
+        ".csv": export.to_csv,
+        ".svg": partial(export.to_svg, most_nodes=_DRAWN_AT_MOST, most_edges=_DRAWN_AT_MOST * 5),
+    }
+    return forms[form](graph).encode(errors="backslashreplace")
+
+
+class GraphScreen(FileScreen):
+    """Writes a graph: all of it that passes the filter, drawn or not. What a picture or a diagram
+    leaves out of a large one it says itself."""
+
+    FORMS: ClassVar[tuple[str, ...]] = (".mmd", ".svg", ".dot", ".graphml", ".csv")
+
+    def __init__(self, session: Session, name: str, graph: "nx.DiGraph") -> None:
+        offered = Path(suggest_name(f"{name}-lineage")).with_suffix(".mmd")
+        super().__init__(session, str(offered))
+        self._called = name
+        self._graph = graph
+
+    def about(self) -> Text:
+        """How much is written."""
+        return Text.assemble(
+            said(f"Lineage of {self._called}", "bold"), f", {len(self._graph):,} in all"
+        )
+
+    async def write_to(self, path: Path, *, replace: bool) -> str:
+        """Write it, beside the thread of the screen."""
+        await asyncio.to_thread(partial(check, path, replace=replace))
+        self.tell("writing …")
+        data = await asyncio.to_thread(_written, self._graph, path.suffix.lower())
+        where = await asyncio.to_thread(partial(put, path, data, replace=replace))
+        return f"Wrote {len(self._graph):,} of the lineage of {self._called} to {where}"

@@ -9,11 +9,11 @@ from textual.message import Message
 
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import plural
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.lineage.reading import open_graphs
 from explorer.tui.rows import Rows
-from explorer.tui.words import plural
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

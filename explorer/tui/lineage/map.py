@@ -3,7 +3,7 @@ box."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -19,6 +19,10 @@ from explorer.tui.content import padded, said
 from explorer.tui.lineage.drawing import CURSOR, Drawing, Ink, Span
 from explorer.tui.lineage.moving import Way, box_at, nearest
 from explorer.tui.lineage.neighbourhood import Edge, Node, edges_between
+from explorer.tui.lineage.overview import CORNER, Overview, corner_of, cut, framed
+
+if TYPE_CHECKING:
+    from explorer.graph.layout import Box
 
 __all__ = ["LineageMap"]
 
@@ -67,11 +71,13 @@ class LineageMap(ScrollView, can_focus=True):
         self._held: frozenset[Edge] = frozenset()
         self._window: list[list[Span]] = []
         self._window_at: tuple[int, ...] = ()
+        self._fitted = False
+        self._overviews: dict[tuple[int, int], Overview] = {}
 
     def say(self, sentence: str) -> None:
         """Show a sentence in the place of a drawing."""
         self.drawing, self._said = None, sentence
-        self.cursor = ""
+        self.cursor, self._fitted = "", False
         self.virtual_size = Size(0, 0)
         self.redraw()
 
@@ -80,14 +86,22 @@ class LineageMap(ScrollView, can_focus=True):
         same = self.drawing is not None and self.root == root
         self.drawing, self.root = drawing, root
         self.cursor = cursor if cursor in drawing.boxes else root
-        # A cell is free around it, so that brackets and arrows never touch the edge.
-        self.virtual_size = Size(drawing.width + 2, drawing.height)
+        self._overviews.clear()
+        self._fitted = False
+        self._spread()
         self._lead()
         if same:
             self.call_after_refresh(self._follow)
         else:
             self.call_after_refresh(self.centre)
         self.redraw()
+
+    def _spread(self) -> None:
+        """As much room as is drawn. A cell is free around a drawing, so that brackets and arrows
+        never touch the edge."""
+        if self.drawing is not None:
+            whole = Size(self.drawing.width + 2, self.drawing.height)
+            self.virtual_size = Size(0, 0) if self._fitted else whole
 
     def hold(self, edges: frozenset[Edge]) -> None:
         """Show these edges as a way, wherever the cursor goes; with none, that to the cursor."""
@@ -127,12 +141,38 @@ class LineageMap(ScrollView, can_focus=True):
         at = (left, top, width, height)
         if at != self._window_at:
             self._window_at = at
-            self._window = self.drawing.window(
-                left, top, width, height, lit=self._way, cursor=self.cursor, mark=self.mark
-            )
+            self._window = self._draw_window(self.drawing, at)
         styles = self._dress()
         pieces = [Segment(text, styles[ink]) for text, ink in self._window[y]]
         return Strip(pieces, width).apply_style(self.rich_style)
+
+    def _draw_window(self, drawing: Drawing, at: tuple[int, int, int, int]) -> list[list[Span]]:
+        left, top, width, height = at
+        if self._fitted:
+            rows = self._overview(drawing, width, height).small(None, self._signs(drawing))
+            return [[("".join(row), int(Ink.NAME))] for row in rows]
+        window = drawing.window(
+            left, top, width, height, lit=self._way, cursor=self.cursor, mark=self.mark
+        )
+        box = drawing.boxes.get(self.cursor)
+        here = (int(box.x) - left, int(box.y) - top) if box else (0, 0)
+        corner = corner_of((drawing.width, drawing.height), (width, height), here)
+        if corner is not None:
+            small = self._overview(drawing, *CORNER).small(at, self._signs(drawing))
+            first = 0 if corner == "top" else height - CORNER[1] - 2
+            for y, row in enumerate(framed(small), first):
+                window[y] = [*cut(window[y], width - CORNER[0] - 2), (row, int(Ink.FACT))]
+        return window
+
+    def _overview(self, drawing: Drawing, width: int, height: int) -> Overview:
+        size, whole = (width, height), (drawing.width, drawing.height)
+        if size not in self._overviews:
+            self._overviews[size] = Overview.of(drawing.boxes.values(), whole, width, height)
+        return self._overviews[size]
+
+    def _signs(self, drawing: Drawing) -> "dict[str, Box | None]":
+        boxes = drawing.boxes
+        return {"◎": boxes.get(self.root), "◆": boxes.get(self.mark), "◉": boxes.get(self.cursor)}
 
     def _dress(self) -> dict[int, Style]:
         cursor = self.get_component_rich_style("map--cursor", partial=True)
@@ -192,7 +232,12 @@ class LineageMap(ScrollView, can_focus=True):
         if self.drawing is None:
             return
         left, top = self._offset()
-        node = box_at(self.drawing.boxes, event.x + left, event.y + top)
+        x, y = event.x + left, event.y + top
+        if self._fitted:
+            seen = self.scrollable_content_region
+            small = self._overview(self.drawing, seen.width, seen.height)
+            x, y = round(event.x * small.across), round(event.y * small.down)
+        node = box_at(self.drawing.boxes, x, y)
         if node is not None and node == self.cursor:
             self.action_ask("open")
         elif node is not None:
@@ -215,6 +260,20 @@ class LineageMap(ScrollView, can_focus=True):
             animate=False,
             immediate=True,
         )
+
+    def action_fit(self) -> None:
+        """All of the drawing in the window, each box as a sign; or as it was, at the cursor."""
+        drawing, seen = self.drawing, self.scrollable_content_region
+        if drawing is None:
+            return
+        if not self._fitted and drawing.width <= seen.width and drawing.height <= seen.height:
+            self.centre()
+            return
+        self._fitted = not self._fitted
+        self._spread()
+        self.redraw()
+        if not self._fitted:
+            self.call_after_refresh(self.centre)
 
     def action_root(self) -> None:
         """Back to the entity whose page this is."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
-from explorer.tui.words import singular
+from explorer.metadata.words import singular
 
 if TYPE_CHECKING:
     import networkx as nx

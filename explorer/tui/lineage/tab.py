@@ -19,8 +19,8 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.content import said
 from explorer.tui.entity.tab import Tab
-from explorer.tui.lineage.asking import AskLine, Purpose
-from explorer.tui.lineage.files import suggest_name, write_graph
+from explorer.tui.lineage.asking import AskLine
+from explorer.tui.lineage.files import GraphScreen
 from explorer.tui.lineage.impact import ImpactRows
 from explorer.tui.lineage.map import LineageMap
 from explorer.tui.lineage.neighbourhood import unfold
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.metadata.filters import Filter
     from explorer.tui.lineage.neighbourhood import Edge
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["LineageTab"]
 
@@ -96,9 +97,8 @@ class LineageTab(Vertical, Tab):
         self._ways: frozenset[Edge] = frozenset()
         self._names: dict[str, str] = {}
         self._called = ""
-        self._impact_told = Text()
+        self._impact_told, self._impact_of = Text(), ""
         self._turn = 0
-        self._replacing = ""
 
     def compose(self) -> ComposeResult:
         """What is shown, the drawing or the list, a line to type in, and what is under the
@@ -142,6 +142,15 @@ class LineageTab(Vertical, Tab):
         """Read and draw the lineage: see `read_answer` for the requests."""
         if self._question is not None and entity.urn == self._question.urn:
             await self._look()
+
+    def table(self) -> "Table | None":
+        """What depends on an entity, or all that is around this one."""
+        from explorer.tui.lineage.tables import of_graph, of_impact
+
+        if self.query_one(ContentSwitcher).current == "impact":
+            impact = self.query_one(ImpactRows).impact
+            return of_impact(self._impact_of, impact) if impact is not None else None
+        return of_graph(self._called, self._shown) if self._shown is not None else None
 
     def focus_content(self) -> None:
         """The keys move in the drawing, or in the list."""
@@ -198,9 +207,9 @@ class LineageTab(Vertical, Tab):
             case "expand":
                 self._expand()
             case "filter":
-                self._type("filter", self._filter_text, "platform:snowflake, owners:jdoe, hops<2 …")
+                self.query_one(AskLine).ask(self._filter_text)
             case "write" if self._shown is not None:
-                self._type("file", suggest_name(self._called), "")
+                self.app.push_screen(GraphScreen(self._session, self._called, self._shown))
             case "column":
                 self._follow_column()
             case "impact":
@@ -305,7 +314,7 @@ class LineageTab(Vertical, Tab):
         self.query_one(ContentSwitcher).current = "impact"
         rows.say(f"reading what depends on {name} …")
         self.screen.set_focus(rows)
-        self._impact_told = said(f"what depends on {name}", "bold")
+        self._impact_told, self._impact_of = said(f"what depends on {name}", "bold"), name
         self._tell_extent()
         self._tell()
         self._read_impact(urn, column, name)
@@ -341,10 +350,6 @@ class LineageTab(Vertical, Tab):
         self._tell()
         self.screen.set_focus(self._map)
 
-    def _type(self, purpose: Purpose, value: str, placeholder: str) -> None:
-        self._replacing = ""
-        self.query_one(AskLine).ask(purpose, value, placeholder)
-
     @on(AskLine.Left)
     def _close_line(self) -> None:
         self.query_one(AskLine).display = False
@@ -354,10 +359,7 @@ class LineageTab(Vertical, Tab):
     def _typed(self, event: Input.Submitted) -> None:
         event.stop()
         try:
-            if self.query_one(AskLine).purpose == "filter":
-                self._narrow(event.value.strip())
-            elif self._shown is not None:
-                self._write(event.value.strip(), self._shown)
+            self._narrow(event.value.strip())
         except CatalogError as error:
             self._session.say(str(error), error=True)
         else:
@@ -367,11 +369,6 @@ class LineageTab(Vertical, Tab):
         self._filter = read_filter(text, load_registry(), strict=False) if text else None
         self._filter_text = text
         self._look_again()
-
-    def _write(self, name: str, shown: "nx.DiGraph") -> None:
-        again, self._replacing = name == self._replacing, name
-        path = write_graph(shown, name, replace=again)
-        self._session.say(f"Wrote {len(shown):,} of the lineage of {self._called} to {path}")
 
     def _tell_extent(self) -> None:
         """The line above: whose lineage, how far, and how much of it is drawn."""

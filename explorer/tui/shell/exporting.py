@@ -31,7 +31,7 @@ from explorer.tui.shell.tables import (
     write,
 )
 
-__all__ = ["MOST_ROWS", "ExportScreen", "PictureScreen", "table_here"]
+__all__ = ["MOST_ROWS", "ExportScreen", "FileScreen", "PictureScreen", "table_here"]
 
 MOST_ROWS: Final = 10_000
 """As many rows are read from the server and written; the sentence afterwards says so."""

@@ -18,6 +18,7 @@ MARKUP = (
     "$\\href{javascript:window.__xss=1}{x}$ {{window.__xss = 1}} ${window.__xss = 1}"
 )
 LINKS = (
+    "$5 to $10 \\(x^2\\) $$y$$ "
     "[here](javascript:window.__xss=1) ![beacon](https://evil.example/pixel.png) "
     "[b](data:text/html,<script>window.__xss=1</script>) [c](//evil.example/c) "
     "[![d](http://evil.example/d.png)](http://evil.example/d) <javascript:window.__xss=1>"
@@ -168,6 +169,13 @@ def test_a_catalogs_text_stays_text_in_every_repr_figure_magic_and_widget(
     page.get_by_role("group", name="Lineage").last.wait_for()
     book.picture("lab-hostile")
     unharmed(book)
+    # Formulas are set in frames, which pandas shows, and in nothing of ours.
+    formulas = page.locator(".jp-OutputArea-output mjx-container")
+    formulas.first.wait_for(state="attached")
+    ours = ".jp-OutputArea-output:not(:has(table.dataframe)) mjx-container"
+    assert page.locator(ours).count() == 0
+    said = page.locator(".jp-OutputArea-output .mathjax_ignore", has_text="$5 to $10")
+    assert said.count() > 10
 
     # Whatever is under a pointer or opens by a click.
     for at in range(len(urns)):

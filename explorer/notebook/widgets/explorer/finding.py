@@ -9,9 +9,9 @@ from explorer.client.records import Facet, FacetValue, Hit, Match, Suggestion
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.notebook.results import EDITED
 from explorer.notebook.widgets.explorer.marked import marked_line
-from explorer.notebook.widgets.explorer.words import singular
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

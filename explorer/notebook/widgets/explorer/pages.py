@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from explorer.client.display import line
 from explorer.errors import NotFound
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.notebook.related import role_of
 from explorer.notebook.results import EDITED
 from explorer.notebook.view import Say
 from explorer.notebook.widgets.explorer.finding import kind_of
 from explorer.notebook.widgets.explorer.marked import marked, marked_line, parts_of
-from explorer.notebook.widgets.explorer.words import singular
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,7 +9,7 @@ from explorer.client.display import line
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer.words import plural
+from explorer.metadata.words import plural
 
 if TYPE_CHECKING:
     from explorer.notebook.catalog import Catalog

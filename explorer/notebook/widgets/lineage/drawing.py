@@ -9,6 +9,7 @@ from explorer.graph.export.labels import State, label, state
 from explorer.graph.export.svg import COLOURS, box_size
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.selecting import contracted
+from explorer.metadata.words import singular
 from explorer.notebook.safe_markdown import plain_markdown
 from explorer.notebook.widgets.lineage.choosing import hidden
 from explorer.notebook.widgets.lineage.columns import MOST_PORTS, Columns
@@ -53,7 +54,7 @@ class Drawing:
 
 def facts(said: Mapping[str, Any]) -> tuple[str, str]:
     """The type and the platform of a node, in words; both may be empty."""
-    kind = said.get("kind") or said.get("type") or ""
+    kind = said.get("kind") or singular(str(said.get("type") or ""))
     return line(str(kind), _NAME), line(str(said.get("platform") or ""), _NAME)
 
 

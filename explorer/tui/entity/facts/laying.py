@@ -12,6 +12,7 @@ from rich.text import Text
 
 from explorer.client.display import block
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.tui.content import join, markdown, said
 from explorer.tui.entity.facts.part import (
     Code,
@@ -27,7 +28,6 @@ from explorer.tui.entity.facts.part import (
     Web,
 )
 from explorer.tui.times import Times
-from explorer.tui.words import singular
 from explorer.tui.wrapping import broken
 
 __all__ = ["RENDERED", "Layout", "Line", "lay_out"]

@@ -1,0 +1,79 @@
+"""What stewardship says of a catalog shows itself in a notebook and is a DataFrame when asked."""
+
+from dataclasses import replace
+
+import pytest
+
+from explorer import stewardship
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.stewardship import Entry
+
+FOLDER = "/prod/snowflake/analytics/marts"
+
+
+def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat, read):
+    shown = cat.stewardship.coverage(by="domain")
+    plain = stewardship.Stewardship(cat).coverage(by="domain")
+    assert (shown.tables, shown.columns, shown.groups) == (
+        plain.tables,
+        plain.columns,
+        plain.groups,
+    )
+    frame = shown.df.set_index("name")
+    assert list(frame.index) == [group.name for group in plain.groups]
+    for group in plain.groups:
+        row = frame.loc[group.name]
+        assert row["tables_total"] == group.tables.total
+        assert row["columns_documented"] == group.columns.documented
+        assert row["columns_percent"] == group.columns.percent
+    page = read(shown)
+    for text in (page.text, repr(shown)):
+        assert f"{plain.columns.total:,}" in text
+        assert f"{plain.columns.percent:.1f}" in text
+        assert "by domain" in text
+        assert "none" in text
+    whole = cat.stewardship.coverage()
+    assert list(whole.df["columns_total"]) == [plain.columns.total]
+    assert whole == cat.stewardship.coverage()
+
+
+def test_a_worklist_shows_what_comes_first(cat, read):
+    shown = cat.stewardship.worklist(folder=FOLDER, top=3)
+    first = shown.items[0]
+    assert list(shown.df["path"]) == [item.column.raw for item in shown.items]
+    assert list(shown.df["weight"]) == sorted(shown.df["weight"], reverse=True)
+    page = read(shown)
+    for text in (page.text, repr(shown)):
+        assert f"3 of {shown.total:,}" in text
+        assert first.column.simple in text
+    assert cat.stewardship.worklist(
+        ["urn:li:dataset:(urn:li:dataPlatform:x,nothing,PROD)"]
+    ).df.empty
+
+
+def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(cat, read):
+    rows = cat.stewardship.documentation(folder=FOLDER)[:4]
+    rows = [rows[0], replace(rows[1], edited="my <b>text</b>"), replace(rows[2], column="nowhere")]
+    shown = cat.stewardship.changeset(Entry(f"row {at}", row) for at, row in enumerate(rows))
+    assert list(shown.df["kind"]) == ["unchanged", "new", "unknown column"]
+    assert list(shown.df["mine"])[1] == "my <b>text</b>"
+    assert [one.kind for one in shown.to_apply()] == ["new"]
+    page = read(shown)
+    for text in (page.text, repr(shown)):
+        assert "1 new · 1 unchanged · 1 unknown column" in text
+        assert "my <b>text</b>" in text
+        assert "nowhere" in text
+    assert "none" in repr(cat.stewardship.changeset([]))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_load_says_what_went_in_and_what_was_refused_and_why(cat, read, count):
+    tag = Urn.parse("urn:li:tag:loaded")
+    bad = [Proposal(tag, "tagProperties", {"name": 3})] * count
+    shown = cat.ingest_batch([Proposal(tag, "tagProperties", {"name": "loaded"}), *bad])
+    assert shown.written == 1
+    assert list(shown.df["position"]) == [*range(1, 1 + count)]
+    for text in (read(shown).text, repr(shown)):
+        assert "1 written" in text
+        assert text.count("expected a string") == count
