@@ -15,6 +15,7 @@ from explorer.errors import InvalidInput
 from explorer.graph.layout import Spacing, lay_out, lay_out_pairs
 from explorer.graph.layout.arrangement import Arrangement
 from explorer.graph.layout.beginnings import as_given
+from explorer.graph.layout.crossings import count_between
 from explorer.graph.layout.mesh import make_mesh
 from explorer.graph.layout.sifting import sift
 
@@ -357,3 +358,15 @@ def _undirected(nodes, edges):
     graph.add_nodes_from(nodes)
     graph.add_edges_from(edge for edge in edges if set(edge) <= set(nodes))
     return graph
+
+
+@pytest.mark.parametrize("edges", [300, 6_000])
+def test_crossings_are_counted_the_same_however_many_edges_there_are(edges):
+    width = 7
+    ends = [at * 3 % width for at in range(edges)]
+    met = [0] * width
+    expected = 0
+    for end in ends:
+        expected += sum(met[end + 1 :])
+        met[end] += 1
+    assert count_between(ends, width) == expected

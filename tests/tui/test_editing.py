@@ -266,6 +266,11 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
         await reader.press("enter")
         await reader.sees("Added Wiki [bold].", "https://wiki.example.org", "1 link")
         assert links() == [("https://wiki.example.org", "Wiki [bold]")]
+        with Catalog(data_dir=desk) as catalog:
+            [stamp] = [one.create_stamp for one in catalog.links(urn)]
+            saved = catalog.entity(urn).aspects["institutionalMemory"].created
+        # Who the server says wrote it is who the link says added it.
+        assert (stamp.actor, stamp.time > 0) == (saved.actor, True)
         await reader.press("e", "tab", "x", "enter")
         await reader.sees("Changed Wiki [bold]x.", "1 link")
         assert links() == [("https://wiki.example.org", "Wiki [bold]x")]

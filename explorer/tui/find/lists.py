@@ -44,6 +44,12 @@ class StepScreen(Choosing):
         """The answer given until now."""
         return self._at
 
+    def nothing_found(self, typed: str) -> str:
+        """What is typed is an answer where others than those to choose are taken."""
+        if self._typed_by is None:
+            return super().nothing_found(typed)
+        return f"⏎ takes «{line(typed, 60)}»." if typed else "Type it; ⏎ takes what was typed."
+
     def on_mount(self) -> None:
         """Say what is asked."""
         super().on_mount()

@@ -7,12 +7,12 @@ from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.message import Message
-from textual.widgets import Input
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, preview, said
 from explorer.tui.labelling.choice import State
 from explorer.tui.rows import Rows
+from explorer.tui.typed import HintedLine
 
 __all__ = ["LabelLine", "LabelRows", "draw_label"]
 
@@ -29,7 +29,7 @@ _ROOM_FOR_TEXT = 12
 _Step = Literal["down", "up", "page_down", "page_up"]
 
 
-class LabelLine(Input):
+class LabelLine(HintedLine):
     """The line above the list; up and down move in the list while it has the keys."""
 
     DEFAULT_CSS = """

@@ -17,6 +17,7 @@ from textual.widgets import Input
 from explorer.tui.actions import bindings
 from explorer.tui.content import marked, padded
 from explorer.tui.rows import Rows
+from explorer.tui.typed import HintedLine
 
 __all__ = ["Choosing", "Entry", "how_well"]
 
@@ -49,7 +50,7 @@ class _Row:
     first: bool = True
 
 
-class _Line(Input):
+class _Line(HintedLine):
     """The line that narrows the list."""
 
     DEFAULT_CSS = """
@@ -110,6 +111,11 @@ class Choosing(ModalScreen[None]):
     def entries(self) -> Iterable[Entry]:
         """The entries, in the order in which they are shown."""
         raise NotImplementedError
+
+    def nothing_found(self, typed: str) -> str:
+        """What is said where there is nothing to choose."""
+        del typed
+        return "Nothing is called that."
 
     def looked_at(self, entry: Entry) -> None:
         """The cursor came to an entry."""
@@ -233,7 +239,8 @@ class Choosing(ModalScreen[None]):
         cursor = self._first_entry()
         if wanted is not None:
             cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
-        rows.show(len(self._rows), self._draw_row, cursor=cursor, empty="Nothing is called that.")
+        empty = self.nothing_found(typed.strip())
+        rows.show(len(self._rows), self._draw_row, cursor=cursor, empty=empty)
         rows.styles.height = max(len(self._rows), 3)
         if cursor == self._first_entry():
             rows.scroll_to(y=0, animate=False, immediate=True)

@@ -108,15 +108,23 @@ class KeyLine(Widget):
         """What is there to be done where the focus is, each with the keys that do it."""
         active: dict[str, list[ActiveBinding]] = {}
         for one in self.screen.active_bindings.values():
-            if one.binding.id:
+            if one.binding.id and not self._is_typed(one):
                 active.setdefault(one.binding.id, []).append(one)
         return active
 
+    def _is_typed(self, one: ActiveBinding) -> bool:
+        """Whether a key is a letter to what has the focus. Textual knows not all by their names."""
+        focused, letter = self.screen.focused, readable(one.binding.key)
+        if focused is None or one.node is focused or len(letter) > 1 or not letter.isascii():
+            return False
+        return focused.check_consume_key(one.binding.key, letter)
+
 
 def _key(action: Action, bound: list[ActiveBinding]) -> str:
-    """The key of an action: as it is declared, or as the reader has set it."""
+    """The key of an action: as it is declared, or as the reader has set it, or the one of its keys
+    that does it where the first is a letter."""
     keys = [one.binding.key for one in bound]
-    return action.key if set(keys) & set(action.keys) else readable(keys[0])
+    return action.key if action.keys[0] in keys else readable(keys[0])
 
 
 def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:

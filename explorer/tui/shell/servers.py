@@ -22,6 +22,7 @@ from explorer.tui.opening import Opening
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session, sentence_of
 from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.typed import HintedLine
 
 __all__ = ["Known", "ServersScreen", "known_servers"]
 
@@ -78,7 +79,7 @@ def _known(opening: Opening, known_from: str) -> Known:
     )
 
 
-class _Line(Input):
+class _Line(HintedLine):
     """A line that is typed into, without a frame."""
 
     DEFAULT_CSS = """

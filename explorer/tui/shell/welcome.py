@@ -21,6 +21,7 @@ _SAMPLE: Final = (
     "What is here now is a sample: the warehouse of Tarnwood, a made-up shop for outdoor gear.\n"
     "Try: / then orders, then ⏎ twice."
 )
+_GAP: Final = "   "
 _STEPS: Final = (("/", "type a name"), ("b", "folders"), ("⏎", "open"), ("?", "every key"))
 
 
@@ -46,7 +47,7 @@ class Welcome(Widget):
 
     def render(self) -> RenderResult:
         """What this is, what to press, and what is to be found."""
-        steps = Text("   ").join(Text.assemble((key, "bold"), f" {what}") for key, what in _STEPS)
+        steps = _packed(self.content_size.width)
         if self.screen.size.height < _SMALL:
             return steps
         wide = self.size.width > max(map(len, _INTRODUCTION[0].splitlines()))
@@ -54,3 +55,17 @@ class Welcome(Widget):
         if self._sample:
             lines.append(Text(_SAMPLE, "dim"))
         return Text("\n").join(lines)
+
+
+def _packed(width: int) -> Text:
+    """The steps, as many in a line as there is room for; none is broken."""
+    packed, room = Text(), width
+    for key, what in _STEPS:
+        step = Text.assemble((key, "bold"), f" {what}")
+        if packed.plain:
+            fits = step.cell_len + len(_GAP) <= room
+            packed.append(_GAP if fits else "\n")
+            room = room - len(_GAP) if fits else width
+        packed.append_text(step)
+        room -= step.cell_len
+    return packed
