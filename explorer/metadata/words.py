@@ -1,6 +1,6 @@
 """The words people use for what the model names."""
 
-__all__ = ["plural", "singular"]
+__all__ = ["ownership", "plural", "singular"]
 
 _WORDS = {
     "corpuser": ("person", "people"),
@@ -30,3 +30,9 @@ def singular(entity_type: str) -> str:
 def plural(entity_type: str) -> str:
     """Several entities of a type."""
     return _WORDS.get(entity_type, ("", f"{entity_type}s"))[1]
+
+
+def ownership(kind: str) -> str:
+    """What an owner is called by the kind of ownership: `TECHNICAL_OWNER` is a technical owner."""
+    words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
+    return "owner" if words in ("none", "") else words

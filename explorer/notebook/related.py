@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from explorer.client.records import Edge, Edges
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import ownership
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 
@@ -119,5 +120,4 @@ class Relationships(Table):
 
 def role_of(owner: Owner) -> str:
     """What an owner is called by the kind of ownership, in words: `data owner`."""
-    words = owner.type.replace("_", " ").lower().replace("dataowner", "data owner")
-    return "owner" if words in ("none", "") else words
+    return ownership(owner.type)

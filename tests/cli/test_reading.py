@@ -95,7 +95,7 @@ def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
     assert lines[0] == "orders"
     assert "dataset · hive · PROD" in lines
     assert ORDERS in lines
-    assert "owners  Mara Lind (dataowner)" in lines
+    assert "owners  Mara Lind (data owner)" in lines
     assert "tags    Finance" in lines
     assert "  Late arrivals are added for three days." in lines
     (heading,) = [line for line in lines if line.startswith("Schema")]

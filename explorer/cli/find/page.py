@@ -14,6 +14,7 @@ from explorer.client.display import line, moment
 from explorer.client.entity import AspectRead, Entity
 from explorer.client.schema import Column
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import ownership
 
 __all__ = ["print_aspects", "print_description", "print_entity"]
 
@@ -101,7 +102,7 @@ def _owners(entity: Entity, names: _Names) -> Text:
     for owner in entity.owners:
         urns = Urn.parse_all([owner.owner])
         who = _called(urns, names) if urns else said(owner.owner)
-        found.append(who + Text(f" ({line(owner.type.replace('_', ' ').lower())})", "dim"))
+        found.append(who + Text(f" ({line(ownership(owner.type))})", "dim"))
     return words(found, ", ") if found else Text("nobody", "dim italic")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import ownership
 from explorer.tui.content import said
 from explorer.tui.labelling.choice import Choice, owner_of
 
@@ -36,8 +37,7 @@ def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
     """A kind of ownership as people say it; not cleaned for the screen."""
     if kind.startswith("urn:"):
         return name_of(kind)
-    words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
-    return "owner" if words in ("none", "") else words
+    return ownership(kind)
 
 
 def tell_label(label: str, name_of: NameOf = Urn.label) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import ownership
 from explorer.tui.entity.facts.part import (
     Code,
     Fact,
@@ -60,9 +61,7 @@ def tell(entity: "Entity") -> list[Part]:
 
 def role(kind: object) -> str:
     """What an owner is called by the kind of ownership: `technical owner`."""
-    if not isinstance(kind, str):
-        return ""
-    return kind.replace("_", " ").lower().replace("dataowner", "data owner")
+    return ownership(kind) if isinstance(kind, str) else ""
 
 
 def _state(entity: "Entity") -> Iterator[Part]:
