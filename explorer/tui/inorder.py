@@ -23,11 +23,11 @@ __all__ = ["Home", "InOrder"]
 
 # A key leads to a message, which leads to another, which opens something.
 _ROUNDS = 3
-# A widget that is gone, or waits for something for so long, holds up nobody: some looks, a while
-# apart. One that comes late does not count, for then it is the machine that is busy.
-_LOOKS = 10
-_LOOK_SECONDS = 0.1
-_LATE_SECONDS = 0.05
+# A widget that is gone, or waits for something for so long, holds up nobody. The clock alone does
+# not tell: where the machine is busy, a key may be under way for longer. So the loop has to have
+# turned as often as no way is long; with nothing else to do, that takes a few milliseconds.
+_PATIENCE_SECONDS = 1.0
+_TURNS = 500
 
 
 class Home(Message, bubble=True, verbose=True):
@@ -75,7 +75,8 @@ class InOrder:
         self._rounds = _ROUNDS
         self._target = self._app.focused or self._app.screen
         await self._send(event)
-        self._look_again(self._number, _LOOKS)
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_PATIENCE_SECONDS, self._turn, self._number, _TURNS)
         await self._follow()
 
     async def _follow(self) -> None:
@@ -95,18 +96,12 @@ class InOrder:
             self._timer.cancel()
             self._timer = None
 
-    def _look_again(self, number: int, looks: int) -> None:
-        loop = asyncio.get_running_loop()
-        due = loop.time() + _LOOK_SECONDS
-        self._timer = loop.call_later(_LOOK_SECONDS, self._look, number, looks, due)
-
-    def _look(self, number: int, looks: int, due: float) -> None:
+    def _turn(self, number: int, turns: int) -> None:
+        """The loop turned once more and the marker is not home."""
         if number != self._number or self._target is None:
             return
-        is_late = asyncio.get_running_loop().time() - due > _LATE_SECONDS
-        left = looks if is_late else looks - 1
-        if left:
-            self._look_again(number, left)
+        if turns:
+            asyncio.get_running_loop().call_soon(self._turn, number, turns - 1)
         else:
             self._app.call_later(self._give_up, number)
 

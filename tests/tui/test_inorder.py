@@ -1,0 +1,97 @@
+"""Keys go where the ones before them led, however busy the machine; a widget that is stuck holds up
+nobody for long."""
+
+import asyncio
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Input
+
+from explorer.metadata import Urn
+from explorer.tui import inorder
+from explorer.tui.find.box import SearchBox
+from explorer.tui.inorder import Home, InOrder
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+
+async def until(so):
+    """Wait until something is so."""
+    for _ in range(1000):
+        if so():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError
+
+
+def send(app, keys):
+    """Every key at once."""
+    for key in keys:
+        app.post_message(events.Key({"/": "slash"}.get(key, key), key))
+
+
+async def test_a_key_that_is_long_under_way_is_waited_for(sample, at, monkeypatch):
+    # As on a machine so busy that every way takes longer than anybody is patient.
+    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0)
+    async with at(sample, urn=ORDERS) as reader:
+        box = reader.app.query_one(SearchBox)
+        for word in ("visit046", "visit047", "fct_orders"):
+            await reader.sees("documented")
+            send(reader.app, f"/{word}")
+            await until(lambda word=word: box.value == word)
+            reader.app._open(ORDERS)
+
+
+class Stuck(Widget, can_focus=True):
+    """Hears a key, and is not done with it."""
+
+    def __init__(self):
+        super().__init__()
+        self.heard = []
+        self.done = asyncio.Event()
+
+    async def on_key(self, event):
+        self.heard.append(event.key)
+        await self.done.wait()
+
+
+class Small(App):
+    def __init__(self):
+        super().__init__()
+        self.keys = InOrder(self, super().on_event)
+
+    def compose(self):
+        with Vertical():
+            yield Stuck()
+            yield Input()
+
+    async def on_event(self, event):
+        if not await self.keys.takes(event):
+            await super().on_event(event)
+
+    async def on_home(self, marker: Home):
+        await self.keys.came_home(marker)
+
+
+async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(monkeypatch):
+    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0.05)
+    app = Small()
+    async with app.run_test() as pilot:
+        stuck = app.query_one(Stuck)
+        stuck.focus()
+        await pilot.pause()
+        send(app, "x")
+        await until(lambda: stuck.heard == ["x"])
+        app.screen.set_focus(app.query_one(Input))
+        send(app, "abc")
+        await until(lambda: app.query_one(Input).value == "abc")
+        stuck.done.set()
+        await pilot.pause()
+        # Nothing is under way any more, and nothing is looked after.
+        assert app.keys._target is None
+        assert app.keys._timer is None
