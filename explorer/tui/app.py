@@ -256,10 +256,12 @@ class CatalogApp(DressedApp):
     def _opened(self, event: FindView.Opened | BrowseTree.Opened) -> None:
         self._open(event.urn)
 
-    @on(FindView.TypedAhead)
-    def _typed_ahead(self, event: FindView.TypedAhead) -> None:
-        for key in event.keys:
-            self.post_message(key)
+    @on(FindView.LedOn)
+    def _led_on(self, event: FindView.LedOn) -> None:
+        if event.urn is not None:
+            self._open(event.urn)
+        # Before the next key, and when what they are for is open.
+        self.call_next(self._keys.put_first, event.take)
 
     # The messages of what is imported late are handled by their names.
     def on_entity_view_opened(self, event: "EntityView.Opened") -> None:

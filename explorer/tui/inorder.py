@@ -9,7 +9,7 @@ come home. Nothing runs while no key is under way.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -45,6 +45,7 @@ class InOrder:
         self._app = app
         self._send = send
         self._waiting: deque[Event] = deque()
+        self._kept: Callable[[], Iterable[Event]] | None = None
         self._number = 0
         self._rounds = 0
         self._target: DOMNode | None = None
@@ -59,6 +60,13 @@ class InOrder:
             await self._next()
         return True
 
+    async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
+        """Have keys that somebody kept sent before all that wait: those that `take` gives, called
+        when the one that is under way is home."""
+        self._kept = take
+        if self._target is None:
+            await self._next()
+
     async def came_home(self, marker: Home) -> None:
         """A marker reached the application."""
         if marker.number == self._number and self._target is not None:
@@ -68,6 +76,9 @@ class InOrder:
     async def _next(self) -> None:
         """Send the key whose turn it is."""
         self._stop_waiting()
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            self._waiting.extendleft(reversed(list(kept())))
         if not self._waiting:
             return
         event = self._waiting.popleft()

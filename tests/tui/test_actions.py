@@ -11,6 +11,8 @@ from textual.dom import DOMNode
 
 import explorer.tui
 from explorer.tui.actions import ACTIONS, SCOPES, actions_of
+from explorer.tui.shell.help import HelpScreen
+from explorer.tui.shell.keymap import read_keymap
 
 WORD = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -61,3 +63,21 @@ def test_every_action_has_a_word_of_its_own_for_a_keymap_and_a_key():
     assert [word for word, times in words.items() if times > 1] == []
     assert [word for word in words if not WORD.fullmatch(word)] == []
     assert [action.id for action in ACTIONS if not action.keys] == []
+
+
+def test_every_action_is_in_the_help_and_every_key_is_in_the_register():
+    keymap, _ = read_keymap({}, str)
+    told = {(entry.text, entry.part) for entry in HelpScreen((), keymap, {}).entries()}
+    untold = {action.id for action in ACTIONS if (action.help, SCOPES[action.scope]) not in told}
+    # Those that only go on numbering another are told with it.
+    assert {one.rpartition("-")[0] for one in untold} <= {"results.facet", "editor.take"}, untold
+    ids = {action.id for action in ACTIONS}
+    strangers = {
+        kind.__name__
+        for kind in kinds(DOMNode)
+        if kind.__module__.startswith("explorer.")
+        for binding in vars(kind).get("BINDINGS", ())
+        if not isinstance(binding, Binding) or binding.id not in ids
+    }
+    # A text moves its cursor as texts do everywhere.
+    assert strangers == {"DescriptionArea"}

@@ -39,4 +39,5 @@ def folders(reader):
     """What of the screen is the folders'."""
     at = reader.app.query_one(BrowseTree).region
     lines = reader.screen().splitlines()[at.y : at.bottom]
-    return "\n".join(line[at.x : at.right].rstrip() for line in lines) + "\n"
+    # All but the scroll bar, which is as long as what was read of the folders around.
+    return "\n".join(line[at.x : at.right - 1].rstrip() for line in lines) + "\n"

@@ -18,9 +18,8 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
 TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
 TERM = Urn.parse("urn:li:glossaryTerm:Classification.PersonalData")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 # The sample is measured up to today.
-MEASURED = re.compile(r"[▏▎▍▌▋▊▉█]+ *|used [\d,]+ times")
+MEASURED = re.compile(r"▒+ *|used # *times")
 
 SCREENS = {
     "group": (TEAM, ["b", "b"], "members"),
@@ -34,7 +33,7 @@ SIZES = [(40, 10), (80, 24), (120, 36)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
-async def test_the_screens_look_as_they_were_found_good(sample, at, size):
+async def test_the_screens_look_as_they_were_found_good(sample, at, size, steady):
     for name, (urn, keys, words) in SCREENS.items():
         async with at(sample, size=size, urn=urn) as reader:
             await reader.sees("entities" if size[0] > 40 else "catalog")
@@ -45,8 +44,8 @@ async def test_the_screens_look_as_they_were_found_good(sample, at, size):
                 await reader.sees(words)
             await reader.settle()
             # Without the header and the keys, which have tests of their own.
-            lines = reader.screen().splitlines()[1:-1]
-        shown = "\n".join(MEASURED.sub("~", MOMENT.sub("YYYY-MM-DD hh:mm", one)) for one in lines)
+            lines = steady(reader.screen()).splitlines()[1:-1]
+        shown = "\n".join(MEASURED.sub("~", one) for one in lines)
         kept = KEPT / f"entity-{name}-{size[0]}x{size[1]}.txt"
         if os.environ.get("UPDATE_SCREENS"):
             kept.write_text(shown + "\n")

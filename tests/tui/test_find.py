@@ -37,6 +37,9 @@ class Gated(AsyncCatalog):
         self.gate.set()
         self.failing = None
         self.asked = []
+        self.names_gate = asyncio.Event()
+        self.names_gate.set()
+        self.named = []
 
     async def search(self, text="*", **further):
         self.asked.append(text)
@@ -44,6 +47,15 @@ class Gated(AsyncCatalog):
         if self.failing:
             raise self.failing
         return await super().search(text, **further)
+
+    async def suggest(self, text, **further):
+        self.named.append(text)
+        try:
+            await self.names_gate.wait()
+        except asyncio.CancelledError:
+            self.named.append(f"{text} given up")
+            raise
+        return await super().suggest(text, **further)
 
 
 def burst(reader, text):
@@ -121,6 +133,40 @@ async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_ty
         await reader.sees(" fct_refunds ", "Columns·")
 
 
+async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_before(sample, at):
+    catalogs = []
+
+    def client():
+        catalogs.append(Gated(sample))
+        return catalogs[-1]
+
+    async with at(sample, client=client) as reader:
+        await reader.sees("results")
+        catalog = catalogs[0]
+        for turns in (1, 2, 3, 5, 8):
+            catalog.gate.clear()
+            asked = len(catalog.asked)
+            burst(reader, "/fct_refunds\n\n")
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if "fct_refunds" in catalog.asked[asked:]:
+                    break
+            await reader.sees("│ fct_refunds", "searching …")
+            word = "visits and whatever comes of them, by day, week and month"
+            for at_letter, letter in enumerate(f"/{word}"):
+                burst(reader, letter)
+                if at_letter == 3:
+                    catalog.gate.set()
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+            await reader.sees(f"│ {word}")
+            assert box(reader).value == word
+            await reader.press("escape", "escape", "left_square_bracket")
+            await reader.press("right_square_bracket")
+            await reader.sees(" fct_refunds ", "Columns·")
+            await reader.press("slash", "escape")
+
+
 async def test_loading_failing_and_finding_nothing_look_different(sample, at):
     catalogs = []
 
@@ -166,6 +212,35 @@ async def test_completions_drop_down_are_chosen_and_taken(sample, at):
         await reader.sees("Columns·", "fct_refunds")
 
 
+async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample, at):
+    catalogs = []
+
+    def client():
+        catalogs.append(Gated(sample))
+        return catalogs[-1]
+
+    async with at(sample, client=client) as reader:
+        await reader.sees("results")
+        catalog = catalogs[0]
+        catalog.names_gate.clear()
+        burst(reader, "/fct_refu")
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            if "fct_refu" in catalog.named:
+                break
+        burst(reader, "nds_by")
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            if "fct_refunds_by" in catalog.named:
+                break
+        assert "fct_refu given up" in catalog.named
+        box(reader).action_select_all()
+        catalog.names_gate.set()
+        burst(reader, "dim_stor")
+        shown = await reader.sees("│ dim_stor", "⇥ dim_stores")
+        assert "⇥ fct_refunds" not in shown
+
+
 async def test_facets_are_conditions_of_the_text(sample, at):
     async with at(sample) as reader:
         await enter(reader, "orders")
@@ -204,6 +279,17 @@ async def test_a_condition_is_made_step_by_step(sample, at):
         await reader.press("down", "enter")
         await reader.sees("results")
         assert box(reader).value == "orders platform:snowflake OR rowCount>=1000000"
+        # Where there is nothing to choose from, what can be done is said.
+        await reader.press("c")
+        await reader.type("rowcount")
+        await reader.press("enter", "enter")
+        await reader.sees("Type it; ⏎ takes what was typed.")
+        await reader.type("7")
+        await reader.sees("⏎ takes «7».")
+        await reader.press("enter", "enter")
+        await reader.settle()
+        both = "(platform:snowflake OR rowCount>=1000000)"
+        assert box(reader).value == f"orders {both} AND rowCount:7"
 
 
 async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample, at):
@@ -274,8 +360,10 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample, at)
     async with at(sample) as reader:
         await enter(reader, f"https://hub.example/dataset/{ORDERS}/Schema")
         await reader.sees(" fct_orders ", "Columns·")
+        await enter(reader, REMOVED.parts[1])
+        await reader.sees("No results", "Nothing found for «analytics.sandbox.tmp_orders")
         await enter(reader, str(REMOVED))
-        await reader.sees("SOFT-DELETED")
+        await reader.sees("SOFT-DELETED", REMOVED.parts[1].rpartition(".")[2])
         await enter(reader, str(Urn.dataset("hive", "never.there")))
         await reader.sees("Not in the catalog")
         # Among the results too, and megabytes of something else are cut.

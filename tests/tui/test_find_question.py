@@ -1,12 +1,15 @@
 """Words and conditions are told apart in one way, and facets are written into the text."""
 
+from typing import get_args
+
 import pytest
 
 from explorer.metadata import Urn
-from explorer.metadata.filters import Criterion
+from explorer.metadata.filters import CONDITIONS, Criterion
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.registry import load_registry
+from explorer.tui.find.conditions import How, condition_of
 from explorer.tui.find.pasted import LONGEST, one_line, urn_in
 from explorer.tui.find.question import Question
 from explorer.tui.find.syntax import EXAMPLES
@@ -117,3 +120,16 @@ def test_a_paste_of_megabytes_is_one_line_and_cut():
     assert is_cut
     assert len(line) <= LONGEST
     assert "\n" not in line
+
+
+def test_the_steps_lead_to_every_condition_that_there_is():
+    values = {"from … to": "1..2", "is one of": "1, 2"}
+    filters = {
+        how: split(condition_of("rowCount", how, values.get(how, "1"))).filter(REGISTRY)
+        for how in get_args(How)
+    }
+    criteria = {how: found.any_of[0][0] for how, found in filters.items()}
+    assert {one.condition for one in criteria.values()} == set(CONDITIONS)
+    assert [how for how, one in criteria.items() if one.negated] == ["is not"]
+    assert {one.field for one in criteria.values()} == {"rowCount"}
+    assert criteria["from … to"].values == ("1", "2")

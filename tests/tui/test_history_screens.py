@@ -4,7 +4,6 @@
 """
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ pytestmark = pytest.mark.anyio
 
 KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 SCREENS = {
     "history": (["7", *["down"] * 4], "~ description"),
@@ -26,7 +24,7 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady):
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")
@@ -34,7 +32,7 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
         await reader.sees(words)
         await reader.settle()
         # Below the tabs, which have tests of their own.
-        shown = MOMENT.sub("YYYY-MM-DD hh:mm", reader.screen()).partition(" 8 Raw")[2] + "\n"
+        shown = steady(reader.screen()).partition(" 8 Raw")[2] + "\n"
     kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
     if os.environ.get("UPDATE_SCREENS"):
         kept.parent.mkdir(exist_ok=True)

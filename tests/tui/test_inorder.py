@@ -41,10 +41,11 @@ async def test_a_key_that_is_long_under_way_is_waited_for(sample, at, monkeypatc
     async with at(sample, urn=ORDERS) as reader:
         box = reader.app.query_one(SearchBox)
         for word in ("visit046", "visit047", "fct_orders"):
+            reader.app._open(ORDERS)
             await reader.sees("documented")
             send(reader.app, f"/{word}")
             await until(lambda word=word: box.value == word)
-            reader.app._open(ORDERS)
+            await reader.settle()
 
 
 class Stuck(Widget, can_focus=True):

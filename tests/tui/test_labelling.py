@@ -9,6 +9,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
+from explorer.tui.labelling.offers import Offers
 
 pytestmark = pytest.mark.anyio
 
@@ -334,3 +335,26 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
     assert "no edit was made" in done.stderr, done
     assert names(read(desk, urn).tags) == ["Legacy"]
+
+
+async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed(
+    desk, at, thing, monkeypatch
+):
+    matching = Offers.matching
+
+    async def slow(self, catalog, text):
+        await asyncio.sleep(0.3)
+        return await matching(self, catalog, text)
+
+    monkeypatch.setattr(Offers, "matching", slow)
+    urn = thing("labels.hurried")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.sees("Tags of")
+        await reader.pilot.press(*"pii", "enter", *"certif", "enter", *"nothingso", "enter", *"cdc")
+        shown = await reader.sees("+ PII  + Certified", "○ CDC")
+        assert "Make it?" not in shown
+        await reader.pilot.press("enter", "ctrl+s")
+        await reader.sees("U takes")
+    assert {urn.name for urn in read(desk, urn).tags} == {"Legacy", "PII", "Certified", "CDC"}

@@ -26,14 +26,14 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady):
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")
         await reader.press(*keys)
         await reader.sees(words)
         await reader.settle()
-        shown = reader.screen() + "\n"
+        shown = steady(reader.screen()) + "\n"
     kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
     if os.environ.get("UPDATE_SCREENS"):
         kept.parent.mkdir(exist_ok=True)

@@ -28,11 +28,11 @@ class TwoTexts(ModalScreen[Answer]):
     DEFAULT_CSS = """
     TwoTexts { align: center middle; }
     TwoTexts > Vertical {
-        width: 110; max-width: 96%; height: 30; max-height: 92%;
+        width: 110; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
     TwoTexts #what { height: auto; max-height: 4; }
-    TwoTexts DifferenceRows { height: 1fr; }
+    TwoTexts DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """
 
     def __init__(self, title: str, before: str, after: str) -> None:

@@ -1,7 +1,7 @@
 """Searching: what is asked, what the server answers to it, and what is told of that."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,10 +68,12 @@ class Searching(Vertical):
     to an older one is never shown."""
 
     @dataclass
-    class TypedAhead(Message):
-        """Keys that were typed before what they are for was open."""
+    class LedOn(Message):
+        """The result that was wished for before the answer came is to be opened, if there is one;
+        then comes what was typed for it meanwhile, which `take` gives."""
 
-        keys: list[events.Key]
+        urn: Urn | None
+        take: Callable[[], list[events.Key]]
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="find")
@@ -80,6 +82,7 @@ class Searching(Vertical):
         self._asked: str | None = None
         self._is_pending = True
         self._opens_first = False
+        self._is_leading_on = False
         self._ahead: list[events.Key] = []
         self._shown: _Search | None = None
         self._held: _Answer | None = None
@@ -119,16 +122,28 @@ class Searching(Vertical):
     def keeps(self, event: events.Key) -> bool:
         """Whether a key is kept for the result that is opened when the answer comes; escape gives
         that up."""
-        if not self._opens_first:
+        if not self._opens_first and not self._is_leading_on:
             return False
-        if event.key == "escape":
-            self._opens_first, self._ahead = False, []
+        if event.key == "escape" and self._opens_first:
+            self._give_up_opening()
         else:
             self._ahead.append(events.Key(event.key, event.character))
         return True
 
-    def open_result(self, index: int) -> None:
-        """Open a result."""
+    def _take_ahead(self) -> list[events.Key]:
+        """What was kept; from now on nothing is."""
+        self._is_leading_on = False
+        ahead, self._ahead = self._ahead, []
+        return ahead
+
+    def _give_up_opening(self) -> None:
+        """Nothing is to be opened when the answer comes; what is on its way stays on it."""
+        self._opens_first = False
+        if not self._is_leading_on:
+            self._ahead = []
+
+    def choose_result(self, index: int) -> Urn | None:
+        """The result that somebody chose, if there is one."""
         raise NotImplementedError
 
     def table(self) -> "Table | None":
@@ -170,8 +185,8 @@ class Searching(Vertical):
     def _ask(self) -> None:
         """Ask for what stands in the box."""
         self._asked = self.text
-        self._is_pending, self._opens_first, self._held = True, False, None
-        self._ahead = []
+        self._is_pending, self._held = True, None
+        self._give_up_opening()
         self._search(self._asked, self._order)
 
     @work(exclusive=True, group="search")
@@ -237,10 +252,11 @@ class Searching(Vertical):
         self._explain()
         opens, self._opens_first = self._opens_first, False
         if opens and self.screen.focused is self.results:
-            self.open_result(0)
-            # On the same way, so that they come when it is open.
-            self.post_message(self.TypedAhead(self._ahead))
-        self._ahead = []
+            # Until it is open, keys come here, and are kept behind those that came before.
+            self._is_leading_on = True
+            self.post_message(self.LedOn(self.choose_result(0), self._take_ahead))
+        else:
+            self._give_up_opening()
 
     def need_page(self, start: int) -> None:
         """Read a page of the result that has come into view."""
@@ -315,7 +331,7 @@ class Searching(Vertical):
         """Tell what is wrong with the filter. What was found before stays."""
         self._fault = fault
         self._is_pending, was_wished = False, self._opens_first
-        self._opens_first, self._ahead = False, []
+        self._give_up_opening()
         self.box.mark(fault)
         self._tell()
         if was_wished:
@@ -327,7 +343,8 @@ class Searching(Vertical):
 
     def _show_failure(self, sentence: str) -> None:
         """Tell, in the place of the results, why there are none."""
-        self._is_pending, self._opens_first, self._ahead = False, False, []
+        self._is_pending = False
+        self._give_up_opening()
         self._tell_words(Text.assemble(("✗ ", "bold"), sentence))
         if self._shown is None:
             self.results.show(0, lambda _, __: (), empty=sentence)

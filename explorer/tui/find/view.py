@@ -190,10 +190,16 @@ class FindView(Searching):
         if self._is_pending:
             self._opens_first = True
             return
+        urn = self.choose_result(index)
+        if urn is not None:
+            self.open(urn)
+
+    def choose_result(self, index: int) -> Urn | None:
+        """The result that somebody chose, if there is one; what led to it is remembered."""
         urn = self.results.urn_at(index)
         if urn is not None:
             self._keeper.remember(self.text)
-            self.open(urn)
+        return urn
 
     def results_key(self, what: str) -> None:
         """What a key of the results stands for, or what came of moving in them."""

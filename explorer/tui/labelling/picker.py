@@ -75,7 +75,8 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         self._name_width = _NAME_AT_LEAST
         self._ownerships = OWNERSHIPS
         self._ownership = OWNERSHIPS[0]
-        self._turns_when_found = False
+        # What was taken before it was found; held in turn, and before anything is written.
+        self._wishing = asyncio.Lock()
         self._reading = "reading …"
         self._is_writing = False
         self._edits: list[Edit] = []
@@ -114,7 +115,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
 
     def action_write(self) -> None:
         """Write what was chosen."""
-        if not self._choice.changed:
+        if not self._choice.changed and not self._wishing.locked():
             self.say("Nothing was chosen yet; esc leaves.")
         elif not self._is_writing:
             self._write()
@@ -152,7 +153,6 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._turns_when_found = False
         self._find(event.value)
 
     @on(LabelLine.Turned)
@@ -160,8 +160,9 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         event.stop()
         line = self.query_one(LabelLine)
         if line.value.strip() != self._offered.text:
-            # The list is still about what was typed before.
-            self._turns_when_found = True
+            # The list is still about what was typed before, and what is typed next is another.
+            self._turn_first_of(line.value.strip())
+            line.action_select_all()
             return
         self._turn(self.query_one(LabelRows).cursor)
 
@@ -217,9 +218,21 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
     def _show(self, offered: Offered) -> None:
         self._offered, self._reading = offered, ""
         self._lay_out(keep=False)
-        if self._turns_when_found:
-            self._turns_when_found = False
-            self._turn(0)
+
+    @work(group="wishes")
+    async def _turn_first_of(self, text: str) -> None:
+        async with self._wishing:
+            with self._session.reporting(f"looking for {NOUNS[self._kind][1]}"):
+                catalog = await self._session.catalog()
+                offered = await self._offers.matching(catalog, text)
+                if self.query_one(LabelLine).value.strip() == text:
+                    self._show(offered)
+                    self._turn(0)
+                elif not offered.offers:
+                    self.say(f"Nothing is called {said(text).plain}.", error=True)
+                elif self._choice.toggle(self._labels_of(offered.offers[0].urn)[0]):
+                    self.query_one(LabelRows).refresh()
+                    self._tell()
 
     def _turn(self, index: int) -> None:
         if index >= len(self._rows):
@@ -257,7 +270,12 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
     @work(exclusive=True, group="write")
     async def _write(self) -> None:
         self._is_writing = True
-        self.say("writing …")
+        async with self._wishing:
+            self.say("writing …")
+        if not self._choice.changed:
+            self._is_writing = False
+            self.say("Nothing was chosen yet; esc leaves.")
+            return
         with self._session.reporting(f"writing {NOUNS[self._kind][1]}"):
             try:
                 catalog = await self._session.catalog()
