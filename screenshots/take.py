@@ -80,7 +80,7 @@ async def conflict(pilot: Pilot[None]) -> None:
     """A colleague saves the same text while one is writing."""
     await to("fct_orders", "u", "e")(pilot)
     await press(pilot, *"Paid, refunded or open.")
-    catalog = await pilot.app.session.catalog()
+    catalog = await pilot.app._session.catalog()
     view = pilot.app.screen_stack[0].query_one(EntityView)
     await catalog.describe(view.urn, "The state of the order.", column=view.column_path())
     await press(pilot, "ctrl+s")

@@ -117,6 +117,9 @@ class EntityView(Changing):
 
     def fail(self, name: str, sentence: str) -> None:
         """Say in its place why a tab, or with no name the entity, was not read."""
+        if not self.children:
+            # On leaving, nothing is there any more that could say it.
+            return
         self._failed[name] = sentence
         if self._entity is None and self._wanted is not None:
             self.query_one("#who", Static).update(said(self._wanted.name, "bold"))

@@ -354,7 +354,8 @@ class Searching(Vertical):
 
     def _tell_words(self, text: Text) -> None:
         text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
-        if text != self._said:
+        # On leaving, nothing is there any more that could say it.
+        if text != self._said and self.children:
             self._said = text
             # Its height stays, so that moving through the rows lays nothing out anew.
             self.query_one("#said", Static).update(text, layout=False)
