@@ -137,7 +137,6 @@ SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
     "raw": (RAW, WIDE),
     "editor": (edit, WIDE),
     "difference": (compare, WIDE),
-    "conflict": (conflict, WIDE),
     "drafts": (drafts, WIDE),
     "tags": (to("fct_orders", "1", "t", *"pi"), WIDE),
     "links": (to("fct_orders", "1", "L"), WIDE),
@@ -159,6 +158,8 @@ SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
     "profile-80x24": (PROFILE, NARROW),
     "editor-80x24": (edit, NARROW),
     "browse-80x24": (BROWSE, NARROW),
+    # Last, for it changes the sample.
+    "conflict": (conflict, WIDE),
 }
 
 
@@ -168,6 +169,8 @@ def sample_catalog() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "catalog"
         os.environ["CATALOG_STATE_DIR"] = f"{scratch}/state"
+        # Some screens say where things lie: not on the machine the pictures are taken on.
+        os.environ["HOME"] = "/home/ada"
         running = instance.ensure(directory)
         try:
             yield directory
