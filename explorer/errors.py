@@ -82,7 +82,7 @@ class InvalidAspect(InvalidInput):
 
 
 # As many as one reads.
-_NAMES_AT_MOST = 40
+_NAMES_AT_MOST = 300
 
 
 def _shown(name: str) -> str:

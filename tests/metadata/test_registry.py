@@ -118,5 +118,5 @@ def test_names_that_would_steer_a_terminal_are_written_out_in_a_sentence():
     error = UnknownName("column", "email", ["email\x1b[J", *(f"column {n}" for n in range(90))])
     assert "\x1b" not in str(error)
     assert "email\\x1b[J" in str(error)
-    many = str(UnknownName("column", "zzzz", (f"column {n:02}" for n in range(90))))
-    assert "column 39 and 50 more" in many
+    many = str(UnknownName("column", "zzzz", (f"column {n:03}" for n in range(350))))
+    assert "column 299 and 50 more" in many

@@ -20,7 +20,9 @@ def service(directory):
     """A catalog of its own with the sample on it, served until the end."""
     running = instance.ensure(directory)
     yield directory
-    os.kill(running.pid, signal.SIGTERM)
+    # One that was not asked for a while has gone by itself.
+    with suppress(ProcessLookupError):
+        os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + 10
     while instance.find(directory) is not None and time.monotonic() < deadline:
         time.sleep(0.02)

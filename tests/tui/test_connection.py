@@ -214,7 +214,7 @@ async def test_what_is_on_the_page_of_an_entity_is_told_there(at, sample):
             return await super().entity(urn)
 
     async with at(None, client=lambda: Silent(data_dir=sample), urn=ORDERS) as reader:
-        shown = await reader.sees("fct_orders", "is it running? r tries again", "○")
+        shown = await reader.sees("fct_orders", "is it running? r tries again")
         assert "reading …" not in shown
         Silent.silent = False
         await reader.press("r")

@@ -159,7 +159,7 @@ class Watcher:
             await pilot.pause()
             self.look()
             spent = time.thread_time() - before
-            assert spent < 1, (self.place, f"{spent:.1f} s of work before anything is seen")
+            assert spent < 5, (self.place, f"{spent:.1f} s of work before anything is seen")
             if key.endswith("*"):
                 await self._resize(SMALL if self.reader.app.screen.size == LARGE else LARGE)
                 self.look()

@@ -22,7 +22,7 @@ class Deaf:
 def made() -> None:
     Catalog(timeout="5")  # error: call-arg
     Catalog(timeout_seconds="5")  # error: arg-type
-    Catalog(data_dir="here")  # error: arg-type
+    Catalog(data_dir=17)  # error: arg-type
     Catalog(offline="sometimes")  # error: arg-type
     Catalog(retry=3)  # error: arg-type
     Catalog("http://x", "token")  # error: call-arg

@@ -123,8 +123,10 @@ class KeyLine(Widget):
 def _key(action: Action, bound: list[ActiveBinding]) -> str:
     """The key of an action: as it is declared, or as the reader has set it, or the one of its keys
     that does it where the first is a letter."""
-    keys = [one.binding.key for one in bound]
-    return action.key if action.keys[0] in keys else readable(keys[0])
+    keys = {one.binding.key: one for one in bound}
+    is_letter = len(readable(action.keys[0])) == 1 and readable(action.keys[0]).isascii()
+    does = action.keys[0] in keys if is_letter else keys.keys() & set(action.keys)
+    return action.key if does else readable(next(iter(keys)))
 
 
 def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:
