@@ -74,3 +74,14 @@ async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(desk, at, m
         await asyncio.sleep(1.5)
         await reader.sees("By me.")
     assert not [what for what in said if "this is how it is now" in what]
+
+
+async def test_what_is_told_of_ones_own_doing_is_not_covered(desk, at):
+    async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
+        await reader.sees("documented")
+        reader.app._session.say("This is what became of it.")
+        await colleague.describe(SHIPMENTS, "Told while one reads.")
+        await reader.press("1")
+        reader.app._session.say("This is what became of it.")
+        shown = await reader.sees("Told while one reads.")
+        assert "This is what became of it." in shown

@@ -29,6 +29,7 @@ from explorer.tui.measures.profile import ProfileTab
 from explorer.tui.measures.usage import UsageTab
 from explorer.tui.raw.tab import RawTab
 from explorer.tui.session import Session
+from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.tables import Table
 from explorer.tui.watching import Changes, told
 
@@ -164,7 +165,9 @@ class EntityView(Changing):
             if self._entity is not known or entity.aspects == known.aspects:
                 return
             self._show(entity, keep=True)
-            if not self._session.exchanges.has_just_written():
+            # What is just told of one's own doing matters more.
+            is_telling = any(line.is_telling for line in self.app.screen.query(KeyLine))
+            if not is_telling and not self._session.exchanges.has_just_written():
                 self._session.say(f"{told(changes)}; this is how it is now.")
             await self._name_mentioned(entity)
 

@@ -90,6 +90,11 @@ class KeyLine(Widget):
         wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
         return Text("\n".join(wrapped))
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether a message stands here instead of the keys."""
+        return bool(self._message)
+
     async def on_click(self, event: events.Click) -> None:
         """Do what the entry says that was clicked; a message goes away."""
         if self._message:
