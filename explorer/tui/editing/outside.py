@@ -71,8 +71,7 @@ def _run(app: "App[None]", command: list[str]) -> int:
             # An interrupt that is meant for the editor is not one for this program.
             before = signal.signal(signal.SIGINT, lambda *_: None)
             try:
-                # The reader's own choice, which no text of a catalog has a part in.
-                done = subprocess.run(command, check=False)  # noqa: S603
+                done = subprocess.run(command, check=False)  # noqa: S603 - the reader's own choice
             except OSError as error:
                 failed = error
             finally:

@@ -145,7 +145,7 @@ class Asking:
         except CatalogError as error:
             self._failed(line(str(error), _LONGEST_SENTENCE))
         # The outermost edge: what nobody foresaw would be seen nowhere else.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             _log.debug("the explorer failed", exc_info=True)
             self._failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
 
