@@ -11,6 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widget import Widget
@@ -43,6 +44,7 @@ __all__ = ["CatalogApp"]
 
 _WIDE = 100
 _END_SECONDS = 2
+_HUNG_UP = 128 + 1
 
 
 class CatalogApp(DressedApp):
@@ -104,8 +106,18 @@ class CatalogApp(DressedApp):
         self._furnishing = asyncio.Lock()
         self._furnished = False
         self._tell_furnished = furnished
+        self._is_ending = False
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
+
+    def get_driver_class(self) -> type[Driver]:
+        """What reads and writes the terminal."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from explorer.tui.shell.terminal import TerminalDriver
+
+        return TerminalDriver
 
     def get_default_screen(self) -> Screen[object]:
         """The desk, with the folders open where there is room."""
@@ -204,8 +216,15 @@ class CatalogApp(DressedApp):
         if await self._editing.ready_to_quit():
             self.exit()
 
+    def on_terminal_gone(self) -> None:
+        """Leave as if told to: the signal that says so need not have come."""
+        self._end(_HUNG_UP)
+
     def _end(self, status: int) -> None:
         """Leave because the program was told to; what is being typed is kept."""
+        if self._is_ending:
+            return
+        self._is_ending = True
 
         async def keep_and_leave() -> None:
             with suppress(TimeoutError):

@@ -59,6 +59,9 @@ class _Painting(Compositor):
         for widget, (region, clip) in self.visible_widgets.items():
             if not missing:
                 break
+            # What was taken away is still on the map until the rest is laid out anew.
+            if widget.parent is None:
+                continue
             seen = region.intersection(clip)
             first, last = seen.column_span
             for start, count in _runs(seen, missing):

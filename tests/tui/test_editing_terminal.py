@@ -27,11 +27,12 @@ TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
 
 
 class Terminal:
-    def __init__(self, desk, state, **environment):
+    def __init__(self, desk, state, by="", **environment):
         self.server = f"catalog-{uuid.uuid4().hex[:8]}"
         given = {"TERM": "xterm-256color", "CATALOG_STATE_DIR": state, **environment}
         said = " ".join(f"{name}='{value}'" for name, value in given.items())
-        self.command = f"env {said} {sys.executable} -m explorer.tui --data-dir {desk} '{TABLE}'"
+        program = f"{sys.executable} -m explorer.tui --data-dir {desk} '{TABLE}'"
+        self.command = f"env {said} {by} {program}"
 
     def tmux(self, *arguments):
         command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
@@ -75,6 +76,13 @@ class Terminal:
         return int(found[0])
 
 
+def is_running(number):
+    """Whether a program runs, rather than waiting for somebody to ask how it ended."""
+    command = ["ps", "-o", "stat=", "-p", str(number)]
+    state = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    return state[:1] not in ("", "Z")
+
+
 def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
@@ -103,6 +111,21 @@ def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(desk, tmp
         assert "very last" not in terminal.sees(f"left {128 + number}")
     kept = [one.read_bytes() for one in tmp_path.glob("drafts/*/*.json")]
     assert any(b"the very last" in one for one in kept)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
+def test_it_does_not_outlive_the_window_that_it_was_in(desk, tmp_path, told):
+    with Terminal(desk, tmp_path, by="" if told else "setsid") as terminal:
+        terminal.begin()
+        terminal.type("in a window that is closed")
+        terminal.sees("that is closed")
+        program = terminal.program()
+    deadline = time.monotonic() + SECONDS
+    while is_running(program) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(program)
+    kept = [one.read_bytes() for one in tmp_path.glob("drafts/*/*.json")]
+    assert any(b"that is closed" in one for one in kept)
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,18 @@ async def test_what_lies_outside_the_screen_is_not_drawn():
         ours._dirty_regions = {Region(0, 40, 5, 5)}
         assert ours.render_partial_update() is None
         assert not ours._dirty_regions
+
+
+async def test_what_was_just_taken_away_is_not_asked_for_its_lines():
+    app = Sheets()
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.pause()
+        over = app.query_one("#over", Sheet)
+        ours = app.screen._compositor
+        with app.batch_update():
+            await over.remove()
+            over.asked.clear()
+            assert over in ours.visible_widgets
+            shown = [strip.text for strip in ours.render_strips()]
+        assert not over.asked
+        assert "│llll" in shown[3]
