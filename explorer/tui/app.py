@@ -22,7 +22,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.browse.tree import BrowseTree
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.find.view import FindView
-from explorer.tui.inorder import Home, InOrder
+from explorer.tui.inorder import InOrder
 from explorer.tui.painting import Desk
 from explorer.tui.safety import ControlFilter
 from explorer.tui.shell.dressed import DressedApp
@@ -148,9 +148,9 @@ class CatalogApp(DressedApp):
         if not await self._keys.takes(event):
             await super().on_event(event)
 
-    async def on_home(self, marker: Home) -> None:
+    async def on_home(self) -> None:
         """What a key led to is done."""
-        await self._keys.came_home(marker)
+        await self._keys.came_home()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every drawn line goes through: the usual, and the last gate."""

@@ -2,40 +2,32 @@
 
 A key travels: to the widget that has the focus, up to the application, and often further as a
 message that moves the focus. Whoever types fast, pastes, or lets a script type, has pressed the
-next key by then; sent at once, it would go where the focus was. So a marker is sent after each key
-on the same way, as often as a key leads to messages of its own, and the next key waits for it to
-come home. Nothing runs while no key is under way.
+next key by then; sent at once, it would go where the focus was. So it is held as long as a message
+waits anywhere on the ways of the one before. Nothing runs while no key is held.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.events import Event, Key, Paste
 from textual.message import Message
-
-if TYPE_CHECKING:
-    from textual.dom import DOMNode
+from textual.widget import Widget
 
 __all__ = ["Home", "InOrder"]
 
-# A key leads to a message, which leads to another, which opens something.
-_ROUNDS = 3
 # A widget that is gone, or waits for something for so long, holds up nobody. The clock alone does
 # not tell: where the machine is busy, a key may be under way for longer. So the loop has to have
 # turned as often as no way is long; with nothing else to do, that takes a few milliseconds.
 _PATIENCE_SECONDS = 1.0
 _TURNS = 500
+_PAUSE_SECONDS = 0.01
 
 
-class Home(Message, bubble=True, verbose=True):
-    """The marker that travels behind a key."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
+class Home(Message, bubble=False, verbose=True):
+    """To the application: what the last key led to is done, the next one can be sent."""
 
 
 class InOrder:
@@ -46,77 +38,67 @@ class InOrder:
         self._send = send
         self._waiting: deque[Event] = deque()
         self._kept: Callable[[], Iterable[Event]] | None = None
-        self._number = 0
-        self._rounds = 0
-        self._target: DOMNode | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._target: Widget | None = None
+        self._is_held = False
 
     async def takes(self, event: Event) -> bool:
         """Whether an event is a key that somebody pressed, or a paste; it is sent in its turn."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             return False
         self._waiting.append(event)
-        if self._target is None:
-            await self._next()
+        if not self._is_held:
+            await self._go_on()
         return True
 
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
         """Have keys that somebody kept sent before all that wait: those that `take` gives, called
-        when the one that is under way is home."""
+        when what is under way is done."""
         self._kept = take
-        if self._target is None:
-            await self._next()
+        if not self._is_held:
+            await self._go_on()
 
-    async def came_home(self, marker: Home) -> None:
-        """A marker reached the application."""
-        if marker.number == self._number and self._target is not None:
-            self._rounds -= 1
-            await self._follow()
+    async def came_home(self) -> None:
+        """What the last key led to is done, or waited for no longer."""
+        self._is_held = False
+        await self._go_on(is_home=True)
 
-    async def _next(self) -> None:
-        """Send the key whose turn it is."""
-        self._stop_waiting()
-        if self._kept is not None:
-            kept, self._kept = self._kept, None
-            self._waiting.extendleft(reversed(list(kept())))
-        if not self._waiting:
-            return
-        event = self._waiting.popleft()
-        self._number += 1
-        self._rounds = _ROUNDS
-        self._target = self._app.focused or self._app.screen
-        await self._send(event)
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(_PATIENCE_SECONDS, self._turn, self._number, _TURNS)
-        await self._follow()
-
-    async def _follow(self) -> None:
-        """Send the marker once more, at last from where the focus is now."""
-        while self._rounds > 0:
-            target = self._target if self._rounds > 1 else None
-            if target is None or not target.is_attached:
-                target = self._app.focused or self._app.screen
-            if target.post_message(Home(self._number)):
+    async def _go_on(self, *, is_home: bool = False) -> None:
+        """Send what waits, one after another, up to one that has to be held."""
+        while self._waiting or self._kept is not None:
+            if not is_home and self._is_under_way():
+                self._is_held = True
+                self._look(time.monotonic() + _PATIENCE_SECONDS, _TURNS)
                 return
-            self._rounds -= 1
-        await self._next()
+            is_home = False
+            if self._kept is not None:
+                kept, self._kept = self._kept, None
+                self._waiting.extendleft(reversed(list(kept())))
+            if self._waiting:
+                self._target = self._app.focused or self._app.screen
+                await self._send(self._waiting.popleft())
 
-    def _stop_waiting(self) -> None:
-        self._target = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _is_under_way(self) -> bool:
+        """Whether anything waits to be heard by the widget that the last key went to, by the one
+        that the next would go to, or by those around them."""
+        if self._app.message_queue_size:
+            return True
+        ways = [self._app.focused or self._app.screen]
+        if self._target is not None and self._target is not ways[0] and self._target.is_attached:
+            ways.append(self._target)
+        return any(
+            node.message_queue_size or not node.is_mounted
+            for way in ways
+            for node in way.ancestors_with_self
+            if isinstance(node, Widget)
+        )
 
-    def _turn(self, number: int, turns: int) -> None:
-        """The loop turned once more and the marker is not home."""
-        if number != self._number or self._target is None:
+    def _look(self, deadline: float, turns: int) -> None:
+        """Look whether it is done, every time that the loop turns."""
+        if not self._is_under_way() or (turns <= 0 and time.monotonic() >= deadline):
+            self._app.post_message(Home())
             return
-        if turns:
-            asyncio.get_running_loop().call_soon(self._turn, number, turns - 1)
+        loop = asyncio.get_running_loop()
+        if turns > 0:
+            loop.call_soon(self._look, deadline, turns - 1)
         else:
-            self._app.call_later(self._give_up, number)
-
-    async def _give_up(self, number: int) -> None:
-        """Go on, unless the marker came home after all."""
-        if number == self._number and self._target is not None:
-            await self._next()
+            loop.call_later(_PAUSE_SECONDS, self._look, deadline, 0)

@@ -4,12 +4,10 @@ The terminal's tables and lists are all this one widget: a count, and a function
 when it comes into view. Ten million rows scroll as ten do.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from rich.console import Console
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
@@ -20,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from explorer.tui.actions import bindings
+from explorer.tui.strips import strip_of
 from explorer.tui.wrapping import broken
 
 __all__ = ["DrawRow", "Rows"]
@@ -111,7 +110,11 @@ class Rows(ScrollView, can_focus=True):
             y = row * self.row_height - self.scroll_offset.y
             self.refresh(Region(0, y, width, self.row_height))
         self._follow()
-        self.post_message(self.Moved(self, target))
+        self.tell_moved()
+
+    def tell_moved(self) -> None:
+        """Tell whoever is around that the cursor stands on another row."""
+        self.post_message(self.Moved(self, self.cursor))
 
     def refresh(
         self,
@@ -153,7 +156,7 @@ class Rows(ScrollView, can_focus=True):
         if self._draw is None or row >= self.count:
             told = list(broken(self.empty, width - 4)) if self.count == 0 else []
             said = told[y - 1] if 0 < y <= len(told) else ""
-            return self._widened(_strip(Text(f"  {said}", "dim italic"), width, self._base))
+            return self._widened(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
@@ -163,7 +166,7 @@ class Rows(ScrollView, can_focus=True):
             if len(self._drawn) >= _KEPT_ROWS:
                 self._drawn.clear()
             lines = self._draw(row, width)
-            drawn = self._drawn[key] = [self._widened(_strip(one, width, style)) for one in lines]
+            drawn = self._drawn[key] = [self._widened(strip_of(one, width, style)) for one in lines]
         return drawn[part] if part < len(drawn) else self._widened(Strip.blank(width, style))
 
     def _widened(self, line: Strip) -> Strip:
@@ -236,54 +239,3 @@ class Rows(ScrollView, can_focus=True):
             self.action_choose()
         else:
             self.move_to(row)
-
-
-def _strip(line: Text, width: int, style: Style) -> Strip:
-    """A text in a width, cut or filled, on a style."""
-    text = line.copy()
-    text.truncate(max(width, 1), overflow="ellipsis", pad=True)
-    text.end = ""
-    segments = text.render(_CONSOLE) if text.spans else [Segment(text.plain, _style_of(text))]
-    strip = Strip(_joined(segments), width)
-    return strip.apply_style(style).adjust_cell_length(width, style)
-
-
-def _style_of(text: Text) -> Style:
-    """The style of a text as a whole, which its own rendering leaves out where it has no spans."""
-    return _CONSOLE.get_style(text.style, default=Style.null())
-
-
-def _joined(segments: Iterable[Segment]) -> list[Segment]:
-    """The same on screen in as few pieces as can be: every piece costs forty bytes on its way to
-    the terminal, and blanks look alike in most styles."""
-    joined: list[Segment] = []
-    for segment in segments:
-        if not segment.text:
-            continue
-        if joined:
-            text, style, _ = joined[-1]
-            if style == segment.style or _is_blank(segment.text, segment.style, style):
-                joined[-1] = Segment(text + segment.text, style)
-                continue
-            if _is_blank(text, style, segment.style):
-                joined[-1] = Segment(text + segment.text, segment.style)
-                continue
-        joined.append(segment)
-    return joined
-
-
-def _is_blank(text: str, style: Style | None, other: Style | None) -> bool:
-    """Whether a text is nothing but its ground, and as much so in the other style."""
-    return text.isspace() and _ground(style) == _ground(other)
-
-
-def _ground(style: Style | None) -> tuple[object, ...]:
-    if style is None:
-        return _NO_GROUND
-    lines = (style.underline, style.underline2, style.strike, style.overline, style.link)
-    ink = style.color if style.reverse else None
-    return (style.bgcolor, bool(style.reverse), ink, *(one or None for one in lines))
-
-
-_CONSOLE = Console()
-_NO_GROUND = _ground(Style.null())

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from explorer.metadata import Urn
 from explorer.tui import inorder
 from explorer.tui.find.box import SearchBox
-from explorer.tui.inorder import Home, InOrder
+from explorer.tui.inorder import InOrder
 
 pytestmark = pytest.mark.anyio
 
@@ -75,8 +75,8 @@ class Small(App):
         if not await self.keys.takes(event):
             await super().on_event(event)
 
-    async def on_home(self, marker: Home):
-        await self.keys.came_home(marker)
+    async def on_home(self):
+        await self.keys.came_home()
 
 
 async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(monkeypatch):
@@ -94,5 +94,4 @@ async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(mon
         stuck.done.set()
         await pilot.pause()
         # Nothing is under way any more, and nothing is looked after.
-        assert app.keys._target is None
-        assert app.keys._timer is None
+        assert not app.keys._is_held

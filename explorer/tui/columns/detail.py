@@ -5,7 +5,10 @@ from rich.console import Console
 from rich.text import Text
 from textual.app import RenderResult
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
+
+from explorer.tui.strips import strip_of
 
 __all__ = ["Detail"]
 
@@ -42,6 +45,13 @@ class Detail(Widget):
     def render(self) -> RenderResult:
         """As much of the text as there is room for."""
         return Text("\n", no_wrap=True).join(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        """One of the lines, by itself; where a part is selected, Textual marks it."""
+        if self.text_selection is not None:
+            return super().render_line(y)
+        line = self._lines[y] if y < len(self._lines) else Text()
+        return strip_of(line, self.size.width, self.rich_style).apply_offsets(0, y)
 
     def _wrapped(self) -> list[Text]:
         width, height = self.size

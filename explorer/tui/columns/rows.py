@@ -33,9 +33,8 @@ class ColumnRows(Rows):
         self._moved = moved
         self._narrowed = narrowed
 
-    def move_to(self, index: int) -> None:
-        """Move the cursor, and tell at once: row and detail are painted together."""
-        super().move_to(index)
+    def tell_moved(self) -> None:
+        """Tell at once: row and detail are painted together."""
         self._moved()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

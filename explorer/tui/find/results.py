@@ -123,6 +123,9 @@ class Results(Rows):
                 return row // PAGE * PAGE
         return None
 
+    def tell_moved(self) -> None:
+        """Nothing around the list follows its cursor."""
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Read what has come into view, and tell which rows these are."""
         super().watch_scroll_y(old_value, new_value)
