@@ -75,11 +75,8 @@ class CatalogApp(DressedApp):
     }
     #body { height: 1fr; }
     #page { width: 1fr; }
-    BrowseTree { display: none; }
-    .-browsing BrowseTree { display: block; }
     .-wide BrowseTree { max-width: 60%; }
     .-narrow BrowseTree { width: 1fr; border-right: none; }
-    .-narrow.-browsing #page { display: none; }
     .-narrow FindView Facets { display: none; }
     .-narrow FindView.-facets Facets { display: block; width: 1fr; }
     .-narrow FindView.-facets #found { display: none; }
@@ -122,7 +119,7 @@ class CatalogApp(DressedApp):
     def get_default_screen(self) -> Screen[object]:
         """The desk, with the folders open where there is room."""
         wide = self.size.width >= _WIDE
-        return Desk(id="_default", classes="-wide -browsing" if wide else "-narrow")
+        return Desk(id="_default", classes="-wide" if wide else "-narrow")
 
     def compose(self) -> ComposeResult:
         """Header, folders beside the page, keys."""
@@ -132,7 +129,9 @@ class CatalogApp(DressedApp):
         yield KeyLine()
 
     def _panes(self) -> Iterator[Widget]:
-        yield BrowseTree(self._session, self._remembered)
+        tree = BrowseTree(self._session, self._remembered)
+        tree.display = self.size.width >= _WIDE
+        yield tree
         yield ContentSwitcher(FindView(self._session), initial="find", id="page")
 
     async def _clear(self) -> None:
@@ -165,8 +164,9 @@ class CatalogApp(DressedApp):
 
     def on_resize(self, event: events.Resize) -> None:
         """In a narrow terminal the page has the room, unless the reader is in the folders."""
-        if event.size.width < _WIDE and not self._desk.query_one(BrowseTree).has_focus_within:
-            self._desk.remove_class("-browsing")
+        tree = self._desk.query_one(BrowseTree)
+        is_narrow = event.size.width < _WIDE
+        self._show_folders(tree.display and (not is_narrow or tree.has_focus_within))
 
     def _start(self) -> None:
         self._greet()
@@ -250,17 +250,24 @@ class CatalogApp(DressedApp):
     def action_browse(self) -> None:
         """To the folders; from the folders, back and fold them away."""
         tree = self._desk.query_one(BrowseTree)
-        if self._desk.has_class("-browsing") and tree.has_focus_within:
-            self._desk.remove_class("-browsing")
+        if tree.display and tree.has_focus_within:
+            self._show_folders(False)
             self._focus_page()
         else:
-            self._desk.add_class("-browsing")
+            self._show_folders(True)
             tree.take_keys()
 
     def action_reveal(self) -> None:
         """To where what is open stands in the folders; again, to the next of its places."""
-        self._desk.add_class("-browsing")
+        self._show_folders(True)
         self._desk.query_one(BrowseTree).reveal()
+
+    def _show_folders(self, shown: bool) -> None:
+        """Unfold the folders beside the page, or fold them away; in a narrow terminal there is
+        room for one of the two."""
+        self._desk.query_one(BrowseTree).display = shown
+        narrow = self.size.width < _WIDE
+        self._desk.query_one("#page").display = not (shown and narrow)
 
     def action_go_back(self) -> None:
         """To what was open before."""
@@ -324,8 +331,8 @@ class CatalogApp(DressedApp):
         view.focus_content()
 
     def _turn_to(self, name: str) -> None:
-        if self._desk.has_class("-narrow"):
-            self._desk.remove_class("-browsing")
+        if self.size.width < _WIDE:
+            self._show_folders(False)
         self._desk.query_one("#page", ContentSwitcher).current = name
 
     def _focus_page(self) -> None:

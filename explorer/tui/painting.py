@@ -11,8 +11,10 @@ from typing import cast
 
 from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 __all__ = ["Desk"]
 
@@ -21,7 +23,10 @@ _Missing = dict[int, set[int]]
 
 
 class Desk(Screen[object]):
-    """A screen that is painted so."""
+    """A screen that is painted so, and not as a whole whenever the focus moves: what gets it or
+    loses it is drawn anew by itself."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - as Textual names it
         super().__init__(id=id, classes=classes)

@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
+from rich.cells import cell_len
 from textual.worker import WorkerCancelled
 
 from explorer import instance
@@ -103,6 +104,63 @@ def steady():
         return "\n".join(map(_counted, text.splitlines()))
 
     return masked
+
+
+PIECE = re.compile(
+    r"\x1b\[([\d;]*)m|\x1b\[(\d+);(\d+)H|(\r?\n)|(\x1b\[\?\d+[hl]|\x1b\]8;.*?\x1b\\)|([^\x1b\r\n])"
+)
+OFF = {"22": "12", "23": "3", "24": "4", "25": "56", "27": "7", "28": "8", "29": "9"}
+BLANK_SHOWS = frozenset({"4", "7", "9", "21", "53"})
+
+
+def shown(text, cells=None):
+    """Every cell that a terminal shows, with its style as far as it is seen."""
+    cells, row, column = {} if cells is None else cells, 1, 1
+    weights, ink, ground = set(), "39", "49"
+    rest = 0
+    for piece in PIECE.finditer(text):
+        assert piece.start() == rest
+        rest = piece.end()
+        styled, to_row, to_column, newline, _, letter = piece.groups()
+        if styled is not None:
+            codes = styled.split(";")
+            while codes:
+                code = codes.pop(0)
+                if code in ("", "0"):
+                    weights, ink, ground = set(), "39", "49"
+                elif code in OFF:
+                    weights -= set(OFF[code])
+                elif code in ("38", "48"):
+                    count = 4 if codes[0] == "2" else 2
+                    colour = ";".join(codes[:count])
+                    codes = codes[count:]
+                    ink, ground = (colour, ground) if code == "38" else (ink, colour)
+                elif len(code) == 1 or code in ("21", "51", "52", "53"):
+                    weights.add(code)
+                elif code[0] in "39":
+                    ink = code
+                else:
+                    ground = code
+        elif to_row:
+            row, column = int(to_row), int(to_column)
+        elif newline:
+            row, column = row + 1, 1
+        elif letter:
+            seen = (frozenset(weights), ink, ground)
+            if letter == " ":
+                lines = frozenset(weights & BLANK_SHOWS)
+                seen = (lines, ink if lines else "", ground)
+            cells[row, column] = (letter, *seen)
+            column += cell_len(letter)
+    assert rest == len(text)
+    return cells, (weights, ink, ground)
+
+
+@pytest.fixture(scope="session")
+def cells():
+    """Tells what a terminal shows of what is written to it: every cell by row and column, each from
+    1, and the style that is left; `cells(text, before)` writes over what was there before."""
+    return shown
 
 
 NAMED = {"_": "underscore", "/": "slash", " ": "space", ":": "colon", "\n": "enter"}

@@ -1,7 +1,7 @@
 """A screen is painted from as little as it takes, and comes out as Textual would have it."""
 
 import pytest
-from textual._compositor import Compositor
+from textual._compositor import Compositor, CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 from textual.geometry import Region
@@ -9,7 +9,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
+from explorer.metadata import Urn
 from explorer.tui.painting import Desk
+from explorer.tui.shell.pens import Pens
 
 pytestmark = pytest.mark.anyio
 
@@ -102,3 +104,33 @@ async def test_what_was_just_taken_away_is_not_asked_for_its_lines():
             shown = [strip.text for strip in ours.render_strips()]
         assert not over.asked
         assert "│llll" in shown[3]
+
+
+WALK = """
+    down f down b b down right down b b 1 down 2 down s f escape 3 l plus 4 down 5 left 6 7 down
+    8 space question_mark escape colon escape slash o r enter w f
+"""
+
+
+async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, at, cells):
+    orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+    async with at(sample, urn=orders) as reader:
+        await reader.sees("documented")
+        app, pens, seen = reader.app, Pens(), {}
+
+        def display(screen, update):
+            if isinstance(update, CompositorUpdate) and screen is app.screen:
+                told = "\x1b[0m" + update.render_segments(app.console)
+                _, left = cells(pens.shorten(told), seen)
+                assert left == cells("")[1]
+
+        app._display = display
+        app.screen.refresh()
+        await reader.settle()
+        for key in WALK.split():
+            await reader.press(key)
+            whole = app.screen._compositor.render_update(full=True)
+            expected, _ = cells(whole.render_segments(app.console))
+            assert len(expected) > 4_000
+            differing = {place for place, cell in expected.items() if seen.get(place) != cell}
+            assert not differing, key

@@ -13,7 +13,7 @@ __all__ = ["Pens"]
 
 _STYLED = re.compile(r"\x1b\[([\d;]*)m")
 # What shows nothing of a style: the way to another place.
-_SILENT = re.compile(r"(?:\r\n|\x1b\[\d+;\d+H)*")
+_SILENT = re.compile(r"(?:\r?\n|\x1b\[\d+;\d+H)*")
 # How weights are taken off, bold and dim only together.
 _OFF = {"1": "22", "2": "22", "3": "23", "4": "24", "7": "27", "9": "29"}
 _WEIGHTS = frozenset(_OFF)
