@@ -20,7 +20,7 @@ import networkx as nx
 
 from explorer.graph.layout import lay_out_pairs
 
-_SHAPES = ((30, 37, 6), (150, 230, 6), (500, 832, 8), (2_000, 3_300, 10))
+_SHAPES = ((30, 37, 6), (150, 230, 6), (200, 313, 6), (500, 832, 8), (2_000, 3_300, 10))
 _NEAR = 0.88
 _SLOW = 1_000
 _PAIR = tuple[int, int]

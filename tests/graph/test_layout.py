@@ -17,7 +17,7 @@ from explorer.graph.layout.arrangement import Arrangement
 from explorer.graph.layout.beginnings import as_given
 from explorer.graph.layout.crossings import count_between
 from explorer.graph.layout.mesh import make_mesh
-from explorer.graph.layout.sifting import sift
+from explorer.graph.layout.sifting import Sifter
 
 _nodes = st.integers(1, 14)
 
@@ -108,9 +108,43 @@ def test_a_crowded_channel_has_no_line_shared_by_strangers():
 def test_sifting_takes_crossings_away():
     mesh = make_mesh([0] * 20 + [1] * 20, [(at * 7 % 20, 20 + at * at % 19) for at in range(60)])
     arrangement = Arrangement(mesh, [None] * 40, 100_000)
-    arrangement.arrange(as_given(mesh))
+    arrangement.begin(as_given(mesh))
     before = arrangement.count()
-    assert sift(arrangement) < before / 2
+    after = Sifter(arrangement).sift(before)
+    assert after < before / 2
+    assert after == arrangement.count()
+
+
+@pytest.mark.parametrize("leaves", [20, 200, 33_000])
+def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(leaves):
+    pairs = [(2, 4), (2, 5), (1, 5), (1, 3), (2, 3), *[(0, leaf) for leaf in range(6, leaves)]]
+    mesh = make_mesh([0] * 3 + [1] * (leaves - 3), pairs)
+    arrangement = Arrangement(mesh, [None] * leaves, 1_000_000)
+    arrangement.begin(as_given(mesh))
+    before = arrangement.count()
+    after = Sifter(arrangement).sift(before)
+    assert after == arrangement.count() < before
+
+
+def test_sifting_leaves_what_was_drawn_before_in_its_order():
+    mesh = make_mesh([0] * 4 + [1] * 4, [(0, 7), (1, 6), (2, 5), (3, 4)])
+    kept = [0, None, 2, 3, 4, None, 6, 7]
+    arrangement = Arrangement(mesh, kept, 100_000)
+    arrangement.begin(as_given(mesh))
+    assert Sifter(arrangement).sift(arrangement.count()) == arrangement.count()
+    for layer in arrangement.finish(arrangement.layers):
+        ranks = [kept[element] for element in layer if kept[element] is not None]
+        assert ranks == sorted(ranks)
+
+
+def test_layers_too_wide_for_sifting_are_left_as_they_are():
+    width = 2_001
+    pairs = [(at, width + at * 2 % width) for at in range(width)]
+    mesh = make_mesh([0] * width + [1] * width, pairs)
+    arrangement = Arrangement(mesh, [None] * 2 * width, 100_000)
+    arrangement.begin(as_given(mesh))
+    before = arrangement.count()
+    assert Sifter(arrangement).sift(before) == before == arrangement.count()
 
 
 def test_nets_that_ask_for_each_others_rows_step_aside():

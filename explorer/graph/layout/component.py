@@ -20,7 +20,7 @@ _PORT_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A component inside 0, 0 and `along`, `across`.
+    """A component inside 0, `top` and `along`, `top` + `across`.
 
     corners    of each node
     ranks      layer of each node and its place in it
@@ -30,6 +30,7 @@ class Drawing:
 
     along: float
     across: float
+    top: float
     corners: list[Point]
     ranks: list[tuple[int, int]]
     lines: list[list[Point]]
@@ -87,23 +88,24 @@ def draw_component(
         for node, extent in enumerate(extents)
     ]
     # Lines may lead above the first box or below the last.
-    top = min([low for _, low in corners] + [low for line in lines for _, low in line])
-    ends = [
-        (along + size[0], across + size[1])
-        for (along, across), size in zip(corners, sizes, strict=True)
-    ]
+    ways = [along for line in lines for along, _ in line]
+    rows = [across for line in lines for _, across in line]
     cell = 1 if grid else 0
-    ends += [(along + cell, across + cell) for line in lines for along, across in line]
+    sides = list(zip(corners, sizes, strict=True))
+    top = min([across for _, across in corners] + rows)
+    bottom = max([across + size[1] for (_, across), size in sides] + [max(rows) + cell])
+    end = max([along + size[0] for (along, _), size in sides] + [max(ways) + cell])
     ranks = {node: (at, 0) for node, at in enumerate(layers)}
     for at, layer in enumerate(order):
         nodes = [element for element in layer if element < mesh.nodes]
         ranks.update((node, (at, place)) for place, node in enumerate(nodes))
     return Drawing(
-        max(along for along, _ in ends),
-        max(across for _, across in ends) - top,
-        [(along, across - top) for along, across in corners],
+        end,
+        bottom - top,
+        top,
+        corners,
         [ranks[node] for node in range(mesh.nodes)],
-        [[(along, across - top) for along, across in line] for line in lines],
+        lines,
         turned,
         crossings,
     )
@@ -118,6 +120,8 @@ def _extent(size: Size, loops: int, spacing: Spacing, grid: bool) -> Extent:
 
 def _spread(strands: int, room: float, spacing: Spacing) -> list[float]:
     """How far each of several edges between two nodes lies beside the middle."""
+    if strands == 1:
+        return [0.0]
     step = min(spacing.edge, room * _PORT_SHARE / strands)
     return [(number - (strands - 1) / 2) * step for number in range(strands)]
 

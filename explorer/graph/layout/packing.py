@@ -12,10 +12,12 @@ def pack(sizes: Sequence[Size], gap: float) -> list[Point]:
     """Where each drawing begins: in rows no longer than the longest of them, in the order given."""
     longest = max((length for length, _ in sizes), default=0)
     corners: list[Point] = []
-    along = across = reach = 0.0
+    along: float = 0
+    across: float = 0
+    reach: float = 0
     for length, height in sizes:
         if along and along + length > longest:
-            along, across, reach = 0.0, across + reach + gap, 0.0
+            along, across, reach = 0, across + reach + gap, 0
         corners.append((along, across))
         along += length + gap
         reach = max(reach, height)

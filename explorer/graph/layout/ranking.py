@@ -26,13 +26,15 @@ def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
         before[target].append(source)
     layers = _longest_paths(after, before)
     order = sorted(range(count), key=layers.__getitem__)
+    leading = [len(near) - len(far) for near, far in zip(after, before, strict=True)]
+    entering = [-more for more in leading]
     for _ in range(_ROUNDS):
         moved = False
         # Later nodes first: what they make room for, earlier ones can use in the same round.
         for node in reversed(order):
-            moved |= _shift(node, layers, after, before, 1)
+            moved |= _shift(node, layers, after, leading, 1)
         for node in order:
-            moved |= _shift(node, layers, before, after, -1)
+            moved |= _shift(node, layers, before, entering, -1)
         if not moved:
             break
     first = min(layers, default=0)
@@ -54,24 +56,28 @@ def _longest_paths(after: list[list[int]], before: list[list[int]]) -> list[int]
 
 
 def _shift(
-    node: int, layers: list[int], ahead: list[list[int]], behind: list[list[int]], step: int
+    node: int, layers: list[int], ahead: list[list[int]], balance: list[int], step: int
 ) -> bool:
-    """Move the node, and what it pushes, along `step` when that shortens the edges."""
-    gain = len(ahead[node]) - len(behind[node])
+    """Move the node, and what it pushes, along `step` when that shortens the edges.
+
+    `balance` is by how many edges more lead from each node along `step` than against it.
+    """
+    # An edge inside the group counts once on each side, so it cancels out of the gain.
+    gain = balance[node]
     if gain <= 0:
         return False
     group = {node}
     stack = [node]
     while stack:
         member = stack.pop()
-        if len(group) > _LARGEST_GROUP:
-            return False
+        beside = layers[member] + step
         for pushed in ahead[member]:
-            if pushed not in group and (layers[pushed] - layers[member]) * step == 1:
+            if layers[pushed] == beside and pushed not in group:
+                if len(group) == _LARGEST_GROUP:
+                    return False
                 group.add(pushed)
                 stack.append(pushed)
-                gain += len(ahead[pushed]) - len(behind[pushed])
-    # An edge inside the group counts once on each side, so it cancels out of the gain.
+                gain += balance[pushed]
     if gain <= 0:
         return False
     room = min(

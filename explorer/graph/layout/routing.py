@@ -71,7 +71,7 @@ def draw_on_grid(bearings: Bearings, gap: int, shifts: Sequence[Sequence[float]]
             turns = track.turns(rows[element], rows[other])
             points.extend((beginning + column, row) for column, row in turns)
         points.append((starts[mesh.layer[last]] - 1, rows[last]))
-        lines.append([_without_idle(points) for _ in beside])
+        lines.append([points for _ in beside])
     return starts, lines
 
 
