@@ -3,7 +3,8 @@
 A key travels: to the widget that has the focus, up to the application, and often further as a
 message that moves the focus. Whoever types fast, pastes, or lets a script type, has pressed the
 next key by then; sent at once, it would go where the focus was. So it is held as long as a message
-waits anywhere on the ways of the one before. Nothing runs while no key is held.
+waits anywhere on the ways of the one before, or a worker runs that leads elsewhere and says so by
+its name. Nothing runs while no key is held.
 """
 
 import asyncio
@@ -16,7 +17,10 @@ from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.widget import Widget
 
-__all__ = ["Home", "InOrder"]
+__all__ = ["LEADING", "Home", "InOrder"]
+
+LEADING = "leading"
+"""The name of a worker at whose end the reader is elsewhere."""
 
 # A widget that is gone, or waits for something for so long, holds up nobody. The clock alone does
 # not tell: where the machine is busy, a key may be under way for longer. So the loop has to have
@@ -81,6 +85,8 @@ class InOrder:
         """Whether anything waits to be heard by the widget that the last key went to, by the one
         that the next would go to, or by those around them."""
         if self._app.message_queue_size:
+            return True
+        if any(one.name == LEADING and not one.is_finished for one in self._app.workers):
             return True
         ways = [self._app.focused or self._app.screen]
         if self._target is not None and self._target is not ways[0] and self._target.is_attached:

@@ -167,7 +167,8 @@ class Watcher:
     async def _resize(self, size):
         await self.reader.pilot.resize_terminal(*size)
         for _ in range(100):
-            if self.reader.app.screen.size == size:
+            screen = self.reader.app.screen
+            if screen.size == screen._compositor.size == size:
                 return
             await self.reader.pilot.pause()
         raise AssertionError(f"never {size}")

@@ -2,6 +2,7 @@
 nobody for long."""
 
 import asyncio
+import time
 
 import pytest
 from textual import events
@@ -12,6 +13,7 @@ from textual.widgets import Input
 
 from explorer.metadata import Urn
 from explorer.tui import inorder
+from explorer.tui.editing.drafts import Drafts
 from explorer.tui.find.box import SearchBox
 from explorer.tui.inorder import InOrder
 
@@ -95,3 +97,22 @@ async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(mon
         await pilot.pause()
         # Nothing is under way any more, and nothing is looked after.
         assert not app.keys._is_held
+
+
+async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
+    sample, at, monkeypatch
+):
+    keep = Drafts.keep
+
+    def keep_on_a_slow_disk(self, draft):
+        time.sleep(0.3)
+        return keep(self, draft)
+
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("kept in time")
+        monkeypatch.setattr(Drafts, "keep", keep_on_a_slow_disk)
+        for key in ("x", "escape", "f4"):
+            reader.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await reader.sees("1 draft, not saved", "fct_orders", "kept in time")

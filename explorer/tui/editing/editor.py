@@ -24,6 +24,7 @@ from explorer.tui.editing.outside import edit_outside
 from explorer.tui.editing.preview import Preview
 from explorer.tui.editing.subject import Subject
 from explorer.tui.editing.suggestions import suggestions
+from explorer.tui.inorder import LEADING
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 
@@ -328,7 +329,7 @@ class EditorScreen(ModalScreen[Left]):
             self.app.refresh()
             self._area.replace_all(changed)
 
-    @work(exclusive=True, group="save")
+    @work(exclusive=True, group="save", name=LEADING)
     async def _leave(self) -> None:
         if await self.keep_draft():
             kept = f"Not saved; what you typed for {said(self._target.title).plain} is kept."

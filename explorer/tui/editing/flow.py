@@ -8,6 +8,7 @@ from explorer.tui.editing.drafts import Draft
 from explorer.tui.editing.editor import EditorScreen, Left
 from explorer.tui.editing.links import LinksScreen
 from explorer.tui.editing.subject import Subject, editable
+from explorer.tui.inorder import LEADING
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Editing:
 
         def left(chosen: Draft | None) -> None:
             if chosen is not None:
-                self._app.run_worker(self._go_on_with(chosen), group="edit", exclusive=True)
+                self._app.run_worker(self._go_on_with(chosen), LEADING, "edit", exclusive=True)
 
         self._app.push_screen(DraftsScreen(self._session), left)
 

@@ -9,6 +9,7 @@ from textual.widget import Widget
 from explorer.client.display import line
 from explorer.metadata.words import singular
 from explorer.tui.content import said
+from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.aside import AsideScreen
 from explorer.tui.labelling.choice import Choice, Kind
 from explorer.tui.labelling.deprecating import Deprecated, DeprecationScreen, Outcome
@@ -97,7 +98,7 @@ class Labelling:
     def take_back(self, entity: "Entity | None") -> None:
         """Take the last change of an entity back, after it is said which and what that does."""
         if entity is not None and not self._refuses(entity):
-            self._page.run_worker(self._find_last(entity), group="take-back", exclusive=True)
+            self._page.run_worker(self._find_last(entity), LEADING, "take-back", exclusive=True)
 
     def _refuses(self, entity: "Entity") -> bool:
         if self._session.refuses_to_write():
