@@ -98,7 +98,9 @@ def page_of(browser: Browser, content: str, height: int) -> Iterator[Page]:
 
 def draw_notebook(browser: Browser, path: Path, target: Path) -> None:
     """The beginning of a notebook as it is exported."""
-    html, _ = HTMLExporter().from_filename(str(path))
+    # It says of itself that it has types, and has not.
+    exporter: Callable[[], Any] = HTMLExporter
+    html, _ = exporter().from_filename(str(path))
     with page_of(browser, html, PAGE_HEIGHT) as page:
         page.wait_for_timeout(SETTLED_MILLIS)
         page.screenshot(path=target)

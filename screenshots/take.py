@@ -1,8 +1,11 @@
 """Take the screenshots of the terminal, from the sample catalog, as PNG files beside this script.
 
-    python screenshots/take.py [NAME …]
+    python screenshots/take.py [--check] [NAME …]
 
-Needs Chromium on the path (Debian: `apt-get install chromium fonts-firacode`).
+Needs faketime, for the sample ends today, and the pictures are always of the same day; and Chromium
+(Debian: `apt-get install faketime chromium fonts-firacode`). With `--check` nothing is drawn and no
+Chromium needed: the journeys are made again, and what the screens say is compared with what their
+pictures say.
 """
 
 import asyncio
@@ -14,153 +17,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from textual.pilot import Pilot
-from textual.worker import WorkerCancelled
+from journeys import JOURNEYS, Journey, settle
+from said import difference, text_in, text_of, with_text
 
 from explorer import instance
-from explorer.tui.entity.page import EntityView
+from explorer.client import AsyncCatalog
+from explorer.tui.app import CatalogApp
+
+__all__ = ["check", "main", "sample_catalog", "seen"]
 
 HERE = Path(__file__).parent
-WIDE, NARROW = (120, 36), (80, 24)
 
-Journey = Callable[[Pilot[None]], Awaitable[None]]
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until nothing is being read and what was read is drawn."""
-    for _ in range(3):
-        with suppress(WorkerCancelled):
-            await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-
-
-async def press(pilot: Pilot[None], *keys: str) -> None:
-    """Press keys, one after another, each to its end."""
-    for key in keys:
-        await pilot.press(key)
-        await settle(pilot)
-
-
-def to(name: str, *keys: str) -> Journey:
-    """Open the first entity that is found by a name, and press keys there."""
-
-    async def journey(pilot: Pilot[None]) -> None:
-        await press(pilot, "slash", *name, "enter", "enter", *keys)
-
-    return journey
-
-
-def pressing(*keys: str) -> Journey:
-    """Press keys from the first screen on."""
-
-    async def journey(pilot: Pilot[None]) -> None:
-        await press(pilot, *keys)
-
-    return journey
-
-
-async def edit(pilot: Pilot[None]) -> None:
-    await to("fct_orders", "u", "e")(pilot)
-    await pilot.press(*"Where the order stands:", "enter", "enter")
-    await pilot.press(*"- `open` not paid yet", "enter", *"- `paid` payment **captured**")
-    await asyncio.sleep(0.6)
-    await settle(pilot)
-
-
-async def compare(pilot: Pilot[None]) -> None:
-    await to("fct_orders", "j", "e")(pilot)
-    await press(pilot, "ctrl+end", *" Never reused.", "ctrl+d")
-
-
-async def conflict(pilot: Pilot[None]) -> None:
-    """A colleague saves the same text while one is writing."""
-    await to("fct_orders", "u", "e")(pilot)
-    await press(pilot, *"Paid, refunded or open.")
-    catalog = await pilot.app._session.catalog()
-    view = pilot.app.screen_stack[0].query_one(EntityView)
-    await catalog.describe(view.urn, "The state of the order.", column=view.column_path())
-    await press(pilot, "ctrl+s")
-    await asyncio.sleep(0.5)
-    await settle(pilot)
-
-
-async def drafts(pilot: Pilot[None]) -> None:
-    await to("fct_orders", "u", "e")(pilot)
-    await press(pilot, *"Paid, refunded or open.", "escape", "j", "j", "e", *"Half a", "escape")
-    await press(pilot, "f4")
-
-
-async def ways(pilot: Pilot[None]) -> None:
-    await to("fct_orders", "3", "m", "l", "l", "p")(pilot)
-
-
-def themed(name: str) -> Journey:
-    """The columns in other colours."""
-
-    async def journey(pilot: Pilot[None]) -> None:
-        pilot.app.theme = name
-        await to("fct_orders", "down", "down", "u")(pilot)
-
-    return journey
-
-
-COLUMNS = to("fct_orders", "down", "down", "u")
-LINEAGE = to("fct_orders", "3", "l", "l")
-HISTORY = to("fct_orders", "7", *["down"] * 4)
-RAW = to("fct_orders", "8", *["down"] * 3, "space", *["down"] * 6, "space")
-USAGE = to("fct_orders", "5", "left", "left")
-PROFILE = to("dim_customers", "6", *["down"] * 4)
-FIND = pressing("slash", *"order")
-BROWSE = pressing("b", "down", "right", "down", "right")
-
-SHOTS: dict[str, tuple[Journey, tuple[int, int]]] = {
-    "welcome": (pressing("ctrl+g"), WIDE),
-    "find": (FIND, WIDE),
-    "facets": (pressing("slash", *"order", "enter", "f", "down", "enter"), WIDE),
-    "condition": (pressing("slash", *"order", "enter", "c"), WIDE),
-    "why": (pressing("slash", *"order", "enter", "w"), WIDE),
-    "columns": (COLUMNS, WIDE),
-    "overview": (to("fct_orders", "1"), WIDE),
-    "lineage": (LINEAGE, WIDE),
-    "impact": (to("fct_orders", "3", "x"), WIDE),
-    "ways": (ways, WIDE),
-    "relationships": (to("fct_orders", "4"), WIDE),
-    "usage": (USAGE, WIDE),
-    "profile": (PROFILE, WIDE),
-    "profile-column": (to("dim_customers", "6", *["down"] * 3, "enter", *["left"] * 3), WIDE),
-    "history": (HISTORY, WIDE),
-    "blame": (to("fct_orders", "7", "b", "down"), WIDE),
-    "raw": (RAW, WIDE),
-    "editor": (edit, WIDE),
-    "difference": (compare, WIDE),
-    "drafts": (drafts, WIDE),
-    "tags": (to("fct_orders", "1", "t", *"pi"), WIDE),
-    "links": (to("fct_orders", "1", "L"), WIDE),
-    "browse": (BROWSE, WIDE),
-    "keys": (to("fct_orders", "question_mark"), WIDE),
-    "palette": (to("fct_orders", "colon", *"desc"), WIDE),
-    "servers": (pressing("f3"), WIDE),
-    "export": (to("fct_orders", "X"), WIDE),
-    "log": (to("fct_orders", "ctrl+l"), WIDE),
-    "settings": (pressing("ctrl+k"), WIDE),
-    "light": (themed("light"), WIDE),
-    "contrast": (themed("high-contrast"), WIDE),
-    "find-80x24": (FIND, NARROW),
-    "columns-80x24": (COLUMNS, NARROW),
-    "lineage-80x24": (LINEAGE, NARROW),
-    "history-80x24": (HISTORY, NARROW),
-    "raw-80x24": (RAW, NARROW),
-    "usage-80x24": (USAGE, NARROW),
-    "profile-80x24": (PROFILE, NARROW),
-    "editor-80x24": (edit, NARROW),
-    "browse-80x24": (BROWSE, NARROW),
-    # Last, for it changes the sample.
-    "conflict": (conflict, WIDE),
-}
+_MOMENT = "@2026-11-20 10:00:00"
+_CLOCK = ("FAKETIME", "LD_PRELOAD")
+_OWN = ("CATALOG_", "XDG_", "NO_COLOR", "TEXTUAL", "TERM", "COLORTERM")
 
 
 @contextmanager
@@ -168,9 +42,6 @@ def sample_catalog() -> Iterator[Path]:
     """A new catalog of this machine, with the sample on it, in a directory that goes away again."""
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "catalog"
-        os.environ["CATALOG_STATE_DIR"] = f"{scratch}/state"
-        # Some screens say where things lie: not on the machine the pictures are taken on.
-        os.environ["HOME"] = "/home/ada"
         running = instance.ensure(directory)
         try:
             yield directory
@@ -180,16 +51,16 @@ def sample_catalog() -> Iterator[Path]:
                 time.sleep(0.05)
 
 
-async def take(directory: Path, journey: Journey, size: tuple[int, int]) -> str:
-    """What a reader sees at the end of a journey, as SVG."""
-    from explorer.client import AsyncCatalog
-    from explorer.tui.app import CatalogApp
-
-    app = CatalogApp(lambda: AsyncCatalog(data_dir=directory))
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot)
-        await journey(pilot)
-        return app.export_screenshot()
+async def seen(directory: Path, journey: Journey) -> tuple[str, str]:
+    """What a reader sees at the end of a journey, as SVG and as text."""
+    app = CatalogApp(lambda: AsyncCatalog(data_dir=directory), urn=journey.at)
+    with tempfile.TemporaryDirectory() as scratch:
+        # What one journey typed is not found by the next.
+        os.environ["CATALOG_STATE_DIR"] = scratch
+        async with app.run_test(size=journey.size) as pilot:
+            await settle(pilot)
+            await journey.make(pilot)
+            return app.export_screenshot(), text_of(app)
 
 
 def draw(svg: str, target: Path) -> None:
@@ -212,17 +83,70 @@ def draw(svg: str, target: Path) -> None:
             ],
             check=True,
             capture_output=True,
+            env=_without(os.environ, _CLOCK),
         )
 
 
-def main(names: list[str]) -> None:
-    """Take the screenshots named, or all."""
+def take(name: str, directory: Path) -> None:
+    """Take one screenshot."""
+    svg, text = asyncio.run(seen(directory, JOURNEYS[name]))
+    target = HERE / f"{name}.png"
+    draw(svg, target)
+    target.write_bytes(with_text(target.read_bytes(), text))
+    print(name, flush=True)
+
+
+def check(name: str, directory: Path) -> str:
+    """What a screen says otherwise than its picture; nothing where they say the same."""
+    again = f"take it with «python screenshots/take.py {name}»"
+    picture = HERE / f"{name}.png"
+    if not picture.exists():
+        return f"There is no {picture.name}: {again}."
+    said = text_in(picture.read_bytes())
+    if said is None:
+        return f"{picture.name} carries no text: {again}."
+    _, text = asyncio.run(seen(directory, JOURNEYS[name]))
+    return difference(name, said, text)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Take the screenshots named, or all, or check them; gives the status to exit with."""
+    names = [one for one in arguments if one != "--check"]
+    if unknown := [name for name in names if name not in JOURNEYS]:
+        print(f"no {', '.join(unknown)}; there are {', '.join(JOURNEYS)}", file=sys.stderr)
+        return 2
+    if os.environ.get("FAKETIME") != _MOMENT:
+        return _again_on_the_day(arguments)
+    wanted = [name for name in JOURNEYS if not names or name in names]
     with sample_catalog() as directory:
-        for name in names or SHOTS:
-            journey, size = SHOTS[name]
-            draw(asyncio.run(take(directory, journey, size)), HERE / f"{name}.png")
-            print(name)
+        if "--check" not in arguments:
+            for name in wanted:
+                take(name, directory)
+            return 0
+        outdated = [told for name in wanted if (told := check(name, directory))]
+    print(*outdated, sep="\n", end="\n" if outdated else "")
+    return 1 if outdated else 0
+
+
+def _again_on_the_day(arguments: Sequence[str]) -> int:
+    """Do it all in a process for which it is the day of the pictures. It knows nobody, for some
+    screens say where things lie and what was set."""
+    clock = shutil.which("faketime")
+    if clock is None:
+        print("There is no faketime here (Debian: apt-get install faketime).", file=sys.stderr)
+        return 2
+    nobody = {"HOME": "/home/ada", "TZ": "UTC", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [clock, "-f", _MOMENT, sys.executable, __file__, *arguments],
+        check=False,
+        env={**_without(os.environ, (*_CLOCK, *_OWN)), **nobody},
+    )
+    return done.returncode
+
+
+def _without(names: Mapping[str, str], beginnings: tuple[str, ...]) -> dict[str, str]:
+    return {name: value for name, value in names.items() if not name.startswith(beginnings)}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

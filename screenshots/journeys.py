@@ -1,0 +1,147 @@
+"""The ways to the screens of which there are pictures: keys that are pressed, one after another."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
+
+from explorer.metadata.urn import Urn
+from explorer.tui.entity.page import EntityView
+
+if TYPE_CHECKING:
+    from explorer.tui.app import CatalogApp
+
+__all__ = ["JOURNEYS", "Journey", "Words", "settle"]
+
+_WIDE, _NARROW = (120, 36), (80, 24)
+_KEPT_SECONDS = 0.6
+"""After this long a pause what was typed is kept as a draft."""
+
+
+class Words(str):
+    """Letters that are typed in one go, where each of them would be a key."""
+
+    __slots__ = ()
+
+
+_Steps = Callable[[Pilot[None]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """What is pressed, or done otherwise, from the first screen on; `at` is the entity that the
+    terminal is opened with, `theme` the colours, and `size` has columns and lines."""
+
+    steps: tuple[str | _Steps, ...]
+    at: Urn | None = None
+    size: tuple[int, int] = _WIDE
+    theme: str | None = None
+
+    async def make(self, pilot: Pilot[None]) -> None:
+        """Go to the journey's end, and wait for what is seen there."""
+        if self.theme is not None:
+            pilot.app.theme = self.theme
+        await settle(pilot)
+        for step in self.steps:
+            if isinstance(step, str):
+                await pilot.press(*(step if isinstance(step, Words) else [step]))
+            else:
+                await step(pilot)
+            await settle(pilot)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until nothing is being read and what was read is drawn."""
+    for _ in range(3):
+        with suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+async def _pause(pilot: Pilot[None]) -> None:
+    """The writer stops for a moment."""
+    del pilot
+    await asyncio.sleep(_KEPT_SECONDS)
+
+
+async def _write_meanwhile(pilot: Pilot[None]) -> None:
+    """A colleague saves another text of what one is writing."""
+    catalog = await cast("CatalogApp", pilot.app)._session.catalog()
+    view = pilot.app.screen_stack[0].query_one(EntityView)
+    await catalog.describe(
+        _table("fct_orders"), "The state of the order.", column=view.column_path()
+    )
+
+
+def _table(name: str) -> Urn:
+    return Urn.parse(f"urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.{name},PROD)")
+
+
+def _orders(*steps: str | _Steps, theme: str | None = None) -> Journey:
+    return Journey(steps, _table("fct_orders"), theme=theme)
+
+
+def _customers(*steps: str) -> Journey:
+    return Journey(steps, _table("dim_customers"))
+
+
+def _first(*steps: str) -> Journey:
+    return Journey(steps)
+
+
+def _narrow(journey: Journey) -> Journey:
+    return Journey(journey.steps, journey.at, _NARROW)
+
+
+_COLUMNS = ("down", "down", "u")
+_RAW = (*["down"] * 3, "space", *["down"] * 6, "space")
+_STATUS = Words("Paid, refunded or open.")
+_EDITING = (
+    *("u", "e", Words("Where the order stands:"), "enter", "enter"),
+    *(Words("- `open` not paid yet"), "enter", Words("- `paid` payment **captured**"), _pause),
+)
+
+JOURNEYS: dict[str, Journey] = {
+    "welcome": _first("ctrl+g"),
+    "find": _first("slash", Words("order")),
+    "facets": _first("slash", Words("order"), "enter", "f", "down", "enter"),
+    "condition": _first("slash", Words("order"), "enter", "c"),
+    "why": _first("slash", Words("order"), "enter", "w"),
+    "columns": _orders(*_COLUMNS),
+    "overview": _orders("1"),
+    "lineage": _orders("3", "l", "l"),
+    "impact": _orders("3", "x"),
+    "ways": _orders("3", "m", "l", "l", "p"),
+    "relationships": _orders("4"),
+    "usage": _orders("5", "left", "left"),
+    "profile": _customers("6", *["down"] * 4),
+    "profile-column": _customers("6", *["down"] * 3, "enter", *["left"] * 3),
+    "history": _orders("7", *["down"] * 4),
+    "blame": _orders("7", "b", "down"),
+    "raw": _orders("8", *_RAW),
+    "editor": _orders(*_EDITING),
+    "difference": _orders("j", "e", "ctrl+end", Words(" Never reused."), "ctrl+d"),
+    "drafts": _orders(
+        *("u", "e", _STATUS, "escape", "j", "j", "e", Words("Half a"), "escape", "f4")
+    ),
+    "tags": _orders("1", "t", Words("pi")),
+    "links": _orders("1", "L"),
+    "browse": _first("b", "down", "right", "down", "right"),
+    "keys": _orders("question_mark"),
+    "palette": _orders("colon", Words("desc")),
+    "servers": _first("f3"),
+    "export": _orders("X"),
+    "log": _orders("ctrl+l"),
+    "settings": _first("ctrl+k"),
+    "light": _orders(*_COLUMNS, theme="light"),
+    "contrast": _orders(*_COLUMNS, theme="high-contrast"),
+}
+for _name in ("find", "columns", "lineage", "history", "raw", "usage", "profile", "editor"):
+    JOURNEYS[f"{_name}-80x24"] = _narrow(JOURNEYS[_name])
+JOURNEYS["browse-80x24"] = _narrow(JOURNEYS["browse"])
+# Last, for it changes the sample.
+JOURNEYS["conflict"] = _orders("u", "e", _STATUS, _write_meanwhile, "ctrl+s", _pause)
