@@ -13,7 +13,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.session import Session
 from explorer.tui.shell.header import Header
-from explorer.tui.shell.keyline import READ_ONLY
+from explorer.tui.shell.keyline import READ_ONLY, KeyLine
 from explorer.tui.shell.remembering import Place, Remembered
 from explorer.tui.shell.themes import is_without_colour
 from explorer.tui.visited import History
@@ -44,6 +44,7 @@ class ConnectedApp(App[None]):
         self._remembered = remembered or Remembered()
         self._session = Session(make, self._say, self._heard, server=server, exchanges=exchanges)
         self._history = self._history_of(server)
+        self._offers_again = False
         self._watch = Watch(self._session, self._others_changed)
         self.clipboard_way: Way = "auto"
 
@@ -95,6 +96,16 @@ class ConnectedApp(App[None]):
         for header in self._desk.query_children(Header):
             header.look()
         self.refresh_bindings()
+        if self._session.has_unanswered != self._offers_again:
+            self._offers_again = self._session.has_unanswered
+            for line in self._desk.query_children(KeyLine):
+                line.refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is asked again where everything was answered."""
+        if action == "try_again":
+            return self._session.has_unanswered
+        return super().check_action(action, parameters)
 
     def _visit(self, urn: Urn) -> None:
         """Go on to an entity, and remember that."""

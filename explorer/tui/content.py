@@ -1,6 +1,7 @@
 """What a catalog says, as literal text for the screen: cleaned, and never read as markup."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from rich.console import RenderableType
@@ -8,19 +9,38 @@ from rich.text import Text
 
 from explorer.client.display import block, line
 
-__all__ = ["MUTED", "join", "markdown", "marked", "padded", "preview", "said"]
+__all__ = ["MUTED", "join", "markdown", "marked", "padded", "preview", "said", "unjoined"]
 
 MUTED = "dim"
 _NOT_DESCRIBED = "no description"
 _RENDERED_LIMIT = 20_000
 _PREVIEW_LIMIT = 1_000
+_PICTURE_MARK = "\ufe0f"
+_JOINER = "\u200d"
+_JOINED = re.compile(f"(.){_JOINER}")
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
 def said(text: str | None, style: str = "", missing: str = "") -> Text:
     """One line of a catalog's text; `missing` is said in its place where there is none."""
-    shown = line(text)
+    shown = unjoined(line(text))
     return Text(shown, style) if shown else Text(missing, "dim italic")
+
+
+def unjoined(text: str) -> str:
+    """The text with joined emoji as its parts, and signs in the form they have in a text.
+
+    Terminals disagree on how wide a joined picture is, and what follows it on the line would be
+    shifted. Joiners between letters stay, where they are part of the writing.
+    """
+    if _PICTURE_MARK not in text and _JOINER not in text:
+        return text
+    return _JOINED.sub(_parted, text.replace(_PICTURE_MARK, ""))
+
+
+def _parted(found: re.Match[str]) -> str:
+    before = found[1]
+    return before if unicodedata.category(before).startswith("S") else found[0]
 
 
 def preview(text: str | None, style: str = "", missing: str = "") -> Text:
@@ -54,7 +74,7 @@ def join(parts: Iterable[Text], between: str = " · ") -> Text:
 
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
     """A description as it is meant to look. Links are text, pictures are their names."""
-    clean = block(text, _RENDERED_LIMIT)
+    clean = unjoined(block(text, _RENDERED_LIMIT))
     if not clean.strip():
         return Text(missing, "dim italic")
     # Rendering markdown is worth its import only once there is some.

@@ -128,6 +128,11 @@ class Session:
             await self._catalog.close()
         await self.exchanges.close()
 
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether there is something to be asked again."""
+        return bool(self._unread)
+
     def ask_again(self) -> bool:
         """Ask everything again that was not answered; gives whether there was anything."""
         unread, self._unread = self._unread, {}

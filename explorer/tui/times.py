@@ -1,5 +1,6 @@
 """Moments on the screen: in the zone of this machine, or in UTC, the same on every screen."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from explorer.client.display import moment
@@ -30,6 +31,10 @@ class Times:
     def said(self, millis: int) -> str:
         """A moment given in milliseconds; in UTC that is said with it."""
         return moment(millis, utc=self.utc)
+
+    def clock(self, at: datetime) -> str:
+        """The time of day of a moment, with its seconds."""
+        return f"{at.astimezone(UTC):%H:%M:%S} UTC" if self.utc else f"{at.astimezone():%H:%M:%S}"
 
     def day(self, millis: int) -> str:
         """The day of a moment."""

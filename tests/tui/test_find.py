@@ -279,6 +279,16 @@ async def test_a_condition_is_made_step_by_step(sample, at):
         await reader.press("down", "enter")
         await reader.sees("results")
         assert box(reader).value == "orders platform:snowflake OR rowCount>=1000000"
+        # A field is called as people type it, its stored name stands aside, and finds it too.
+        await reader.press("c")
+        await reader.type("_entitytype")
+        [told] = [one for one in reader.screen().splitlines() if "_entityType" in one]
+        assert told.index(" type ") < told.index("_entityType")
+        await reader.press("enter")
+        await reader.sees("type …")
+        await reader.press("enter")
+        await reader.sees("type is …")
+        await reader.press("escape")
         # Where there is nothing to choose from, what can be done is said.
         await reader.press("c")
         await reader.type("rowcount")

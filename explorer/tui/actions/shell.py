@@ -30,5 +30,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "move(-1)", ("up",), "Up", called="up"),
     Action("palette", "page(1)", ("pagedown",), "A screen down", called="page-down"),
     Action("palette", "page(-1)", ("pageup",), "A screen up", called="page-up"),
-    Action("jump", "leave", ("escape", "ctrl+o"), "Leave everything as it is"),
+    Action("jump", "leave", ("escape", "ctrl+o"), "Leave everything as it is", "leave"),
 )

@@ -50,9 +50,8 @@ class FolderRows(Rows):
             self.post_message(self.Looked())
 
     def on_resize(self, event: events.Resize | None = None) -> None:
-        """Tell it of more room, too."""
+        """Tell it of more room, too; the list's own part Textual has done besides."""
         del event
-        super().on_resize()
         self.post_message(self.Looked())
 
 

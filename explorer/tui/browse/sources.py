@@ -8,7 +8,7 @@ from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import plural, singular
-from explorer.tui.browse.entries import Entry, Portion, Source, named_like, naturally
+from explorer.tui.browse.entries import Entry, Kept, Portion, Source, named_like, naturally
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -61,7 +61,7 @@ class TypesSource:
 
     def narrowed(self, text: str, known: tuple[Entry, ...]) -> Source:
         """Types are few: those at hand are all."""
-        raise NotImplementedError("types are narrowed at hand")
+        return Kept(known).narrowed(text, ())
 
 
 def _top_of(entity_type: str) -> Source:

@@ -127,7 +127,7 @@ class DraftsScreen(ModalScreen[Draft]):
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         one = self._kept[index]
         draft = one.draft
-        moment = f"{one.at.astimezone():%Y-%m-%d %H:%M}"
+        moment = self._session.times.said(round(one.at.timestamp() * 1000))
         of = join([said(draft.name or draft.urn, "bold"), said(draft.column or draft.path or "")])
         state = Text("open elsewhere  " if one.open else "", "reverse")
         room = max(width - len(moment) - state.cell_len - 4, 8)

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from explorer.tui.actions import bindings
+from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.typed import TypedLine
 
 __all__ = ["AskScreen"]
@@ -46,6 +47,7 @@ class AskScreen(ModalScreen[str | None]):
             box.cursor_blink = False
             yield box
             yield Static(Text(f"{self._hint}   ⏎ take   esc leave"))
+        yield KeyLine()
 
     @on(Input.Submitted)
     def _take(self, event: Input.Submitted) -> None:

@@ -73,6 +73,8 @@ _SIGNS: Final[dict[How, str]] = {
     "has a value": ":*",
     "has no value": "IS NULL",
 }
+# A field of the model has that name too, and gives way where the value is a type.
+_TYPED: Final = {"_entityType": "type"}
 _HINTS: Final[dict[How, str]] = {
     "is one of": "values with commas between: one, two",
     "from … to": "two values with two dots between: 10..20",
@@ -127,7 +129,7 @@ class _Editor:
         counted_names = {field.name for field in counted}
         rest = sorted(
             (one for one in self._guide.fields.values() if one.name not in counted_names),
-            key=lambda one: (not one.is_facet, one.name.casefold()),
+            key=lambda one: (not one.is_facet, self._called(one).casefold()),
         )
         choices = [self._field_choice(one) for one in (*counted, *rest)]
         self._ask("A condition on which field?", choices)
@@ -135,11 +137,25 @@ class _Editor:
     def _field_choice(self, field: FilterField) -> Entry:
         facet = self._facets.get(field.name)
         said = [line(field.label or (facet.label if facet else ""), 80)]
-        said.extend(self._guide.also(field.name))
+        called = self._called(field)
+        names = dict.fromkeys((field.name, *self._guide.also(field.name)))
+        said.extend(line(name, 120) for name in names if name != called)
         count = len(facet.values) if facet else 0
         keys = f"{count} value{'s' if count > 1 else ''}" if count else ""
         aside = " · ".join(part for part in said if part)
-        return Entry(line(field.name, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+        return Entry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+
+    def _called(self, field: FilterField) -> str:
+        """The name of a field that people type: the shortest of its names."""
+        names = (field.name, *self._guide.also(field.name))
+        return _TYPED.get(field.name) or min(names, key=len)
+
+    def _spelled(self, field: FilterField) -> str:
+        """The name of a field for any condition, also where the one people type means another."""
+        also = self._guide.also(field.name)
+        if field.name in _TYPED and also:
+            return also[0]
+        return spell_field(self._guide, field.name)
 
     def _ask_how(self, field: FilterField) -> None:
         """Second: what of the field."""
@@ -150,11 +166,11 @@ class _Editor:
             hows.extend(_ORDERED)
         hows.extend(_VALUELESS)
         choices = [Entry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows]
-        self._ask(f"{line(field.name, 60)} …", choices)
+        self._ask(f"{line(self._called(field), 60)} …", choices)
 
     def _ask_value(self, field: FilterField, how: How) -> None:
         """Third: which value, of those that are there or another."""
-        name = spell_field(self._guide, field.name)
+        name = self._spelled(field)
         if how in _VALUELESS:
             self._join(condition_of(name, how, ""))
             return
@@ -176,7 +192,7 @@ class _Editor:
             ]
         hint = _HINTS.get(how, "a day, 2024-01-31" if field.nature == "date" else "a value")
         self._ask(
-            f"{line(field.name, 60)} {how} …",
+            f"{line(self._called(field), 60)} {how} …",
             choices,
             lambda typed: self._take(name, how, typed),
             f"{hint}; or choose below" if choices else hint,

@@ -134,8 +134,8 @@ class Results(Rows):
     def on_resize(self, event: events.Resize | None = None) -> None:
         """As much is in view as there is room for."""
         del event
-        super().on_resize()
-        self._look()
+        # Textual has the list's own part done too, and that brings the cursor into view.
+        self.call_next(self._look)
 
     def _look(self) -> None:
         start = self.missing()

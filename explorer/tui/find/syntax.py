@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
+from explorer.tui.shell.keyline import KeyLine
 
 __all__ = ["EXAMPLES", "SyntaxScreen"]
 
@@ -76,6 +77,7 @@ class SyntaxScreen(ModalScreen[None]):
             scroll.border_title = "What can be typed into the search box"
             scroll.border_subtitle = "esc close"
             yield Static(self._text())
+        yield KeyLine()
 
     def _text(self) -> Text:
         text = Text(_RULE)

@@ -17,6 +17,7 @@ from textual.widgets import Input
 from explorer.tui.actions import bindings
 from explorer.tui.content import marked, padded
 from explorer.tui.rows import Rows
+from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.typed import HintedLine
 
 __all__ = ["Choosing", "Entry", "how_well"]
@@ -128,6 +129,7 @@ class Choosing(ModalScreen[None]):
             rows = Rows()
             rows.can_focus = False
             yield rows
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Show everything; what was typed before there was a line goes into it."""

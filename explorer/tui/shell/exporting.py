@@ -18,6 +18,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session, sentence_of
+from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.listings import of_rows
 from explorer.tui.shell.tables import (
     FORMS,
@@ -99,6 +100,7 @@ class FileScreen(ModalScreen[None]):
             yield Static(self.about(), id="about", markup=False)
             yield _File(self._offered)
             yield Static(self._hint(), id="told", markup=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """The name without its end is chosen, so that typing replaces it."""
@@ -153,8 +155,9 @@ class FileScreen(ModalScreen[None]):
             self.tell(sentence_of(error), error=True)
             return
         with self._session.reporting("writing a file"):
-            self._session.say(told)
             self.dismiss()
+            # The line of keys that is left tells it.
+            self._session.say(told)
 
     def _hint(self) -> str:
         return f"⏎ writes · the end of the name says the form: {' '.join(self.FORMS)}"

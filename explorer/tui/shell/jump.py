@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
+from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.pressing import PRESSED, owner_of
 
 __all__ = ["JumpScreen", "Target", "targets_in"]
@@ -54,6 +55,7 @@ class JumpScreen(ModalScreen[None]):
             mark = Static(Text(f" {letter} "), classes="letter", markup=False)
             mark.styles.offset = (target.at.x, target.at.y)
             yield mark
+        yield KeyLine()
 
     def take(self, event: events.Key) -> bool:
         """Go where a letter leads; gives whether it leads anywhere."""

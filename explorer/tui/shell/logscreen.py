@@ -41,6 +41,7 @@ class LogScreen(ModalScreen[None]):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._exchanges = session.exchanges
+        self._times = session.times
         # What comes while one looks would move the list below the cursor.
         self._shown = [session.exchanges[at] for at in range(len(session.exchanges))]
 
@@ -84,7 +85,7 @@ class LogScreen(ModalScreen[None]):
         failed = one.status is None or one.status >= 300
         status = str(one.status) if one.status else "none"
         text = Text.assemble(
-            f" {one.began.astimezone():%H:%M:%S} ",
+            f" {self._times.clock(one.began)} ",
             (f"{'✗' if failed else ' '} {status:<5}", "bold" if failed else ""),
             f"{one.seconds * 1000:>7,.0f} ms ",
         )

@@ -1,0 +1,40 @@
+"""A list that gets more or less room does what that asks for once, its cursor in view."""
+
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.tui.browse.rows import FolderRows
+from explorer.tui.browse.sources import TypesSource
+from explorer.tui.find.results import Results
+from explorer.tui.rows import Rows
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_resized_list_follows_its_cursor_once(sample, at, monkeypatch):
+    followed = []
+    follow = Rows._follow
+    monkeypatch.setattr(Rows, "_follow", lambda self: (followed.append(self), follow(self))[1])
+    async with at(sample) as reader:
+        await reader.sees("335 results")
+        rows = reader.app.screen.query_one(Results)
+        tree = reader.app.screen.query(FolderRows).first()
+        await reader.press(*["down"] * 12)
+        followed.clear()
+        await reader.pilot.resize_terminal(120, 16)
+        await reader.settle()
+        # By the new height, and by nothing else.
+        assert [followed.count(one) for one in (rows, tree)] == [1, 1]
+        first, last = rows.in_view
+        assert first <= rows.cursor <= last
+        assert rows.missing() is None
+        assert f"· {first + 1}–{last + 1} ·" in reader.screen()
+
+
+async def test_the_types_are_narrowed_at_hand(sample):
+    async with AsyncCatalog(data_dir=sample) as catalog:
+        source = TypesSource()
+        known = (await source.read(catalog, 0, 100)).entries
+        narrowed = await source.narrowed("GLOSS", known).read(catalog, 0, 100)
+    assert [one.name for one in narrowed.entries] == ["glossary groups", "glossary terms"]
+    assert narrowed.total == 2
