@@ -4,14 +4,14 @@
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from explorer.graph.layout.mesh import Mesh
 
 __all__ = ["Bearings", "Extent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """The room of a node: its size, where its edges begin, and its loops.
 
     along, across   its size

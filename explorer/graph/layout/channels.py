@@ -9,20 +9,19 @@ Where nets ask this of each other in a circle, one of them makes a step on a row
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 __all__ = ["Channel", "Net", "Track", "assign_tracks"]
 
 
-@dataclass(frozen=True, slots=True)
-class Net:
+class Net(NamedTuple):
     """The row an element's edges come from, and the rows they lead to."""
 
     row: int
     targets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(NamedTuple):
     """The columns of a net, from 0. A net with a step changes to row `step`, then to `second`."""
 
     column: int

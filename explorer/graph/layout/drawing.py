@@ -132,7 +132,8 @@ class _Canvas:
         for node, (x, y) in zip(members, drawing.corners, strict=True):
             self.corners[node] = (x + along, y + across)
         for edge, line, turned in zip(edges, drawing.lines, drawing.reversed, strict=True):
-            self.lines[edge] = [(x + along, y + across) for x, y in line]
+            moved = [(x + along, y + across) for x, y in line] if along or across else line
+            self.lines[edge] = moved
             self.reversed[edge] = turned
         ordered = sorted(zip(drawing.ranks, members, strict=True))
         for (layer, _), node in ordered:

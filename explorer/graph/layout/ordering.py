@@ -21,7 +21,9 @@ _PATIENCE = 16
 _TURNED = 8
 _STREWN = 3
 _GOLDEN = (5**0.5 - 1) / 2
-_LEAST_EFFORT, _MOST_EFFORT, _EFFORT_PER_EDGE = 20_000, 1_000_000, 65
+# Small graphs get more for each edge, up to so much: of a few crossings every one is seen.
+_EFFORT_PER_EDGE, _MOST_EFFORT = 65, 1_000_000
+_SMALL_PER_EDGE, _SMALL_EFFORT = 600, 20_000
 
 
 def order_layers(
@@ -36,7 +38,8 @@ def order_layers(
     """
     if effort is None:
         edges = sum(map(len, mesh.after))
-        effort = min(_MOST_EFFORT, max(_LEAST_EFFORT, _EFFORT_PER_EDGE * edges))
+        small = min(_SMALL_PER_EDGE * edges, _SMALL_EFFORT)
+        effort = min(_MOST_EFFORT, max(small, _EFFORT_PER_EDGE * edges))
     arrangement = Arrangement(mesh, kept or [None] * len(mesh.layer), effort)
     sweeper = Sweeper(arrangement)
     swept = _begin(arrangement, sweeper)

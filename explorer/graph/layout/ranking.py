@@ -28,15 +28,25 @@ def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
     order = sorted(range(count), key=layers.__getitem__)
     leading = [len(near) - len(far) for near, far in zip(after, before, strict=True)]
     entering = [-more for more in leading]
+    # Later nodes first: what they make room for, earlier ones can use in the same round.
+    pushing = [node for node in reversed(order) if leading[node] > 0]
+    pulling = [node for node in order if entering[node] > 0]
+    # What did not move stays as long as nothing else moves.
+    moves = 1
+    stayed = [0] * count
     for _ in range(_ROUNDS):
-        moved = False
-        # Later nodes first: what they make room for, earlier ones can use in the same round.
-        for node in reversed(order):
-            moved |= _shift(node, layers, after, leading, 1)
-        for node in order:
-            moved |= _shift(node, layers, before, entering, -1)
-        if not moved:
-            break
+        for node in pushing:
+            if stayed[node] < moves:
+                if _shift(node, layers, after, leading, 1):
+                    moves += 1
+                else:
+                    stayed[node] = moves
+        for node in pulling:
+            if stayed[node] < moves:
+                if _shift(node, layers, before, entering, -1):
+                    moves += 1
+                else:
+                    stayed[node] = moves
     first = min(layers, default=0)
     return _without_gaps([layer - first for layer in layers])
 
@@ -64,15 +74,18 @@ def _shift(
     """
     # An edge inside the group counts once on each side, so it cancels out of the gain.
     gain = balance[node]
-    if gain <= 0:
-        return False
     group = {node}
     stack = [node]
+    beyond: list[tuple[int, int]] = []
     while stack:
         member = stack.pop()
-        beside = layers[member] + step
+        here = layers[member]
         for pushed in ahead[member]:
-            if layers[pushed] == beside and pushed not in group:
+            far = (layers[pushed] - here) * step - 1
+            if far:
+                # Somebody nearer to it may push it yet, and then it is no bound.
+                beyond.append((far, pushed))
+            elif pushed not in group:
                 if len(group) == _LARGEST_GROUP:
                     return False
                 group.add(pushed)
@@ -80,15 +93,7 @@ def _shift(
                 gain += balance[pushed]
     if gain <= 0:
         return False
-    room = min(
-        (
-            (layers[beyond] - layers[member]) * step - 1
-            for member in group
-            for beyond in ahead[member]
-            if beyond not in group
-        ),
-        default=0,
-    )
+    room = min((far for far, node in beyond if node not in group), default=0)
     if room <= 0:
         return False
     for member in group:

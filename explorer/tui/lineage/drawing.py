@@ -3,10 +3,9 @@
 import unicodedata
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
@@ -100,8 +99,7 @@ _SHAPES = [_shape(mask) for mask in range(64)]
 _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A straight piece of lines, from `low` to `high` along row or column `at`."""
 
     at: int
@@ -134,6 +132,7 @@ class Drawing:
                 self._rows.setdefault(int(box.y) + part, []).append((int(box.x), cells, inks, node))
 
     def _keep_lines(self) -> None:
+        along, across = self._along, self._across
         for route in self.layout.routes:
             edge = (route.source, route.target)
             points = [(int(x), int(y)) for x, y in route.points]
@@ -141,12 +140,13 @@ class Drawing:
             firm = edge not in self.hood.indirect
             for (x, y), (next_x, next_y) in pairwise(points):
                 if y == next_y:
-                    piece = _Line(y, min(x, next_x), max(x, next_x), firm)
-                    self._along.setdefault(y, {})[piece] = None
+                    low, high = (x, next_x) if x < next_x else (next_x, x)
+                    along.setdefault(y, {})[_Line(y, low, high, firm)] = None
                 else:
-                    piece = _Line(x, min(y, next_y), max(y, next_y), firm)
-                    for band in range(piece.low // _BAND_ROWS, piece.high // _BAND_ROWS + 1):
-                        self._across.setdefault(band, {})[piece] = None
+                    low, high = (y, next_y) if y < next_y else (next_y, y)
+                    piece = _Line(x, low, high, firm)
+                    for band in range(low // _BAND_ROWS, high // _BAND_ROWS + 1):
+                        across.setdefault(band, {})[piece] = None
             for x, y in points[1:-1]:
                 self._corners.setdefault(y, set()).add(x)
             x, y = points[-1]
@@ -251,8 +251,8 @@ def draw(
     hood: Neighbourhood, width: int, height: int, previous: "Drawing | None" = None
 ) -> Drawing:
     """Lay a neighbourhood out for a window of this size: with a second line of facts under every
-    name where all of it fits so, and otherwise one line each. Some ms for a dozen nodes, a tenth of
-    a second for 200."""
+    name where all of it fits so, and otherwise one line each. A few ms for a dozen nodes, about 20
+    for 200."""
     from explorer.graph.layout import Spacing, lay_out_pairs
 
     widest = max(12, min(30, width // 4))
@@ -318,6 +318,8 @@ def _cut(text: str, width: int) -> str:
 
 def _cells(text: str) -> list[str]:
     """The text cell by cell; the second cell of a wide character is empty."""
+    if text.isascii() and text.isprintable():
+        return list(text)
     cells: list[str] = []
     for char in text:
         width = cell_len(char)
