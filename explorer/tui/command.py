@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _NO_TERMINAL = 2
+# After how many new objects the newest are looked through, and how often all of them.
+_LOOKED_THROUGH = 700, 10, 2
 
 
 def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -178,9 +180,11 @@ def main(
 
 
 def _keep_what_is_there() -> None:
-    """Have what is looked through for what could go begin with what comes from now on."""
+    """Have what is looked through for what could go begin with what comes from now on, which is
+    little, so that it can be looked through as a whole more often."""
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(*_LOOKED_THROUGH)
         gc.enable()
 
 

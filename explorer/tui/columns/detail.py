@@ -2,6 +2,7 @@
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 from textual.app import RenderResult
 from textual.geometry import Region
@@ -24,6 +25,7 @@ class Detail(Widget):
     def __init__(self) -> None:
         super().__init__(id="column")
         self._text = Text()
+        self._ground = Style.null()
         self._lines: list[Text] = []
 
     def show_text(self, text: Text) -> None:
@@ -46,12 +48,17 @@ class Detail(Widget):
         """As much of the text as there is room for."""
         return Text("\n", no_wrap=True).join(self._lines)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines of it, on a ground that is the same for all."""
+        self._ground = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One of the lines, by itself; where a part is selected, Textual marks it."""
         if self.text_selection is not None:
             return super().render_line(y)
         line = self._lines[y] if y < len(self._lines) else Text()
-        return strip_of(line, self.size.width, self.rich_style).apply_offsets(0, y)
+        return strip_of(line, self.size.width, self._ground).apply_offsets(0, y)
 
     def _wrapped(self) -> list[Text]:
         width, height = self.size
