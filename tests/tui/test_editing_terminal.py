@@ -1,6 +1,7 @@
 """Writing in a real terminal: a draft outlives the program, and another editor can be used."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ pytestmark = [
 ]
 
 SECONDS = 30
+BLINKING = re.compile(r"\x1b\[(\d+;)*5m")
 TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
 
 
@@ -147,6 +149,8 @@ def test_the_text_goes_to_another_editor_and_comes_back(desk, tmp_path, editor, 
         f"seen = open({str(seen)!r}, 'w')\n"
         "json.dump([oct(os.stat(file).st_mode & 0o777), file[-3:], sys.argv[1]], seen)\n"
         "open(file, 'ab').write(b' added outside\\n')\n"
+        # Not every program leaves the terminal as it found it: from here on all would blink.
+        "os.write(1, b'\\x1b[5m')\n"
         "sys.exit(3 if sys.argv[1] == 'fail' else 0)\n"
     )
     script.chmod(0o700)
@@ -158,6 +162,7 @@ def test_the_text_goes_to_another_editor_and_comes_back(desk, tmp_path, editor, 
         terminal.tmux("send-keys", "C-e")
         shown = terminal.sees(words)
         assert "typed here" in shown
+        assert not BLINKING.search(terminal.tmux("capture-pane", "-e", "-p"))
         if "wait" in editor:
             assert orjson.loads(seen.read_bytes()) == ["0o600", ".md", "--wait"]
             terminal.tmux("send-keys", "C-z")

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from explorer.metadata import Urn
 from explorer.tui.painting import Desk
-from explorer.tui.shell.pens import Pens
+from explorer.tui.shell.pens import shortened
 
 pytestmark = pytest.mark.anyio
 
@@ -116,12 +116,12 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
         await reader.sees("documented")
-        app, pens, seen = reader.app, Pens(), {}
+        app, seen = reader.app, {}
 
         def display(screen, update):
             if isinstance(update, CompositorUpdate) and screen is app.screen:
                 told = "\x1b[0m" + update.render_segments(app.console)
-                _, left = cells(pens.shorten(told), seen)
+                _, left = cells(shortened(told), seen)
                 assert left == cells("")[1]
 
         app._display = display

@@ -9,11 +9,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Pens"]
+__all__ = ["shortened"]
 
 _STYLED = re.compile(r"\x1b\[([\d;]*)m")
-# What shows nothing of a style: the way to another place.
-_SILENT = re.compile(r"(?:\r?\n|\x1b\[\d+;\d+H)*")
+# What shows nothing of a style: the way to another place, and how the terminal is to behave.
+_SILENT = re.compile(r"(?:\r?\n|\x1b\[\d+;\d+H|\x1b\[\?\d+[hl])*")
 # How weights are taken off, bold and dim only together.
 _OFF = {"1": "22", "2": "22", "3": "23", "4": "24", "7": "27", "9": "29"}
 _WEIGHTS = frozenset(_OFF)
@@ -32,34 +32,34 @@ class _Pen(NamedTuple):
 _PLAIN = _Pen()
 
 
-class Pens:
-    """Shortens what is written to one terminal, as long as nothing else writes there."""
+def shortened(text: str) -> str:
+    """A text for the terminal that looks the same there, in fewer bytes.
 
-    def __init__(self) -> None:
-        self._pen: _Pen | None = None
-
-    def shorten(self, text: str) -> str:
-        """The same on the screen in fewer bytes."""
-        pen = wanted = self._pen
-        parts: list[str] = []
-        at = 0
-        for styled in _STYLED.finditer(text):
-            shown = text[at : styled.start()]
-            at = styled.end()
-            if shown:
-                if not _looks_alike(shown, pen, wanted):
-                    parts.append(_change(pen, wanted))
-                    pen = wanted
-                parts.append(shown)
-            following = _applied(wanted, styled[1])
-            if following is None:
-                # Nothing is known of a style until all of it is taken back.
-                parts += (_change(pen, wanted), styled[0])
-                pen = None
-            wanted = following
-        parts += (_change(pen, wanted), text[at:])
-        self._pen = wanted
-        return "".join(parts)
+    It is meant to begin plain; what the terminal begins with is not taken for granted, for others
+    may have written there meanwhile.
+    """
+    pen: _Pen | None = None
+    wanted: _Pen | None = _PLAIN
+    parts: list[str] = []
+    at = 0
+    for styled in _STYLED.finditer(text):
+        shown = text[at : styled.start()]
+        at = styled.end()
+        if shown:
+            if not _looks_alike(shown, pen, wanted):
+                parts.append(_change(pen, wanted))
+                pen = wanted
+            parts.append(shown)
+        following = _applied(wanted, styled[1])
+        if following is None:
+            # Nothing is known of a style until all of it is taken back.
+            parts += (_change(pen, wanted), styled[0])
+            pen = None
+        wanted = following
+    if not at:
+        return text
+    parts += (_change(pen, wanted), text[at:])
+    return "".join(parts)
 
 
 def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:

@@ -9,7 +9,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from explorer.tui.shell.pens import Pens
+from explorer.tui.shell.pens import shortened
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
@@ -55,12 +55,11 @@ class _Outliving:
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
-        self._pens = Pens()
 
     def write(self, text: str) -> int:
         """Write a text."""
         with suppress(OSError):
-            self._terminal.write(self._pens.shorten(text))
+            self._terminal.write(shortened(text))
         return len(text)
 
     def flush(self) -> None:
