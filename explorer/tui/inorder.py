@@ -100,6 +100,9 @@ class InOrder:
 
     def _look(self, deadline: float, turns: int) -> None:
         """Look whether it is done, every time that the loop turns."""
+        if not self._app.is_running:
+            # On leaving there is soon no screen left to look at.
+            return
         if not self._is_under_way() or (turns <= 0 and time.monotonic() >= deadline):
             self._app.post_message(Home())
             return

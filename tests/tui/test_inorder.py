@@ -99,6 +99,15 @@ async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(mon
         assert not app.keys._is_held
 
 
+async def test_what_is_held_when_the_program_ends_is_looked_after_no_more():
+    app = Small()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        send(app, "abc")
+        app.exit()
+    app.keys._look(deadline=0, turns=500)
+
+
 async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
     sample, at, monkeypatch
 ):

@@ -102,9 +102,13 @@ class Arrangement:
     def near(self, at: int, elements: Sequence[int]) -> list[set[int]]:
         """For each layer, what these elements of a layer are linked to."""
         near: list[set[int]] = [set() for _ in self.layers]
+        self.add_near(near, at, elements)
+        return near
+
+    def add_near(self, near: Sequence[set[int]], at: int, elements: Sequence[int]) -> None:
+        """Add to each layer's what these elements of a layer are linked to."""
         for element in elements:
             if at:
                 near[at - 1].update(self.before[element])
             if at + 1 < self.depth:
                 near[at + 1].update(self.after[element])
-        return near

@@ -100,11 +100,7 @@ class Sifter:
         arrangement.effort -= _REACH * 2 * (len(elements) + 1)
         if moved:
             arrangement.put(at, [start + lane for lane in lanes])
-            for element in moved:
-                if at:
-                    waiting[at - 1].update(arrangement.before[element])
-                if at + 1 < arrangement.depth:
-                    waiting[at + 1].update(arrangement.after[element])
+            arrangement.add_near(waiting, at, moved)
         return gain
 
     def _tilt(self, at: int) -> None:
