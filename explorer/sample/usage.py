@@ -36,6 +36,9 @@ _USERS = 26
 
 # Monday to Sunday, of an average day.
 _WEEKDAYS = (1.28, 1.34, 1.3, 1.26, 1.1, 0.38, 0.34)
+# The newest day is an average one on every day of the week: what is found in which order hinges on
+# it, and is to be the same every day.
+_TODAY = 1.0
 
 
 def usage(warehouse: Warehouse, days: Days) -> Changes:
@@ -49,7 +52,9 @@ def usage(warehouse: Warehouse, days: Days) -> Changes:
         dice = Random(f"usage {table.name}")
         pool = _users(table, persons, table.label in reported, rank, dice)
         total = _MOST_QUERIES * rank**-_FALL
-        yield from _month(table, pool, total, queries.get(table.label, []), days, dice)
+        asked = queries.get(table.label, [])
+        width = min(_COLUMNS, _FEW_COLUMNS + int(total / 20))
+        yield from _month(table, pool, total, asked, _column_shares(table, dice)[:width], days)
 
 
 def _ranked(warehouse: Warehouse) -> list[Table]:
@@ -79,13 +84,17 @@ def _users(table: Table, persons: list[str], reported: bool, rank: int, dice: Ra
 
 
 def _month(
-    table: Table, pool: list[str], total: float, queries: list[str], days: Days, dice: Random
+    table: Table,
+    pool: list[str],
+    total: float,
+    queries: list[str],
+    shares: list[tuple[str, float]],
+    days: Days,
 ) -> Changes:
-    width = min(_COLUMNS, _FEW_COLUMNS + int(total / 20))
-    shares = _column_shares(table, dice)[:width]
     weights = list(accumulate((at + 1) ** -0.75 for at in range(len(pool))))
     for ago in days.history():
-        mean = total / 30 * _WEEKDAYS[days.on(ago).weekday()]
+        dice = Random(f"usage {table.name} {ago}")
+        mean = total / 30 * (_WEEKDAYS[days.on(ago).weekday()] if ago else _TODAY)
         count = int(mean * dice.uniform(0.8, 1.2) + dice.random())
         if count == 0:
             continue

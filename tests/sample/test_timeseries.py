@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from explorer.metadata import Urn
+from explorer.sample import sample_proposals
 
 
 def _mart(name: str) -> str:
@@ -142,3 +143,15 @@ def test_samples_name_no_person(profiles, latest):
         for field in days[-1]["fieldProfiles"]:
             if field["fieldPath"] in tagged:
                 assert all("example" in text for text in field.get("sampleValues", ()))
+
+
+def test_what_is_used_more_is_so_on_every_day_of_the_week(today):
+    """Search puts what was used more on the newest day first: in the same order, every day."""
+
+    def newest(day):
+        proposals = sample_proposals(day)
+        usage = (one for one in proposals if one.aspect == "datasetUsageStatistics")
+        return {str(one.urn): one.value["totalSqlQueries"] for one in usage}
+
+    first, *others = (newest(today + timedelta(days=ahead)) for ahead in range(7))
+    assert all(first == other for other in others)
