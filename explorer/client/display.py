@@ -8,7 +8,7 @@ is cleaned is for showing only; what is edited and sent back is never touched.
 import re
 from datetime import UTC, datetime
 
-__all__ = ["block", "line", "moment", "visible"]
+__all__ = ["BLOCK_LIMIT", "LINE_LIMIT", "block", "line", "moment", "visible"]
 
 # C0 but tab and newline, DEL, C1, and the marks that reorder or hide text.
 _UNSAFE = re.compile(
@@ -18,11 +18,11 @@ _UNSAFE = re.compile(
 _SPACE = re.compile(r"[ \t\n]+")
 _CONTROL_PICTURES = 0x2400
 _SPACE_CODE = 0x20
-_LINE_LIMIT = 2_000
-_BLOCK_LIMIT = 100_000
+LINE_LIMIT = 2_000
+BLOCK_LIMIT = 100_000
 
 
-def block(text: str | None, limit: int = _BLOCK_LIMIT) -> str:
+def block(text: str | None, limit: int = BLOCK_LIMIT) -> str:
     """Text over several lines: control, escape and bidirectional characters taken out.
 
     Longer than `limit` characters, it is cut and the cut is said.
@@ -34,7 +34,7 @@ def block(text: str | None, limit: int = _BLOCK_LIMIT) -> str:
     return f"{clean}\n… {len(text) - limit:,} more characters" if len(text) > limit else clean
 
 
-def line(text: str | None, limit: int = _LINE_LIMIT) -> str:
+def line(text: str | None, limit: int = LINE_LIMIT) -> str:
     """Text as one line: as `block`, and every run of white space one space."""
     if not text:
         return ""

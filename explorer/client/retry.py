@@ -4,7 +4,6 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from explorer.errors import InvalidInput
 
@@ -50,6 +49,9 @@ def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
         return None
     if text.isascii() and text.isdecimal():
         return min(float(text[:12]), _FARTHEST_SECONDS)
+    # Hardly any server names a date, and what reads one is large.
+    from email.utils import parsedate_to_datetime
+
     try:
         until = parsedate_to_datetime(text)
     except ValueError:

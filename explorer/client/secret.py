@@ -1,7 +1,6 @@
 """A text that is sent and never shown."""
 
 from base64 import b64encode
-from hashlib import sha256
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -31,6 +30,9 @@ class Secret:
     @property
     def mark(self) -> str:
         """A text that is equal for equal secrets, and tells nothing of them."""
+        # Most catalogs have no secret, and the cryptography is half a megabyte.
+        from hashlib import sha256
+
         return sha256(self.__header.encode(errors="surrogatepass")).hexdigest()
 
     def check(self) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,7 +21,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.browse.tree import BrowseTree
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.find.view import FindView
-from explorer.tui.inorder import InOrder
+from explorer.tui.inorder import InOrder, import_first
 from explorer.tui.painting import Desk
 from explorer.tui.safety import ControlFilter
 from explorer.tui.shell.dressed import DressedApp
@@ -77,9 +76,7 @@ class CatalogApp(DressedApp):
     #page { width: 1fr; }
     .-wide BrowseTree { max-width: 60%; }
     .-narrow BrowseTree { width: 1fr; border-right: none; }
-    .-narrow FindView Facets { display: none; }
-    .-narrow FindView.-facets Facets { display: block; width: 1fr; }
-    .-narrow FindView.-facets #found { display: none; }
+    .-narrow FindView Facets { width: 1fr; }
     """
     )
 
@@ -104,6 +101,7 @@ class CatalogApp(DressedApp):
         self._furnished = False
         self._tell_furnished = furnished
         self._is_ending = False
+        self._editing: Editing | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
 
@@ -129,10 +127,12 @@ class CatalogApp(DressedApp):
         yield KeyLine()
 
     def _panes(self) -> Iterator[Widget]:
+        is_narrow = self.size.width < _WIDE
         tree = BrowseTree(self._session, self._remembered)
-        tree.display = self.size.width >= _WIDE
+        tree.display = not is_narrow
         yield tree
-        yield ContentSwitcher(FindView(self._session), initial="find", id="page")
+        find = FindView(self._session, is_narrow=is_narrow)
+        yield ContentSwitcher(find, initial="find", id="page")
 
     async def _clear(self) -> None:
         body = self._desk.query_one("#body", Horizontal)
@@ -167,6 +167,7 @@ class CatalogApp(DressedApp):
         tree = self._desk.query_one(BrowseTree)
         is_narrow = event.size.width < _WIDE
         self._show_folders(tree.display and (not is_narrow or tree.has_focus_within))
+        self._desk.query_one(FindView).narrow(is_narrow)
 
     def _start(self) -> None:
         self._greet()
@@ -205,15 +206,13 @@ class CatalogApp(DressedApp):
                 return
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The keys that can be used follow the focus."""
+        """A pane fills the screen as long as it has the focus."""
         del event
         keep_zoom(self.screen)
-        for line in self.screen.query_children(KeyLine):
-            line.refresh()
 
     async def action_leave_all(self) -> None:
         """Quit from anywhere; what is being typed is kept as a draft first."""
-        if await self._editing.ready_to_quit():
+        if self._editing is None or await self._editing.ready_to_quit():
             self.exit()
 
     def on_terminal_gone(self) -> None:
@@ -227,8 +226,9 @@ class CatalogApp(DressedApp):
         self._is_ending = True
 
         async def keep_and_leave() -> None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._editing.ready_to_quit(), _END_SECONDS)
+            if self._editing is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._editing.ready_to_quit(), _END_SECONDS)
             self.exit(return_code=status)
 
         self.run_worker(keep_and_leave(), group="end")
@@ -341,20 +341,24 @@ class CatalogApp(DressedApp):
         else:
             self._desk.query_one(FindView).focus_results()
 
-    @cached_property
-    def _editing(self) -> "Editing":
-        from explorer.tui.editing.flow import Editing
+    def _write(self, what: Callable[["Editing"], None]) -> None:
+        def go_on() -> None:
+            from explorer.tui.editing.flow import Editing
 
-        return Editing(self, self._session, lambda: self._entity_view, self._open)
+            if self._editing is None:
+                self._editing = Editing(self, self._session, lambda: self._entity_view, self._open)
+            what(self._editing)
+
+        import_first(self, "explorer.tui.editing.flow", go_on)
 
     def on_changing_edit(self, event: "EntityView.Edit") -> None:
         """Edit a description."""
-        self._editing.edit(event.entity, event.path)
+        self._write(lambda editing: editing.edit(event.entity, event.path))
 
     def on_changing_links(self, event: "EntityView.Links") -> None:
         """Show the links of an entity, and change them."""
-        self._editing.show_links(event.entity)
+        self._write(lambda editing: editing.show_links(event.entity))
 
     def action_drafts(self) -> None:
         """Show what was typed and not saved."""
-        self._editing.show_drafts()
+        self._write(lambda editing: editing.show_drafts())

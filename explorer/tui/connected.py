@@ -13,7 +13,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.session import Session
 from explorer.tui.shell.header import Header
-from explorer.tui.shell.keyline import READ_ONLY, KeyLine
+from explorer.tui.shell.keyline import READ_ONLY
 from explorer.tui.shell.remembering import Place, Remembered
 from explorer.tui.shell.themes import is_without_colour
 from explorer.tui.visited import History
@@ -95,11 +95,9 @@ class ConnectedApp(App[None]):
         """The header tells how the server was last heard."""
         for header in self._desk.query_children(Header):
             header.look()
-        self.refresh_bindings()
         if self._session.has_unanswered != self._offers_again:
             self._offers_again = self._session.has_unanswered
-            for line in self._desk.query_children(KeyLine):
-                line.refresh()
+            self._desk.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing is asked again where everything was answered."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 from rich.text import Text
 
-from explorer.client.display import block, line
+from explorer.client import display
 
-__all__ = ["MUTED", "join", "markdown", "marked", "padded", "preview", "said", "unjoined"]
+__all__ = ["MUTED", "block", "join", "line", "markdown", "marked", "padded", "preview", "said"]
 
 MUTED = "dim"
 _NOT_DESCRIBED = "no description"
@@ -18,16 +18,32 @@ _PREVIEW_LIMIT = 1_000
 _PICTURE_MARK = "\ufe0f"
 _JOINER = "\u200d"
 _JOINED = re.compile(f"(.){_JOINER}")
+# What may be anything else in markdown than the text of a paragraph: a sign that stands for more,
+# a name with an underscore at an end, a line that is underlined, a list, code by its indent.
+_MEANS_MORE = re.compile(
+    r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^(?: {4}|\t)| $", re.MULTILINE
+)
+_PARTED = re.compile(r"\n\s*\n")
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
 def said(text: str | None, style: str = "", missing: str = "") -> Text:
     """One line of a catalog's text; `missing` is said in its place where there is none."""
-    shown = unjoined(line(text))
+    shown = line(text)
     return Text(shown, style) if shown else Text(missing, "dim italic")
 
 
-def unjoined(text: str) -> str:
+def line(text: str | None, limit: int = display.LINE_LIMIT) -> str:
+    """Text of a catalog on one line, as wide as it is counted."""
+    return _unjoined(display.line(text, limit))
+
+
+def block(text: str | None, limit: int = display.BLOCK_LIMIT) -> str:
+    """The same over several lines."""
+    return _unjoined(display.block(text, limit))
+
+
+def _unjoined(text: str) -> str:
     """The text with joined emoji as its parts, and signs in the form they have in a text.
 
     Terminals disagree on how wide a joined picture is, and what follows it on the line would be
@@ -72,12 +88,18 @@ def join(parts: Iterable[Text], between: str = " · ") -> Text:
     return joined
 
 
+def _on_one_line(paragraph: str) -> str:
+    return " ".join(map(str.strip, paragraph.split("\n")))
+
+
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
     """A description as it is meant to look. Links are text, pictures are their names."""
-    clean = unjoined(block(text, _RENDERED_LIMIT))
+    clean = block(text, _RENDERED_LIMIT)
     if not clean.strip():
         return Text(missing, "dim italic")
-    # Rendering markdown is worth its import only once there is some.
+    # Most descriptions are a few sentences, and what knows the whole of markdown is large.
+    if _MEANS_MORE.search(clean) is None:
+        return Text("\n\n".join(map(_on_one_line, _PARTED.split(clean.strip()))), justify="left")
     from rich.markdown import Markdown
 
     return Markdown(clean, hyperlinks=False, code_theme="ansi_dark", inline_code_lexer=None)

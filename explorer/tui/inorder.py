@@ -8,16 +8,19 @@ its name. Nothing runs while no key is held.
 """
 
 import asyncio
+import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from importlib import import_module
 
 from textual.app import App
+from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.widget import Widget
 
-__all__ = ["LEADING", "Home", "InOrder"]
+__all__ = ["LEADING", "Home", "InOrder", "import_first"]
 
 LEADING = "leading"
 """The name of a worker at whose end the reader is elsewhere."""
@@ -28,6 +31,21 @@ LEADING = "leading"
 _PATIENCE_SECONDS = 1.0
 _TURNS = 500
 _PAUSE_SECONDS = 0.01
+
+
+def import_first(node: DOMNode, module: str, go_on: Callable[[], object]) -> None:
+    """Call `go_on` once a module is imported, at once where it is. It is read beside the thread of
+    the screen, and what is pressed meanwhile goes to where `go_on` leads. `node` is what it is for:
+    the application or a widget of it."""
+
+    async def lead_on() -> None:
+        await asyncio.to_thread(import_module, module)
+        go_on()
+
+    if module in sys.modules:
+        go_on()
+    else:
+        node.run_worker(lead_on(), LEADING, "import")
 
 
 class Home(Message, bubble=False, verbose=True):

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer import config
-from explorer.client.display import line
 from explorer.errors import CatalogError, NotSignedIn, Unreachable, Unusable
 from explorer.metadata.registry import load_registry
+from explorer.tui.content import line
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.times import Times
 

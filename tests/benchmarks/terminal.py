@@ -83,6 +83,8 @@ def main() -> None:
             running = instance.find(data)
             if running is not None:
                 os.kill(running.pid, signal.SIGTERM)
+                while instance.find(data) is not None:
+                    time.sleep(0.05)
     if "drawing" in parts:
         measure_drawing()
     print(f"\nload of the last minute {os.getloadavg()[0]:.2f}")

@@ -9,11 +9,13 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from rich.cells import cell_len
+from textual import events
 from textual.worker import WorkerCancelled
 
 from explorer import instance
 from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
+from explorer.tui.find.box import SearchBox
 
 
 @contextmanager
@@ -57,6 +59,20 @@ class Reader:
 
     async def type(self, text):
         await self.pilot.press(*(NAMED.get(char, char) for char in text))
+        await self.settle()
+
+    @property
+    def box(self):
+        """The search box, whatever lies over it."""
+        return self.app.screen_stack[0].query_one(SearchBox)
+
+    async def ask(self, text):
+        """Put any text into the search box, in the place of what is there."""
+        if self.box.has_focus:
+            self.box.action_select_all()
+        else:
+            await self.press("slash")
+        self.app.post_message(events.Paste(text))
         await self.settle()
 
     async def settle(self):

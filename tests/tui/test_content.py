@@ -1,9 +1,16 @@
 """A catalog's text on the screen is as wide as it is counted, and what is stored stays as it is."""
 
+import io
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from rich.markdown import Markdown
+from rich.text import Text
 
+from explorer.client.display import block
 from explorer.tui.content import markdown, said
 
 JOINED = {
@@ -31,3 +38,35 @@ def test_joined_emoji_are_shown_as_their_parts(text):
 @pytest.mark.parametrize("text", WRITTEN)
 def test_joiners_between_letters_stay(text):
     assert said(text).plain == text
+
+
+def _seen(shown, width):
+    console = Console(file=io.StringIO(), width=width, legacy_windows=False)
+    console.print(shown)
+    return [row.rstrip() for row in console.file.getvalue().rstrip("\n").split("\n")]
+
+
+# What markdown may be made of, and what looks like it.
+PLAIN = (
+    "a order fct_orders a-b (see this) 100% 日本 ... it's & a&b x=1 http://x.y/z ! @me $x$ ^ / ; :"
+)
+MARKS = "_id id_ a__b https://a_b.c 1. 2) - + = -- === &amp; *b* `c` # > [x] <b> | ~~"
+PIECES = [
+    *PLAIN.split(" "),
+    *MARKS.split(" "),
+    *[" ", " ", "  ", "\t", "    ", "\n", "\n", "\n\n", "\n \n"],
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.integers(5, 60))
+def test_a_description_without_markdown_looks_as_if_it_had_been_read_as_such(text, width):
+    shown = markdown(text, missing="")
+    if isinstance(shown, Text):
+        assert _seen(shown, width) == _seen(Markdown(block(text, 1_000)), width)
+
+
+def test_sentences_need_no_markdown_and_a_list_does():
+    assert isinstance(markdown("One row per order.\nNet of tax & fees.\n\nSee fct_orders."), Text)
+    assert isinstance(markdown("- one\n- two"), Markdown)
+    assert isinstance(markdown("a _word_"), Markdown)

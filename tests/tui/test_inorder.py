@@ -2,7 +2,9 @@
 nobody for long."""
 
 import asyncio
+import sys
 import time
+from importlib import import_module
 
 import pytest
 from textual import events
@@ -14,6 +16,7 @@ from textual.widgets import Input
 from explorer.metadata import Urn
 from explorer.tui import inorder
 from explorer.tui.editing.drafts import Drafts
+from explorer.tui.entity import later
 from explorer.tui.find.box import SearchBox
 from explorer.tui.inorder import InOrder
 
@@ -125,3 +128,28 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
         for key in ("x", "escape", "f4"):
             reader.app.post_message(events.Key(key, key if len(key) == 1 else None))
         await reader.sees("not saved", "fct_orders", "kept in time")
+
+
+@pytest.mark.parametrize(
+    ("home", "keys", "led_to"),
+    [
+        ("explorer.tui.lineage.tab", "3x", "what depends on"),
+        ("explorer.tui.history.tab", "7b", "who described"),
+        ("explorer.tui.editing.flow", ["E", *"xyzzy"], "xyzzy"),
+        ("explorer.tui.labelling.flow", ["ctrl+t", *"xyzzy"], "xyzzy"),
+    ],
+)
+async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
+    sample, at, monkeypatch, home, keys, led_to
+):
+    def read_from_a_slow_disk(module):
+        time.sleep(0.3)
+        return import_module(module)
+
+    for place in (inorder, later):
+        monkeypatch.setattr(place, "import_module", read_from_a_slow_disk)
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        monkeypatch.delitem(sys.modules, home, raising=False)
+        send(reader.app, keys)
+        await reader.sees(led_to)

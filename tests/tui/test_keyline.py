@@ -1,5 +1,7 @@
 """The line of keys offers what works where the reader is, and nothing that does not."""
 
+import asyncio
+
 import pytest
 
 from explorer.client import AsyncCatalog
@@ -10,6 +12,7 @@ from explorer.tui.shell.keyline import KeyLine
 pytestmark = pytest.mark.anyio
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+CHART = Urn.parse("urn:li:chart:(looker,dashboard_elements.104)")
 
 
 def last_line(reader):
@@ -91,3 +94,28 @@ async def test_trying_again_is_offered_only_when_something_was_not_answered(samp
         await reader.press("r")
         await reader.sees("results")
         assert "try again" not in last_line(reader)
+
+
+class Slow(AsyncCatalog):
+    """Answers what an entity is only when it is let."""
+
+    def __init__(self, directory):
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+
+    async def entity(self, urn, *further, **more):
+        await self.gate.wait()
+        return await super().entity(urn, *further, **more)
+
+
+async def test_the_keys_of_a_page_are_told_when_it_is_there(sample, at):
+    slow = Slow(sample)
+    async with at(sample, client=lambda: slow) as reader:
+        await reader.sees("results")
+        reader.app._open(CHART)
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+            await reader.pilot.pause()
+        assert "edit description" not in last_line(reader)
+        slow.gate.set()
+        await reader.sees("E edit description")

@@ -59,3 +59,22 @@ async def test_the_first_screen_wears_the_colours_of_its_theme(at, sample):
     async with at(sample) as reader:
         app = reader.app
         assert app.screen.styles.background.hex == app.current_theme.background.upper()
+
+
+LATER = (
+    "explorer.tui.lineage.tab",
+    "explorer.tui.measures.profile",
+    "explorer.tui.history.tab",
+    "explorer.tui.raw.tab",
+    "explorer.tui.labelling.flow",
+    "explorer.tui.editing.editor",
+    "textual.widgets._text_area",
+)
+
+
+def test_the_page_of_an_entity_imports_what_it_shows_and_not_what_may_be_asked_for():
+    code = (
+        "import sys, explorer.tui.app, explorer.tui.entity.page\n"
+        f"print('LOADED', *[name for name in {LATER!r} if name in sys.modules])"
+    )
+    assert loaded(code) == []

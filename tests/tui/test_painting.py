@@ -129,8 +129,13 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
         await reader.settle()
         for key in WALK.split():
             await reader.press(key)
-            whole = app.screen._compositor.render_update(full=True)
-            expected, _ = cells(whole.render_segments(app.console))
-            assert len(expected) > 4_000
-            differing = {place for place, cell in expected.items() if seen.get(place) != cell}
+            for _ in range(40):
+                whole = app.screen._compositor.render_update(full=True)
+                expected, _ = cells(whole.render_segments(app.console))
+                assert len(expected) > 4_000
+                differing = {place for place, cell in expected.items() if seen.get(place) != cell}
+                if not differing:
+                    break
+                # What was drawn in a thread may not be painted yet.
+                await reader.settle()
             assert not differing, key

@@ -1,7 +1,6 @@
 """Dates as people type them, and the milliseconds since 1970 that a server compares."""
 
 import re
-from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -37,7 +36,7 @@ def read_moment(text: str) -> Span | None:
         if found := _DAYS.fullmatch(text):
             year, month, day = (int(part) if part else 0 for part in found.groups())
             last_month = month or 12
-            last_day = day or monthrange(year, last_month)[1]
+            last_day = day or _days_of(year, last_month)
             first = _millis(datetime(year, month or 1, day or 1, tzinfo=UTC))
             last = _millis(datetime(year, last_month, last_day, tzinfo=UTC))
             return Span(first, last + _DAY_MILLIS - 1)
@@ -48,6 +47,13 @@ def read_moment(text: str) -> Span | None:
     except ValueError:
         return None
     return None
+
+
+def _days_of(year: int, month: int) -> int:
+    # Hardly anybody asks for a month, and what knows its days takes a while to be there.
+    from calendar import monthrange
+
+    return monthrange(year, month)[1]
 
 
 def spell_moment(millis: int) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from explorer.tui.browse.folders import Folders
 from explorer.tui.browse.rows import FolderFilter, FolderRows
 from explorer.tui.browse.ways import Way, ways_to
 from explorer.tui.session import Session
-from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.remembering import Remembered
 
 __all__ = ["BrowseTree"]
@@ -130,8 +129,6 @@ class BrowseTree(Folders):
         with self._steady():
             branch.narrow(text)
         self.refresh_bindings()
-        for line in self.screen.query_children(KeyLine):
-            line.refresh()
         self._look()
 
     @on(FolderFilter.Left)

@@ -9,13 +9,17 @@ from textual.message import Message
 
 from explorer.tui.columns.view import ColumnsView
 from explorer.tui.editing.subject import editable
+from explorer.tui.inorder import import_first
 from explorer.tui.labelling.asking import LabelAsked
 from explorer.tui.labelling.choice import Kind
-from explorer.tui.labelling.flow import Labelling
+from explorer.tui.labelling.takingback import Changes
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from explorer.client.entity import Entity
+    from explorer.tui.labelling.flow import Labelling
 
 __all__ = ["Changing"]
 
@@ -40,7 +44,8 @@ class Changing(Vertical):
         super().__init__(id="entity")
         self._session = session
         self._entity: Entity | None = None
-        self._labelling = Labelling(self, session, self.show_changed)
+        self._changes = Changes(session)
+        self._labelling: Labelling | None = None
 
     def column_path(self) -> str | None:
         """The column chosen under Columns."""
@@ -72,24 +77,39 @@ class Changing(Vertical):
 
     def action_label(self, kind: Kind) -> None:
         """Choose the tags, terms, owners or the domain of it all."""
-        self._labelling.label(kind, self._entity)
+        entity = self._entity
+        self._label(lambda labelling: labelling.label(kind, entity))
 
     @on(LabelAsked)
     def _label_column(self, event: LabelAsked) -> None:
         event.stop()
-        self._labelling.label(event.kind, self._entity, self.column_path())
+        entity, path = self._entity, self.column_path()
+        self._label(lambda labelling: labelling.label(event.kind, entity, path))
 
     def action_deprecate(self) -> None:
         """Deprecate it, or take that back."""
-        self._labelling.deprecate(self._entity)
+        entity = self._entity
+        self._label(lambda labelling: labelling.deprecate(entity))
 
     def action_set_aside(self) -> None:
         """Hide it from search and browse, or restore it."""
-        self._labelling.set_aside(self._entity)
+        entity = self._entity
+        self._label(lambda labelling: labelling.set_aside(entity))
 
     def action_take_back(self) -> None:
         """Take its last change back."""
-        self._labelling.take_back(self._entity)
+        entity = self._entity
+        self._label(lambda labelling: labelling.take_back(entity))
+
+    def _label(self, what: "Callable[[Labelling], None]") -> None:
+        def go_on() -> None:
+            from explorer.tui.labelling.flow import Labelling
+
+            if self._labelling is None:
+                self._labelling = Labelling(self, self._session, self._changes, self.show_changed)
+            what(self._labelling)
+
+        import_first(self, "explorer.tui.labelling.flow", go_on)
 
     @on(ColumnsView.Edited)
     def _edit_column(self, event: ColumnsView.Edited) -> None:

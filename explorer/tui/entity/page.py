@@ -17,17 +17,19 @@ from explorer.tui.columns.view import ColumnsView
 from explorer.tui.content import said
 from explorer.tui.entity.changing import Changing
 from explorer.tui.entity.failing import Failing
+from explorer.tui.entity.later import (
+    LaterHistory,
+    LaterLineage,
+    LaterProfile,
+    LaterRaw,
+    LaterUsage,
+)
 from explorer.tui.entity.overview import OverviewTab
 from explorer.tui.entity.relations import RelationsView
 from explorer.tui.entity.tab import Tab
 from explorer.tui.entity.titles import titles
 from explorer.tui.entity.web import Web
 from explorer.tui.entity.who import mentioned, who
-from explorer.tui.history.tab import HistoryTab
-from explorer.tui.lineage import LineageTab
-from explorer.tui.measures.profile import ProfileTab
-from explorer.tui.measures.usage import UsageTab
-from explorer.tui.raw.tab import RawTab
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.tables import Table
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import ChangeEvent
+    from explorer.tui.history.tab import HistoryTab
+    from explorer.tui.lineage.tab import LineageTab
+    from explorer.tui.measures.usage import UsageTab
 
 __all__ = ["EntityView"]
 
@@ -79,12 +84,12 @@ class EntityView(Changing):
         self._tabs: tuple[Tab, ...] = (
             OverviewTab(session),
             self.columns,
-            LineageTab(session, self.column_path),
+            LaterLineage(session, self.column_path),
             self.relations,
-            UsageTab(session),
-            ProfileTab(session),
-            HistoryTab(session),
-            RawTab(session),
+            LaterUsage(session),
+            LaterProfile(session),
+            LaterHistory(session),
+            LaterRaw(session),
         )
 
     def compose(self) -> ComposeResult:
@@ -229,22 +234,26 @@ class EntityView(Changing):
         event.stop()
         await self._web.visit(event.url)
 
-    @on(UsageTab.ColumnChosen)
-    def _look_at_column(self, event: UsageTab.ColumnChosen) -> None:
+    # The messages of what is imported late are handled by their names.
+    def on_usage_tab_column_chosen(self, event: "UsageTab.ColumnChosen") -> None:
+        """Go on to a column that is used."""
         event.stop()
         self.action_tab(ColumnsView.NAME)
         self.columns.move_to_path(event.path)
 
-    @on(HistoryTab.Restored)
-    @work(group="entity-again")
-    async def _read_again(self, event: HistoryTab.Restored) -> None:
+    def on_history_tab_restored(self, event: "HistoryTab.Restored") -> None:
+        """Show the entity as it is after an older version was restored."""
         event.stop()
-        await self.refresh_entity()
+        self.run_worker(self.refresh_entity(), group="entity-again")
+
+    def on_lineage_tab_opened(self, event: "LineageTab.Opened") -> None:
+        """Follow an edge of the drawing."""
+        event.stop()
+        self.post_message(self.Opened(event.urn))
 
     @on(OverviewTab.Opened)
     @on(RelationsView.Opened)
-    @on(LineageTab.Opened)
-    def _follow(self, event: OverviewTab.Opened | RelationsView.Opened | LineageTab.Opened) -> None:
+    def _follow(self, event: OverviewTab.Opened | RelationsView.Opened) -> None:
         event.stop()
         self.post_message(self.Opened(event.urn))
 
@@ -259,7 +268,7 @@ class EntityView(Changing):
         failing = Failing(self, "")
         with self._session.reporting(f"reading {urn.name}", failing, self.action_reload):
             catalog = await self._session.catalog()
-            await self._labelling.keep(catalog)
+            await self._changes.keep(catalog)
             entity = await self._entity_of(catalog, urn)
             if urn != self._wanted:
                 return
@@ -298,6 +307,8 @@ class EntityView(Changing):
                 self.focus_content()
         self._draw_tabs()
         self._draw_failed()
+        # What can be done with it may be other than with the one before, or with none.
+        self.refresh_bindings()
         self._look(entity)
 
     def _look(self, entity: "Entity") -> None:

@@ -2,38 +2,30 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.geometry import Size
 from textual.widget import Widget
+from textual.widgets import ContentSwitcher
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.tui.shell.tables import Table
 
-__all__ = ["Tab"]
+__all__ = ["Tab", "View"]
 
 
-class Tab(Widget):
-    """One way of looking at an entity, under a number of its page.
+class View(Widget):
+    """What is shown of an entity in one way.
 
     `show_entity` is called with every entity that was read, and draws what is known without asking
-    anybody. `read` asks the server for the rest: when the tab is first looked at, and for a tab
-    that is `eager` right after the entity was read. What is drawn is for the entity shown last: an
+    anybody. `read` asks the server for the rest. What is drawn is for the entity shown last: an
     answer to an older one is thrown away.
     """
 
-    NAME: ClassVar[str]
-    """What the tab is called in actions and as a widget's id."""
-    KEY: ClassVar[str]
-    """The number that shows it."""
-    TITLE: ClassVar[str]
-    SHORT: ClassVar[str]
-    """The title where there is little room."""
-
-    eager: ClassVar[bool] = False
-
-    def offers(self, entity: "Entity") -> bool:
-        """Whether there is anything to look at in this way."""
-        del entity
-        return True
+    @property
+    def room(self) -> Size:
+        """The cells that the page has for it, which is known before it was ever laid out."""
+        pages = (one for one in self.ancestors if isinstance(one, ContentSwitcher))
+        return next((one.size for one in pages), self.app.size)
 
     def tally(self) -> str:
         """How much there is, shown behind the title; empty where it is not counted."""
@@ -54,3 +46,23 @@ class Tab(Widget):
 
     def focus_content(self) -> None:
         """Give the keys to what is shown."""
+
+
+class Tab(View):
+    """A view under a number of the page. It is read when it is first looked at, or, where it is
+    `eager`, right after the entity was read."""
+
+    NAME: ClassVar[str]
+    """What the tab is called in actions and as a widget's id."""
+    KEY: ClassVar[str]
+    """The number that shows it."""
+    TITLE: ClassVar[str]
+    SHORT: ClassVar[str]
+    """The title where there is little room."""
+
+    eager: ClassVar[bool] = False
+
+    def offers(self, entity: "Entity") -> bool:
+        """Whether there is anything to look at in this way."""
+        del entity
+        return True

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-import webbrowser
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -120,6 +120,7 @@ async def browse_to(url: str) -> bool:
 
 
 async def _started(url: str) -> bool:
+    webbrowser = await asyncio.to_thread(import_module, "webbrowser")
     try:
         browser = await asyncio.to_thread(webbrowser.get)
     except webbrowser.Error:

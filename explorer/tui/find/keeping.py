@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.widget import Widget
 
-from explorer.client.display import line
+from explorer.tui.content import line
 from explorer.tui.find.searches import Kept, Saved, Searches
 from explorer.tui.session import Session
 

@@ -8,8 +8,8 @@ from rich.markup import escape
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from explorer.client.display import line
 from explorer.tui.actions import bindings
+from explorer.tui.content import line
 from explorer.tui.find.searches import Kept
 from explorer.tui.shell.choosing import Choosing, Entry
 

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from explorer.client.display import line
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.tui.content import join, marked, preview, said
+from explorer.tui.content import join, line, marked, preview, said
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

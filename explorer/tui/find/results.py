@@ -7,11 +7,10 @@ from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 
-from explorer.client.display import line
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, marked, padded, preview, said
+from explorer.tui.content import join, line, marked, padded, preview, said
 from explorer.tui.find.matches import why
 from explorer.tui.rows import Rows
 

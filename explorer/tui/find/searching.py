@@ -11,11 +11,11 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from explorer.client.display import line
 from explorer.metadata.filters import Filter
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.urn import Urn
+from explorer.tui.content import line
 from explorer.tui.find.box import SearchBox
 from explorer.tui.find.facets import Facets, named_in
 from explorer.tui.find.matches import explained

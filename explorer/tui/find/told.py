@@ -6,8 +6,8 @@ from typing import Final
 
 from rich.text import Text
 
-from explorer.client.display import line
 from explorer.metadata.filtertext import FilterSyntax
+from explorer.tui.content import line
 from explorer.tui.find.results import MOST, PAGE
 
 __all__ = ["ORDERS", "Found", "fault_line", "found_line", "order_label"]

@@ -51,8 +51,9 @@ class FindView(Searching):
 
         urn: Urn
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, is_narrow: bool) -> None:
         super().__init__(session)
+        self._is_narrow, self._is_at_facets = is_narrow, False
         self._quiet = ""
         self._keeper = Keeper(self, session, self.run)
 
@@ -61,15 +62,29 @@ class FindView(Searching):
         yield SearchBox(self)
         yield Static("", id="said", markup=False)
         with Horizontal():
-            yield Facets()
+            facets = Facets()
+            facets.display = not self._is_narrow
+            yield facets
             with Vertical(id="found"):
                 yield Results(self)
         yield Static("", id="why", markup=False)
         yield DropDown()
 
+    def narrow(self, is_narrow: bool) -> None:
+        """Where there is little room, facets and results take turns."""
+        self._is_narrow = is_narrow
+        self._take_turns()
+
+    def _take_turns(self, *, at_facets: bool | None = None) -> None:
+        if at_facets is not None:
+            self._is_at_facets = at_facets
+        self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
+        self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
+
     def focus_box(self) -> None:
         """Type into the box, what stands there selected so that typing replaces it."""
         self._opens_first = False
+        self._take_turns(at_facets=False)
         # At once, not with the next turn: whoever types fast has typed on by then.
         self.screen.set_focus(self.box)
         self.box.action_select_all()
@@ -77,6 +92,7 @@ class FindView(Searching):
     def focus_results(self) -> None:
         """On to the results."""
         self._fold()
+        self._take_turns(at_facets=False)
         self.screen.set_focus(self.results)
 
     def run(self, text: str, order: str = "") -> None:
@@ -212,7 +228,7 @@ class FindView(Searching):
                 self._explain()
                 self._tell()
             case "facets":
-                self.add_class("-facets")
+                self._take_turns(at_facets=True)
                 self.screen.set_focus(self.query_one(Facets))
             case "plain" if self._registry is not None:
                 self._put(self._split(self._registry).words)
@@ -249,7 +265,6 @@ class FindView(Searching):
     @on(Facets.Left)
     def _facets_left(self, event: Facets.Left) -> None:
         event.stop()
-        self.remove_class("-facets")
         self.focus_results()
 
     @on(DropDown.Taken)

@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from explorer.client.difference import Change
-from explorer.client.display import block, line
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
+from explorer.tui.content import block, line
 from explorer.tui.history.versions import MARKS, news
 from explorer.tui.rows import Rows
 from explorer.tui.wrapping import broken

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from explorer.errors import CatalogError
-from explorer.tui.entity.tab import Tab
+from explorer.tui.entity.tab import View
 from explorer.tui.history.differences import (
     DifferenceRows,
     Line,
@@ -34,7 +34,6 @@ from explorer.tui.history.tracks import read_on, tracks_of
 from explorer.tui.history.versions import Place, Step, Track
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -49,13 +48,9 @@ _BOTH_FROM = 8
 _FAILED = "It could not be read; r tries again."
 
 
-class HistoryTab(Vertical, Tab):
+class HistoryTab(Vertical, View):
     """A list of versions, or of columns and who described them; beside it what was changed."""
 
-    NAME: ClassVar[str] = "history"
-    KEY: ClassVar[str] = "7"
-    TITLE: ClassVar[str] = "History"
-    SHORT: ClassVar[str] = "Hist"
     DEFAULT_CSS = """
     HistoryTab #of { height: 1; padding: 0 1; }
     HistoryTab #both { height: 1fr; layout: horizontal; }
@@ -77,7 +72,7 @@ class HistoryTab(Vertical, Tab):
         """A description was put back: the entity is to be read again."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(id=self.NAME)
+        super().__init__()
         self._session, self._times = session, session.times
         self._entity: Entity | None = None
         self._versions = VersionsList([], self._times)
@@ -94,10 +89,6 @@ class HistoryTab(Vertical, Tab):
             with Vertical(id="changed"):
                 yield Static("", id="head", markup=False)
                 yield DifferenceRows()
-
-    def offers(self, entity: "Entity") -> bool:
-        """Whether anything was ever written of it."""
-        return entity.exists
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """List its aspects with the latest writing of each: nobody is asked for that."""
@@ -315,8 +306,7 @@ class HistoryTab(Vertical, Tab):
         if self._refused or self._session.read_only:
             title.append(" · read-only: nothing can be put back", "italic")
         self.query_one("#of", Static).update(title)
-        for line in self.screen.query(KeyLine):
-            line.refresh()
+        self.refresh_bindings()
         self._tell()
 
     def _tell(self) -> None:

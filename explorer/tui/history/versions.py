@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from explorer.client.difference import Change, difference
-from explorer.client.display import line
 from explorer.metadata.urn import Urn
+from explorer.tui.content import line
 
 if TYPE_CHECKING:
     from explorer.client.entity import AspectRead

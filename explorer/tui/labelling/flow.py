@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual.widget import Widget
 
-from explorer.client.display import line
 from explorer.metadata.words import singular
-from explorer.tui.content import said
+from explorer.tui.content import line, said
 from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.aside import AsideScreen
 from explorer.tui.labelling.choice import Choice, Kind
@@ -23,7 +22,6 @@ from explorer.tui.session import Session
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.journal import JournalEntry
     from explorer.client.records import Edit
@@ -32,19 +30,20 @@ __all__ = ["Labelling"]
 
 
 class Labelling:
-    """The changes that a page offers. `refresh` reads its entity again and shows it."""
+    """What a page offers to change, and to take back of `changes`. `refresh` reads its entity again
+    and shows it."""
 
     def __init__(
-        self, page: Widget, session: Session, refresh: Callable[[], Awaitable[object]]
+        self,
+        page: Widget,
+        session: Session,
+        changes: Changes,
+        refresh: Callable[[], Awaitable[object]],
     ) -> None:
         self._page = page
         self._session = session
         self._refresh = refresh
-        self._changes = Changes(session)
-
-    async def keep(self, catalog: "AsyncCatalog") -> None:
-        """From now on every edit of this client can be taken back."""
-        await self._changes.keep(catalog)
+        self._changes = changes
 
     def label(self, kind: Kind, entity: "Entity | None", path: str | None = None) -> None:
         """Choose tags, terms, owners or the domain of an entity, or of its column at `path`."""

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 
-from explorer.client.display import line
 from explorer.errors import Conflict
 from explorer.metadata.urn import Urn
+from explorer.tui.content import line
 from explorer.tui.labelling.choice import Choice, Kind, owner_of
 from explorer.tui.labelling.place import Place, read_choice
 

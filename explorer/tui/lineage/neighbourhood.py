@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.client.display import line
 from explorer.metadata.words import singular
+from explorer.tui.content import line
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
-from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.lineage.neighbourhood import Edge
 
@@ -21,7 +19,6 @@ __all__ = [
     "Answer",
     "Question",
     "complete",
-    "has_lineage",
     "narrowed",
     "open_graphs",
     "read_answer",
@@ -63,19 +60,6 @@ class Answer:
     graph: "nx.DiGraph"
     roots: tuple[str, ...]
     detailed: set[str] = field(default_factory=set)
-
-
-@cache
-def has_lineage(entity_type: str) -> bool:
-    """Whether data can flow from or to entities of a type."""
-    registry = load_registry()
-    known = registry.entities.get(entity_type)
-    told = {
-        name: [edge for edge in aspect.relationships if edge.lineage]
-        for name, aspect in registry.aspects.items()
-    }
-    declares = known is not None and any(told.get(name) for name in known.aspects)
-    return declares or any(entity_type in edge.to for edges in told.values() for edge in edges)
 
 
 async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":

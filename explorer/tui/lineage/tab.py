@@ -3,14 +3,13 @@ in."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from explorer.errors import CatalogError
@@ -18,7 +17,7 @@ from explorer.metadata.filtertext import read_filter
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.content import said
-from explorer.tui.entity.tab import Tab
+from explorer.tui.entity.tab import View
 from explorer.tui.lineage.asking import AskLine
 from explorer.tui.lineage.files import GraphScreen
 from explorer.tui.lineage.impact import ImpactRows
@@ -28,7 +27,6 @@ from explorer.tui.lineage.picture import Sight, make_picture
 from explorer.tui.lineage.reading import (
     Answer,
     Question,
-    has_lineage,
     read_ways,
     ways_edges,
 )
@@ -56,14 +54,9 @@ _LOW, _LOWEST, _AROUND = 12, 5, 4
 _NOTHING = "No lineage is known of this one: nothing feeds it, and it feeds nothing."
 
 
-class LineageTab(Vertical, Tab):
+class LineageTab(Vertical, View):
     """A drawing of the neighbourhood, a line on what it shows, and one on what is under the
     cursor; or what depends on an entity, as a list."""
-
-    NAME: ClassVar[str] = "lineage"
-    KEY: ClassVar[str] = "3"
-    TITLE: ClassVar[str] = "Lineage"
-    SHORT: ClassVar[str] = "Line"
 
     DEFAULT_CSS = """
     LineageTab #extent { height: auto; padding: 0 1; }
@@ -85,7 +78,7 @@ class LineageTab(Vertical, Tab):
         urn: Urn
 
     def __init__(self, session: Session, column: Callable[[], str | None]) -> None:
-        super().__init__(id=self.NAME)
+        super().__init__()
         self._session = session
         self._column = column
         self._question: Question | None = None
@@ -117,10 +110,6 @@ class LineageTab(Vertical, Tab):
     @property
     def _map(self) -> LineageMap:
         return self.query_one(LineageMap)
-
-    def offers(self, entity: "Entity") -> bool:
-        """Whether data can flow from or to it."""
-        return has_lineage(entity.entity_type)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Forget the drawing of another entity."""
@@ -173,9 +162,7 @@ class LineageTab(Vertical, Tab):
         turn = self._turn
         try:
             catalog = await self._session.catalog()
-            # The drawing itself may not have its size yet, what holds it always does.
-            room = self.parent.size if isinstance(self.parent, Widget) else self.app.size
-            size = (room.width, max(room.height - _AROUND, 1))
+            size = (self.room.width, max(self.room.height - _AROUND, 1))
             sight = Sight(dict(self._expanded), self._filter, self._ways, self._names, size)
             picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
         except CatalogError:

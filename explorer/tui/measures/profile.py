@@ -27,7 +27,6 @@ from explorer.tui.measures.series import Listed, SeriesTab, compact, whole
 from explorer.tui.measures.shapes import bar
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
-from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -53,10 +52,8 @@ _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 class ProfileTab(SeriesTab[Profiled]):
     """Rows over time above the columns; a column that is opened takes the place of both."""
 
-    NAME: ClassVar[str] = "profile"
-    KEY: ClassVar[str] = "6"
-    TITLE: ClassVar[str] = "Profile"
-    SHORT: ClassVar[str] = "Prof"
+    WHAT: ClassVar[str] = "profile"
+
     BINDINGS: ClassVar[list[BindingType]] = bindings("profile")
     has_detail: ClassVar[bool] = True
 
@@ -65,10 +62,6 @@ class ProfileTab(SeriesTab[Profiled]):
         self._open: str | None = None
         self._measure: Measure | None = None
         self._left = 0
-
-    def offers(self, entity: "Entity") -> bool:
-        """Datasets are profiled, nothing else."""
-        return entity.exists and entity.entity_type == "dataset"
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Forget what was measured of another, and which column was open."""
@@ -100,7 +93,7 @@ class ProfileTab(SeriesTab[Profiled]):
         self._open = None
         self._redraw()
         self.query_one(Rows).move_to(self._left)
-        self._say_keys()
+        self.refresh_bindings()
 
     def draw(self, data: Profiled) -> None:
         """Show the columns or the one that is open, with a chart or a table over time."""
@@ -249,7 +242,7 @@ class ProfileTab(SeriesTab[Profiled]):
         self._open = path
         self._redraw()
         self.query_one(Rows).move_to(0)
-        self._say_keys()
+        self.refresh_bindings()
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         """The line below tells of the column under the cursor."""
@@ -298,11 +291,6 @@ class ProfileTab(SeriesTab[Profiled]):
         if drift is None:
             return Text()
         return Text(f"! {drift.words} since {self.said_moment(drift.since)}", "bold")
-
-    def _say_keys(self) -> None:
-        """What the keys do changes with what is open."""
-        for keys in self.screen.query(KeyLine):
-            keys.refresh()
 
 
 def _cautions(data: Profiled) -> Iterator[Text]:

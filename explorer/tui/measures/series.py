@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.entity.tab import Tab
+from explorer.tui.entity.tab import View
 from explorer.tui.measures.charts import Chart
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
@@ -46,7 +46,7 @@ class Listed:
     choose: Callable[[], None] | None = None
 
 
-class SeriesTab(Vertical, Tab, Generic[T]):
+class SeriesTab(Vertical, View, Generic[T]):
     """Measurements in the last days: a line of totals, a chart, and a list with the keys.
 
     Left and right move the chart's cursor while up and down move in the list. A time once asked
@@ -60,8 +60,11 @@ class SeriesTab(Vertical, Tab, Generic[T]):
     SeriesTab > .detail { height: 3; padding: 0 1; border-top: solid $border-blurred; }
     """
 
+    WHAT: ClassVar[str]
+    """What was measured, in a sentence."""
+
     def __init__(self, session: Session) -> None:
-        super().__init__(id=self.NAME)
+        super().__init__()
         self._session = session
         self._entity: Entity | None = None
         self._held: dict[int | None, T] = {}
@@ -163,7 +166,7 @@ class SeriesTab(Vertical, Tab, Generic[T]):
 
     def show_totals(self, totals: Text) -> None:
         """Say the totals, and at the right which time is looked at."""
-        width = self.query_one(".totals").content_size.width or self.size.width - 2
+        width = self.room.width - 2
         times = Text()
         for days in _TIMES if width > _NARROW else (self._days,):
             name = "all" if days is None else str(days)
@@ -220,7 +223,7 @@ class SeriesTab(Vertical, Tab, Generic[T]):
     @work(exclusive=True, group="series")
     async def _read_again(self) -> None:
         if self._entity is not None:
-            doing = f"reading the {self.TITLE.lower()} of {self._entity.urn.name}"
+            doing = f"reading the {self.WHAT} of {self._entity.urn.name}"
             with self._session.reporting(doing):
                 await self.read(self._entity)
 

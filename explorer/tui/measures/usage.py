@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.message import Message
 
-from explorer.client.display import block
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import block, join, padded, said
 from explorer.tui.measures.charts import Chart, Plot, Point
 from explorer.tui.measures.series import Listed, SeriesTab, compact, whole
 from explorer.tui.measures.shapes import bar
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UsageTab"]
 
-_MEASURED = ("dataset", "chart", "dashboard")
 _NAMED_AT_MOST = 50
 _QUERY_LINES_AT_MOST = 200
 
@@ -41,10 +39,7 @@ class _Read:
 class UsageTab(SeriesTab[_Read]):
     """Use a day as bars; below, the columns, users and queries, most used first."""
 
-    NAME: ClassVar[str] = "usage"
-    KEY: ClassVar[str] = "5"
-    TITLE: ClassVar[str] = "Usage"
-    SHORT: ClassVar[str] = "Use"
+    WHAT: ClassVar[str] = "usage"
 
     @dataclass
     class ColumnChosen(Message):
@@ -55,10 +50,6 @@ class UsageTab(SeriesTab[_Read]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._unfolded: set[str] = set()
-
-    def offers(self, entity: "Entity") -> bool:
-        """Whether it is of a kind whose use is measured."""
-        return entity.exists and entity.entity_type in _MEASURED
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Forget what was measured of another, and which queries were unfolded."""

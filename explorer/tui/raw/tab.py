@@ -12,11 +12,10 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from explorer.client.display import block
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
-from explorer.tui.entity.tab import Tab
+from explorer.tui.content import block, join, padded, said
+from explorer.tui.entity.tab import View
 from explorer.tui.history.versions import run_of, who
 from explorer.tui.raw.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
 from explorer.tui.rows import Rows
@@ -97,13 +96,9 @@ class KeyFilter(Input):
         self.post_message(self.Left(cleared=True))
 
 
-class RawTab(Vertical, Tab):
+class RawTab(Vertical, View):
     """Every aspect, known to the model or not; timeseries by their newest points, on request."""
 
-    NAME: ClassVar[str] = "raw"
-    KEY: ClassVar[str] = "8"
-    TITLE: ClassVar[str] = "Raw"
-    SHORT: ClassVar[str] = "Raw"
     DEFAULT_CSS = """
     RawTab #stored { height: 1; padding: 0 1; }
     RawTab KeyFilter {
@@ -115,7 +110,7 @@ class RawTab(Vertical, Tab):
     """
 
     def __init__(self, session: Session) -> None:
-        super().__init__(id=self.NAME)
+        super().__init__()
         self._session = session
         self._entity: Entity | None = None
         self._series: tuple[str, ...] = ()

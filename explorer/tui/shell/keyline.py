@@ -9,8 +9,8 @@ from textual.app import RenderResult
 from textual.binding import ActiveBinding
 from textual.widget import Widget
 
-from explorer.client.display import block
 from explorer.tui.actions import ACTIONS, Action, readable
+from explorer.tui.content import block
 
 __all__ = ["READ_ONLY", "KeyLine"]
 
@@ -38,6 +38,10 @@ class KeyLine(Widget):
         super().__init__()
         self._message: str = ""
         self._shown: list[tuple[int, int, Action]] = []
+
+    def on_mount(self) -> None:
+        """Tell what can be done when that has changed."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh(), True)
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence instead of the keys."""

@@ -10,9 +10,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from explorer.client.display import block
 from explorer.tui.actions import bindings
-from explorer.tui.content import padded, said
+from explorer.tui.content import block, padded, said
 from explorer.tui.exchanges import KEPT, told
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session

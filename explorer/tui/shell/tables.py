@@ -1,6 +1,5 @@
 """What a screen shows as a table, and tables as files: CSV, JSON, Markdown and Parquet."""
 
-import csv
 import io
 import json
 import os
@@ -136,6 +135,8 @@ def _check_pyarrow() -> None:
 
 def _as_csv(table: Table, rows: Sequence[Row]) -> bytes:
     """As RFC 4180 has it, safe to open in a spreadsheet, with the mark by which it knows UTF-8."""
+    import csv
+
     from explorer.stewardship.files.commas import defused
 
     def written(cell: Cell) -> Any:

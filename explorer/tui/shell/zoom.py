@@ -2,7 +2,6 @@
 
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import TextArea
 
 from explorer.tui.entity.tab import Tab
 from explorer.tui.find.facets import Facets
@@ -42,7 +41,7 @@ def _pane(focused: Widget | None) -> Widget | None:
     if focused is None:
         return None
     for node in focused.ancestors_with_self:
-        if isinstance(node, Tab | Facets | TextArea):
+        if isinstance(node, Tab | Facets):
             return node
         if isinstance(node, Widget) and node.id == _FOUND:
             return node

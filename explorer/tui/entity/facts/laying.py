@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from explorer.client.display import block
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
-from explorer.tui.content import join, markdown, said, unjoined
+from explorer.tui.content import block, join, markdown, said
 from explorer.tui.entity.facts.part import (
     Code,
     Fact,
@@ -165,7 +164,7 @@ def _wrapped(text: str, style: str, room: int) -> Iterator[Line]:
 def _prose(part: Prose, layout: Layout) -> Iterator[Line]:
     width = max(layout.width - _LEFT - 1, 8)
     if layout.whole and len(part.text) > RENDERED:
-        for line in unjoined(block(part.text, _WHOLE)).splitlines():
+        for line in block(part.text, _WHOLE).splitlines():
             yield from _indented(_wrapped(line, "", width))
         return
     rendered = markdown(part.text, part.missing)

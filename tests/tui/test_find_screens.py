@@ -1,0 +1,68 @@
+"""The looks of finding: what was found good, and facets and results where there is little room.
+
+`UPDATE_SCREENS=1 pytest tests/tui/test_find_screens.py` writes the screens anew.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+KEPT = Path(__file__).parent / "screens"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path, monkeypatch):
+    """No test sees the searches of another."""
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+
+
+async def test_facets_and_results_take_turns_where_there_is_little_room(sample, at):
+    async with at(sample, size=(80, 24)) as reader:
+        shown = await reader.sees("335 results", "f facets")
+        assert "entity type" not in shown
+        await reader.press("f")
+        shown = await reader.sees("entity type")
+        assert "fct_orders" not in shown
+        await reader.press("slash")
+        await reader.type("dim_dates")
+        await reader.press("enter")
+        assert "entity type" not in await reader.sees("Table · snow")
+        await reader.press("f")
+        await reader.sees("entity type")
+        await reader.pilot.resize_terminal(120, 24)
+        await reader.sees("entity type", "Table · snow")
+        await reader.pilot.resize_terminal(80, 24)
+        assert "Table · snow" not in await reader.sees("entity type")
+        await reader.press("escape")
+        assert "entity type" not in await reader.sees("Table · snow")
+
+
+SCREENS = {
+    "find-filter": "orders platform:snowflake tags:",
+    "find-wrong": "orders platform:snowflake AND nosuch:x",
+    "find-syntax": "",
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("name", SCREENS)
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
+    async with at(sample, size=size) as reader:
+        await reader.sees("entities", "results")
+        await reader.ask("orders platform:snowflake")
+        await reader.ask(SCREENS[name])
+        if not SCREENS[name]:
+            reader.box.value = ""
+            await reader.press("question_mark")
+            await reader.sees("What can be typed", "removed:true" if size[1] > 30 else "Words")
+        await reader.settle()
+        shown = re.sub(r"(?m) +$", "", reader.screen().split("\n", 1)[1]) + "\n"
+    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(shown)
+    assert shown == kept.read_text()
