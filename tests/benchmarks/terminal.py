@@ -11,6 +11,7 @@ of what it caused, `first` to the first.
 """
 
 import argparse
+import itertools
 import os
 import signal
 import statistics
@@ -29,7 +30,7 @@ from terminals.program import Idle, Paint, Program, Start
 
 from explorer import instance
 from explorer.tui.lineage.drawing import draw
-from explorer.tui.lineage.neighbourhood import choose
+from explorer.tui.lineage.neighbourhood import Neighbourhood, choose
 
 SLOW = Path(__file__).with_name("terminals") / "slow.py"
 ANSWER_SECONDS = 2.0
@@ -283,18 +284,27 @@ def measure_drawing() -> None:
     """The drawing of lineage itself, in this process, the best of twenty. Layers and places are
     found in a thread; what is on screen of them is drawn where the keys are heard."""
     print(f"\n{'lineage':<28}{'laid out, in a thread':>24}{'a screen of it':>18}")
-    for nodes, edges, layers in ((13, 14, 4), (200, 313, 6)):
-        graph = nx.DiGraph(lineage(nodes, edges, layers, seed=1))
-        for node in list(graph):
-            graph.nodes[node]["name"] = f"table_{node}"
-        graph = nx.relabel_nodes(graph, {node: f"table_{node}" for node in graph})
-        root = max(graph, key=lambda node: len(_around(graph, node)))
-        hood = choose(graph, [root])
+    for nodes, edges, layers in ((12, 14, 4), (200, 313, 6)):
+        root, hood = _neighbourhood(nodes, edges, layers)
         drawing = draw(hood, 118, 34)
         made = _best(partial(draw, hood, 118, 34))
         see = partial(drawing.window, 0, 0, 118, 34, lit=set(), cursor=root, mark="")
         name = f"{len(hood.nodes)} nodes, {len(hood.edges)} edges"
         print(f"{name:<28}{made:21.2f} ms{_best(see):15.2f} ms")
+
+
+def _neighbourhood(nodes: int, edges: int, layers: int) -> tuple[str, Neighbourhood]:
+    """The one with the most around it, of the smallest graph that has so much around it."""
+    for size in itertools.count(nodes):
+        graph = nx.DiGraph(lineage(size, edges * size // nodes, layers, seed=1))
+        for node in list(graph):
+            graph.nodes[node]["name"] = f"table_{node}"
+        graph = nx.relabel_nodes(graph, {node: f"table_{node}" for node in graph})
+        root = max(graph, key=lambda node: len(_around(graph, node)))
+        hood = choose(graph, [root])
+        if len(hood.nodes) >= nodes:
+            return root, hood
+    raise AssertionError
 
 
 def _around(graph: "nx.DiGraph[str]", node: str) -> set[str]:

@@ -49,3 +49,12 @@ async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
         newest = session.exchanges[0].began.astimezone()
         assert f" {newest:%H:%M:%S}   200" in reader.screen()
         assert newest.hour != datetime.now(UTC).hour
+
+
+async def test_a_tab_that_is_not_looked_at_follows_when_it_is(sample, at, far_east):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("1")
+        await reader.sees("added", " 09:00 by")
+        await reader.press("2", "Z", "1")
+        await reader.sees("added", " 00:00 UTC by")

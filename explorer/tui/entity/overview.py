@@ -60,6 +60,7 @@ class OverviewTab(Rows, Tab):
         self._names: Mapping[Urn, str] = {}
         self._lines: Sequence[Line] = ()
         self._laid_for = 0
+        self._laid_of: Entity | None = None
         self._whole = False
 
     def clear(self) -> None:
@@ -94,8 +95,14 @@ class OverviewTab(Rows, Tab):
         if self.size.width and self.size.width != self._laid_for:
             self._lay_out()
 
+    def on_show(self) -> None:
+        """What was not looked at was not laid out."""
+        if self._laid_of is not self._entity:
+            self._lay_out()
+
     def show_times(self) -> None:
         """Say the moments in the zone looked at."""
+        self._laid_of = None
         self._lay_out()
 
     def focus_content(self) -> None:
@@ -146,10 +153,10 @@ class OverviewTab(Rows, Tab):
     @work(exclusive=True, group="overview")
     async def _lay_out(self) -> None:
         entity, width = self._entity, self.size.width - 1
-        if entity is None or width <= 0:
+        if entity is None or width <= 0 or not self.display:
             # It is laid out when it is looked at, and so has a width.
             return
-        self._laid_for = self.size.width
+        self._laid_for, self._laid_of = self.size.width, entity
         layout = Layout(width, self._names, self._session.times, self._whole)
         with self._session.reporting(f"telling of {entity.urn.name}"):
             self._parts, lines = await asyncio.to_thread(_told, entity, layout)

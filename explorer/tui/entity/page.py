@@ -32,7 +32,6 @@ from explorer.tui.entity.web import Web
 from explorer.tui.entity.who import mentioned, who
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
-from explorer.tui.shell.tables import Table
 from explorer.tui.watching import Changes, told
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from explorer.tui.history.tab import HistoryTab
     from explorer.tui.lineage.tab import LineageTab
     from explorer.tui.measures.usage import UsageTab
+    from explorer.tui.shell.tables import Table
 
 __all__ = ["EntityView"]
 
@@ -140,7 +140,7 @@ class EntityView(Changing):
         panel.display = bool(told)
         panel.update(said(told))
 
-    def table(self) -> Table | None:
+    def table(self) -> "Table | None":
         """What the tab shows as a list."""
         return self._current.table() if self._entity is not None else None
 

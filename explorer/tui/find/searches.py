@@ -1,6 +1,5 @@
 """Searches that were saved under a name, and those asked lately, one small file for each server."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +45,10 @@ class Searches:
     @classmethod
     def of(cls, address: str) -> "Searches":
         """Those kept for the server at an address."""
-        server = hashlib.sha256(address.encode()).hexdigest()[:16]
+        # Nothing else at the start needs the cryptography, which is half a megabyte.
+        from hashlib import sha256
+
+        server = sha256(address.encode()).hexdigest()[:16]
         return cls(config.state_dir() / "searches" / f"{server}.json")
 
     def read(self) -> Kept:

@@ -13,7 +13,6 @@ from explorer.tui.connected import ConnectedApp
 from explorer.tui.find.view import FindView
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.look import Look
-from explorer.tui.shell.palette import doable_in, scopes_here
 from explorer.tui.shell.pressing import PRESSED, owner_of
 from explorer.tui.shell.themes import DARK
 from explorer.tui.shell.welcome import SEEN, Welcome
@@ -101,13 +100,14 @@ class DressedApp(ConnectedApp):
     def action_help(self) -> None:
         """The keys that work here."""
         from explorer.tui.shell.help import HelpScreen
+        from explorer.tui.shell.palette import doable_in, scopes_here
 
         here = scopes_here(self.screen)
         self.push_screen(HelpScreen(here, self._look.keymap, doable_in(self.screen)))
 
     def action_command_palette(self) -> None:
         """Everything that can be done, by name."""
-        from explorer.tui.shell.palette import PaletteScreen
+        from explorer.tui.shell.palette import PaletteScreen, doable_in
 
         self.push_screen(PaletteScreen(doable_in(self.screen).values(), self._look.keymap))
 
