@@ -26,6 +26,7 @@ class ColumnProfile:
 
     def __init__(
         self,
+        table: str,
         column: Column,
         rows: int,
         days: Days,
@@ -45,6 +46,7 @@ class ColumnProfile:
         self._rising = rising
         self._new = new
         self._dice = dice
+        self._seed = f"{table} {column.field_path}"
         self._empty = values.empty
         if self._empty is None:
             self._empty = 0.0 if column.required else dice.choice((0.0, 0.0, 0.002, 0.018))
@@ -55,6 +57,8 @@ class ColumnProfile:
 
     def on(self, ago: int, rows: int) -> dict[str, Any]:
         """The field profile that many days ago, in a table of so many rows."""
+        # What moved is the same on every day that the sample is made for.
+        self._dice.seed(f"{self._seed} {ago}")
         empty = self._empty or 0.0
         if self._rising:
             empty = self._rising.on(ago, empty)

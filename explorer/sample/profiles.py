@@ -33,6 +33,7 @@ def _month(table: Table, days: Days) -> Changes:
     counts = _row_counts(table, days, dice)
     columns = [
         ColumnProfile(
+            table.name,
             column,
             counts[0],
             days,

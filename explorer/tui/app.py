@@ -271,7 +271,7 @@ class CatalogApp(DressedApp):
 
     def action_go_back(self) -> None:
         """To what was open before."""
-        self._go(self._history.back())
+        self._go(self._history.back(from_search=self._open_now() is None))
 
     def action_go_forward(self) -> None:
         """To what was open after."""
@@ -349,7 +349,8 @@ class CatalogApp(DressedApp):
                 self._editing = Editing(self, self._session, lambda: self._entity_view, self._open)
             what(self._editing)
 
-        import_first(self, "explorer.tui.editing.flow", go_on)
+        reporting = self._session.reporting("opening the editor")
+        import_first(self, "explorer.tui.editing.flow", go_on, reporting)
 
     def on_changing_edit(self, event: "EntityView.Edit") -> None:
         """Edit a description."""

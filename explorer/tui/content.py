@@ -19,11 +19,12 @@ _PICTURE_MARK = "\ufe0f"
 _JOINER = "\u200d"
 _JOINED = re.compile(f"(.){_JOINER}")
 # What may be anything else in markdown than the text of a paragraph: a sign that stands for more,
-# a name with an underscore at an end, a line that is underlined, a list, code by its indent.
+# a name with an underscore at an end, a line that is underlined, a list, code by its indent, and
+# white space that is not ours.
 _MEANS_MORE = re.compile(
-    r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^(?: {4}|\t)| $", re.MULTILINE
+    r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^ {4}| $|[^\S \n]", re.MULTILINE
 )
-_PARTED = re.compile(r"\n\s*\n")
+_PARTED = re.compile(r"\n *\n(?: *\n)*")
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
@@ -89,7 +90,7 @@ def join(parts: Iterable[Text], between: str = " · ") -> Text:
 
 
 def _on_one_line(paragraph: str) -> str:
-    return " ".join(map(str.strip, paragraph.split("\n")))
+    return " ".join([line.strip(" ") for line in paragraph.strip().split("\n")])
 
 
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
@@ -99,7 +100,8 @@ def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
         return Text(missing, "dim italic")
     # Most descriptions are a few sentences, and what knows the whole of markdown is large.
     if _MEANS_MORE.search(clean) is None:
-        return Text("\n\n".join(map(_on_one_line, _PARTED.split(clean.strip()))), justify="left")
+        paragraphs = _PARTED.split(clean.strip())
+        return Text("\n\n".join(map(_on_one_line, paragraphs)), justify="left")
     from rich.markdown import Markdown
 
     return Markdown(clean, hyperlinks=False, code_theme="ansi_dark", inline_code_lexer=None)

@@ -8,17 +8,19 @@ its name. Nothing runs while no key is held.
 """
 
 import asyncio
-import sys
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
+from weakref import WeakSet
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.widget import Widget
+from textual.worker import Worker, WorkType
 
 __all__ = ["LEADING", "Home", "InOrder", "import_first"]
 
@@ -30,22 +32,33 @@ LEADING = "leading"
 # turned as often as no way is long; with nothing else to do, that takes a few milliseconds.
 _PATIENCE_SECONDS = 1.0
 _TURNS = 500
+
+_IMPORTED: set[str] = set()
 _PAUSE_SECONDS = 0.01
 
 
-def import_first(node: DOMNode, module: str, go_on: Callable[[], object]) -> None:
-    """Call `go_on` once a module is imported, at once where it is. It is read beside the thread of
-    the screen, and what is pressed meanwhile goes to where `go_on` leads. `node` is what it is for:
-    the application or a widget of it."""
+def import_first(
+    node: DOMNode, module: str, go_on: Callable[[], object], reporting: AbstractContextManager[None]
+) -> None:
+    """Call `go_on` once a module is imported, at once where it was. It is read beside the thread of
+    the screen, and what is pressed meanwhile goes to where `go_on` leads; who has gone elsewhere
+    all the same is left alone. `node` is what it is for, the application or a widget of it, and
+    what goes wrong is told by `reporting`."""
+    screen, focused = node.app.screen, node.app.focused
 
     async def lead_on() -> None:
-        await asyncio.to_thread(import_module, module)
-        go_on()
+        with reporting:
+            await asyncio.to_thread(import_module, module)
+            _IMPORTED.add(module)
+            if node.app.screen is screen and screen.focused in (focused, None):
+                go_on()
 
-    if module in sys.modules:
+    if module in _IMPORTED:
         go_on()
     else:
-        node.run_worker(lead_on(), LEADING, "import")
+        # Given as it is, for it may be told to end before it has begun.
+        leading: WorkType[None] = lead_on
+        node.run_worker(leading, LEADING, "import", module, exclusive=True)
 
 
 class Home(Message, bubble=False, verbose=True):
@@ -62,6 +75,7 @@ class InOrder:
         self._kept: Callable[[], Iterable[Event]] | None = None
         self._target: Widget | None = None
         self._is_held = False
+        self._tired_of: WeakSet[Worker[object]] = WeakSet()
 
     async def takes(self, event: Event) -> bool:
         """Whether an event is a key that somebody pressed, or a paste; it is sent in its turn."""
@@ -104,7 +118,7 @@ class InOrder:
         that the next would go to, or by those around them."""
         if self._app.message_queue_size:
             return True
-        if any(one.name == LEADING and not one.is_finished for one in self._app.workers):
+        if any(self._leading()):
             return True
         ways = [self._app.focused or self._app.screen]
         if self._target is not None and self._target is not ways[0] and self._target.is_attached:
@@ -116,12 +130,22 @@ class InOrder:
             if isinstance(node, Widget)
         )
 
+    def _leading(self) -> Iterator[Worker[object]]:
+        """What leads elsewhere and was not waited for in vain before."""
+        for worker in self._app.workers:
+            is_led = worker.name == LEADING and not worker.is_finished
+            if is_led and worker not in self._tired_of:
+                yield worker
+
     def _look(self, deadline: float, turns: int) -> None:
         """Look whether it is done, every time that the loop turns."""
         if not self._app.is_running:
             # On leaving there is soon no screen left to look at.
             return
-        if not self._is_under_way() or (turns <= 0 and time.monotonic() >= deadline):
+        is_late = turns <= 0 and time.monotonic() >= deadline
+        if is_late or not self._is_under_way():
+            # What takes longer than anybody is patient holds up one key, not each of them.
+            self._tired_of.update(self._leading())
             self._app.post_message(Home())
             return
         loop = asyncio.get_running_loop()

@@ -41,9 +41,11 @@ class History:
             self._places = [*self._places[: self._at + 1], urn][-_KEPT:]
             self._at = len(self._places) - 1
 
-    def back(self) -> Urn | None:
-        """The entity before; nothing is the search."""
-        self._at = max(self._at - 1, 0)
+    def back(self, *, from_search: bool = False) -> Urn | None:
+        """The entity before; nothing is the search. Who left an entity for the search comes back
+        to that one first."""
+        if not (from_search and self._places[self._at] is not None):
+            self._at = max(self._at - 1, 0)
         return self._stand()
 
     def forward(self) -> Urn | None:

@@ -155,3 +155,19 @@ def test_what_is_used_more_is_so_on_every_day_of_the_week(today):
 
     first, *others = (newest(today + timedelta(days=ahead)) for ahead in range(7))
     assert all(first == other for other in others)
+
+
+def test_what_moved_in_the_profiles_has_moved_on_every_day_of_the_week(today):
+    def shares(day):
+        return [
+            (str(one.urn), field["fieldPath"], field["nullProportion"], field.get("mean"))
+            for one in sample_proposals(day)
+            if one.aspect == "datasetProfile"
+            for field in one.value["fieldProfiles"]
+        ]
+
+    first, *others = (shares(today + timedelta(days=ahead)) for ahead in range(0, 7, 2))
+    for other in others:
+        for (*known, nulls, mean), (*column, share, average) in zip(first, other, strict=True):
+            assert (column, average) == (known, mean)
+            assert share == pytest.approx(nulls, abs=0.0005)

@@ -54,15 +54,15 @@ MARKS = "_id id_ a__b https://a_b.c 1. 2) - + = -- === &amp; *b* `c` # > [x] <b>
 PIECES = [
     *PLAIN.split(" "),
     *MARKS.split(" "),
-    *[" ", " ", "  ", "\t", "    ", "\n", "\n", "\n\n", "\n \n"],
+    *[" ", " ", "  ", "\t", "    ", "\n", "\n", "\n\n", "\n \n", "\u00a0", "\u3000"],
 ]
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.integers(5, 60))
 def test_a_description_without_markdown_looks_as_if_it_had_been_read_as_such(text, width):
-    shown = markdown(text, missing="")
-    if isinstance(shown, Text):
+    shown = markdown(text)
+    if isinstance(shown, Text) and text.strip():
         assert _seen(shown, width) == _seen(Markdown(block(text, 1_000)), width)
 
 

@@ -337,3 +337,16 @@ def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_bl
     # Nothing hangs on red against green: one is bluish, the other is not.
     assert good.b > good.r
     assert bad.r > bad.b
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("theme", "Choose the colours"), ("export", "Write what is shown")]
+)
+async def test_the_palette_knows_actions_by_the_words_of_the_settings_too(sample, at, word, found):
+    async with at(sample) as reader:
+        await reader.sees("results")
+        await reader.press("colon")
+        await reader.type(word)
+        shown = await reader.sees(found)
+        first = next(line for line in shown.splitlines() if "f2" in line or " X " in line)
+        assert found in first

@@ -112,6 +112,11 @@ WALK = """
 """
 
 
+def _told(places, cells):
+    """What stands there, for who reads that it should not."""
+    return "".join(str(cells.get(place, " ")[0]) for place in sorted(places))
+
+
 async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, at, cells):
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
@@ -138,4 +143,4 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
                     break
                 # What was drawn in a thread may not be painted yet.
                 await reader.settle()
-            assert not differing, key
+            assert not differing, (key, _told(differing, expected), _told(differing, seen))

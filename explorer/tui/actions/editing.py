@@ -13,7 +13,6 @@ ACTIONS: tuple[Action, ...] = (
         "Save, and on to the next column without a description",
         "save, next undocumented",
     ),
-    Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
     Action("editor", "compare", ("ctrl+d",), "What was there against what is typed", "diff"),
     Action("editor", "edit_outside", ("ctrl+e",), "Edit it in $VISUAL or $EDITOR", "$EDITOR"),
     Action(
@@ -28,6 +27,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("editor", "move(1)", ("f3",), "To the column after", called="column-after"),
     Action("editor", "look", ("ctrl+t",), "The text, or what it looks like", "preview"),
     Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
+    Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
     *(
         Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
         for number in range(1, 6)

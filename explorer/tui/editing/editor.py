@@ -140,7 +140,7 @@ class EditorScreen(ModalScreen[Left]):
 
     def action_discard(self) -> None:
         """Back to the text that was there; the undo key takes it back again."""
-        self._start, self._base = self._target.text, self._target.edited
+        self._start, self._base, self._note = self._target.text, self._target.edited, ""
         self._area.replace_all(self._start)
 
     def action_take(self, number: int) -> None:

@@ -109,7 +109,8 @@ class Changing(Vertical):
                 self._labelling = Labelling(self, self._session, self._changes, self.show_changed)
             what(self._labelling)
 
-        import_first(self, "explorer.tui.labelling.flow", go_on)
+        reporting = self._session.reporting("opening what changes it")
+        import_first(self, "explorer.tui.labelling.flow", go_on, reporting)
 
     @on(ColumnsView.Edited)
     def _edit_column(self, event: ColumnsView.Edited) -> None:

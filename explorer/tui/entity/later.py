@@ -12,12 +12,16 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.app import RenderResult
+
 from explorer.metadata.registry import load_registry
 from explorer.tui.entity.tab import Tab, View
 from explorer.tui.inorder import LEADING
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
+    from textual.worker import WorkType
+
     from explorer.client.entity import Entity
     from explorer.tui.shell.tables import Table
 
@@ -34,8 +38,8 @@ _USED = ("dataset", "chart", "dashboard")
 _PROFILED = ("dataset",)
 
 
-class LaterTab(Tab):
-    """Stands for a view that lives in the module `HOME`."""
+class LaterTab(Tab, can_focus=True):
+    """Stands for a view that lives in the module `HOME`, and has the keys until that is there."""
 
     HOME: ClassVar[str]
     DEFAULT_CSS = """
@@ -83,22 +87,32 @@ class LaterTab(Tab):
         if self._view is not None:
             self._view.focus_content()
         else:
-            self.run_worker(self._lead_on(), LEADING, "later", exclusive=True)
+            self.screen.set_focus(self)
+            leading: WorkType[None] = self._lead_on
+            self.run_worker(leading, LEADING, "later", self.NAME)
+
+    def render(self) -> RenderResult:
+        """Nothing, as long as there is no view."""
+        return ""
 
     async def _lead_on(self) -> None:
-        view = await self._made()
-        if self.display:
-            view.focus_content()
+        with self._session.reporting(f"opening the {self.TITLE.lower()}"):
+            view = await self._made()
+            # Who has gone elsewhere meanwhile is not called back.
+            if self.has_focus:
+                view.focus_content()
 
     async def _made(self) -> View:
         async with self._making:
             if self._view is None:
                 await asyncio.to_thread(import_module, self.HOME)
-                view = self.make()
-                await self.mount(view)
+                view = next(iter(self.query_children(View)), None) or self.make()
+                if not view.is_attached:
+                    await self.mount(view)
                 if self._entity is not None:
                     view.show_entity(self._entity, keep=False)
                 self._view = view
+                self.can_focus = False
             return self._view
 
 

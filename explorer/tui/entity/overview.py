@@ -155,6 +155,7 @@ class OverviewTab(Rows, Tab):
         entity, width = self._entity, self.size.width - 1
         if entity is None or width <= 0 or not self.display:
             # It is laid out when it is looked at, and so has a width.
+            self._laid_of = None
             return
         self._laid_for, self._laid_of = self.size.width, entity
         layout = Layout(width, self._names, self._session.times, self._whole)

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -30,12 +31,15 @@ from explorer.tui.entity.tab import Tab
 from explorer.tui.entity.titles import titles
 from explorer.tui.entity.web import Web
 from explorer.tui.entity.who import mentioned, who
+from explorer.tui.inorder import LEADING
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.watching import Changes, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from textual.worker import WorkType
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
@@ -50,6 +54,8 @@ __all__ = ["EntityView"]
 _NAMED_AT_MOST = 150
 _LOW = 14
 _LINES_AT_MOST = 3
+# After so long what was open before is not left on the screen under another's name.
+_SOON_SECONDS = 0.3
 
 
 class EntityView(Changing):
@@ -114,12 +120,25 @@ class EntityView(Changing):
         self.query_one(OverviewTab).clear()
         self._failed.clear()
         self._draw_failed()
-        self._read(urn, keep=False)
+        self._read_anew(urn)
+        self.set_timer(_SOON_SECONDS, partial(self._say_reading, urn))
 
     def action_reload(self) -> None:
         """Read the entity again."""
-        if self._wanted is not None:
-            self._read(self._wanted, keep=self._entity is not None)
+        if self._wanted is None:
+            return
+        if self._entity is None:
+            self._read_anew(self._wanted)
+        else:
+            self._read(self._wanted, keep=True)
+
+    def _say_reading(self, urn: Urn) -> None:
+        """What takes its time takes what was open before from under the keys."""
+        if self._entity is None and self._wanted == urn and not self._failed:
+            had_keys = self.has_focus_within
+            self.query_one(ContentSwitcher).current = OverviewTab.NAME
+            if had_keys:
+                self.focus_content()
 
     def fail(self, name: str, sentence: str) -> None:
         """Say in its place why a tab, or with no name the entity, was not read."""
@@ -263,8 +282,16 @@ class EntityView(Changing):
         await asyncio.to_thread(schema_of, entity)
         return entity
 
+    def _read_anew(self, urn: Urn) -> None:
+        """Read another entity; what is pressed meanwhile is for its page."""
+        reading: WorkType[None] = partial(self._reading, urn, keep=False)
+        self.run_worker(reading, LEADING, "entity", "the entity", exclusive=True)
+
     @work(exclusive=True, group="entity")
     async def _read(self, urn: Urn, *, keep: bool) -> None:
+        await self._reading(urn, keep=keep)
+
+    async def _reading(self, urn: Urn, *, keep: bool) -> None:
         failing = Failing(self, "")
         with self._session.reporting(f"reading {urn.name}", failing, self.action_reload):
             catalog = await self._session.catalog()
@@ -273,6 +300,11 @@ class EntityView(Changing):
             if urn != self._wanted:
                 return
             self._show(entity, keep=keep)
+            self._name_again(entity)
+
+    @work(exclusive=True, group="names", description="the names on the page")
+    async def _name_again(self, entity: "Entity") -> None:
+        with self._session.reporting("reading the names on the page"):
             await self._name_mentioned(entity)
 
     async def show_changed(self) -> None:

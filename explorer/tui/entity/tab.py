@@ -23,7 +23,7 @@ class View(Widget):
 
     @property
     def room(self) -> Size:
-        """The cells that the page has for it, which is known before it was ever laid out."""
+        """The cells that the page has for its tabs, known before this one was ever laid out."""
         pages = (one for one in self.ancestors if isinstance(one, ContentSwitcher))
         return next((one.size for one in pages), self.app.size)
 

@@ -130,7 +130,7 @@ class Labelling:
         with self._session.reporting("taking the change back"):
             await self._changes.take_back(entry)
             await self._refresh()
-            self._session.say(f"Taken back: the {entry.what} is as it was before.")
+            self._session.say(f"Taken back: the change of the {entry.what}.")
 
     def _after(self, sentence: str) -> None:
         self._page.run_worker(self._show_again(sentence), group="labelled")

@@ -292,7 +292,7 @@ class LineageTab(Vertical, View):
             return
         # Before anything is drawn it is of what was opened.
         urn, column = self._question.urn, self._question.column
-        name = urn.name if column is None else column
+        name = self._called if column is None else column
         if node is not None:
             urn, column, name = Urn.parse(node.id), None, node.name
         if urn.entity_type == "schemaField":

@@ -249,11 +249,6 @@ class ProfileTab(SeriesTab[Profiled]):
         event.stop()
         self._tell()
 
-    def on_resize(self) -> None:
-        """What there is room for changes with the width."""
-        super().on_resize()
-        self._redraw()
-
     def _tell(self) -> None:
         held = self._held.get(self._days)
         column = self._column
@@ -264,7 +259,8 @@ class ProfileTab(SeriesTab[Profiled]):
         told = self._told(column) if column else []
         told.append(Text(DRIFT_RULE, "dim"))
         for text in told:
-            text.truncate(max(detail.content_size.width, 1), overflow="ellipsis")
+            width = detail.content_size.width or self.room.width - 2
+            text.truncate(width, overflow="ellipsis")
         detail.update(Text("\n").join(told), layout=False)
 
     def _told(self, column: ColumnHistory) -> list[Text]:

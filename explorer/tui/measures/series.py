@@ -150,6 +150,8 @@ class SeriesTab(Vertical, View, Generic[T]):
         detail.display = roomy and self.has_detail
         # A line of its own for the rule of what is marked, and the border above.
         detail.styles.height = 4 if height >= _LEAST_FOR_RULE else 3
+        # What there is room for changes with the width, once that of all parts is known.
+        self.call_after_refresh(self._redraw)
 
     has_detail: ClassVar[bool] = False
 
@@ -166,7 +168,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     def show_totals(self, totals: Text) -> None:
         """Say the totals, and at the right which time is looked at."""
-        width = self.room.width - 2
+        width = self.query_one(".totals").content_size.width or self.room.width - 2
         times = Text()
         for days in _TIMES if width > _NARROW else (self._days,):
             name = "all" if days is None else str(days)

@@ -32,7 +32,8 @@ class Entry:
     """One entry: what it says, the keys beside it, what it does, and what it belongs to.
 
     `part` is the heading above it, `aside` what is said of it where there is room. Both are found
-    by what is typed, as `text` is. Without `do` there is nothing to choose.
+    by what is typed, as `text` is, and so is what it is `also` called. Without `do` there is
+    nothing to choose.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Entry:
     part: str = ""
     aside: str = ""
     do: Callable[[], None] | None = None
+    also: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +298,7 @@ def how_well(typed: str, entry: Entry) -> int:
     """How well an entry fits what was typed: 0 not at all. Words that begin as typed count most,
     then words that contain it, then letters in their order."""
     words = typed.lower().split()
-    text = f"{entry.text} {entry.part} {entry.aside}".lower()
+    text = f"{entry.text} {entry.part} {entry.aside} {entry.also}".lower()
     if len(entry.keys) > _KEYS_SHORT:
         text = f"{text} {entry.keys}"
     beginnings = {*text.split(), *_PIECES.findall(text)}

@@ -46,9 +46,9 @@ class PaletteScreen(Choosing):
         for one in self._doable:
             action = one.action
             if action.help and action.scope not in _MOVING and action.id not in _NOT_LISTED:
-                yield Entry(
-                    action.help, self._keymap.shown(action), SCOPES[action.scope], do=one.do
-                )
+                keys, where = self._keymap.shown(action), SCOPES[action.scope]
+                called = action.id.partition(".")[2]
+                yield Entry(action.help, keys, where, do=one.do, also=called)
 
 
 def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:

@@ -1,0 +1,231 @@
+"""What is read late comes once, for who still waits for it, and says what went wrong."""
+
+import asyncio
+import threading
+from importlib import import_module
+
+import pytest
+from textual import events
+
+from explorer.client import AsyncCatalog
+from explorer.metadata import Urn
+from explorer.tui import inorder
+from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.entity import later, overview
+from explorer.tui.entity.later import LaterHistory
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """What is read late is read when this is set."""
+    let = threading.Event()
+
+    def read_when_let(module):
+        assert let.wait(10)
+        return import_module(module)
+
+    monkeypatch.setattr(inorder, "_IMPORTED", set())
+    for place in (inorder, later):
+        monkeypatch.setattr(place, "import_module", read_when_let)
+    yield let
+    let.set()
+
+
+async def turn(reader, times=20):
+    """Let the program go on for a moment, whatever is under way."""
+    for _ in range(times):
+        await asyncio.sleep(0.01)
+        await reader.pilot.pause()
+
+
+async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(sample, at, disk):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("8")
+        await turn(reader)
+        await reader.pilot.click(BrowseTree, offset=(5, 6))
+        await turn(reader)
+        there = reader.app.focused
+        assert reader.app.query_one(BrowseTree).has_focus_within
+        disk.set()
+        await reader.sees("aspects ·")
+        assert reader.app.focused is there
+
+
+async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(sample, at, disk):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("T")
+        await turn(reader)
+        reader.app.action_find()
+        disk.set()
+        await reader.settle()
+        assert reader.box.has_focus
+
+
+async def test_what_is_asked_for_twice_is_opened_once(sample, at, disk):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        page = reader.app._entity_view
+        for _ in range(3):
+            page.action_label("tags")
+        await turn(reader)
+        disk.set()
+        await reader.settle()
+        assert len(reader.app.screen_stack) == 2
+
+
+async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        tab = reader.app.query_one(LaterHistory)
+        mount = tab.mount
+
+        def mount_and_go_there_again(*widgets):
+            asyncio.get_running_loop().call_soon(tab.focus_content)
+            return mount(*widgets)
+
+        tab.mount = mount_and_go_there_again
+        await reader.press("7")
+        await reader.sees("13 aspects")
+        assert len(tab.children) == 1
+
+
+async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
+    sample, at, monkeypatch, tmp_path
+):
+    def upgraded_meanwhile(module):
+        raise ImportError(module)
+
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(inorder, "_IMPORTED", set())
+    for place in (inorder, later):
+        monkeypatch.setattr(place, "import_module", upgraded_meanwhile)
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("8")
+        await reader.sees("Something went wrong while reading the raw of")
+        await reader.press("2", "e")
+        await reader.sees("Something went wrong while opening the editor")
+        monkeypatch.setattr(inorder, "import_module", import_module)
+        await reader.press("e")
+        await reader.type("there again")
+        await reader.sees("there again")
+
+
+async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when_it_is(
+    sample, at, monkeypatch
+):
+    gate = asyncio.Event()
+    summaries = AsyncCatalog.summaries
+
+    async def when_let(self, *arguments):
+        await gate.wait()
+        return await summaries(self, *arguments)
+
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        monkeypatch.setattr(AsyncCatalog, "summaries", when_let)
+        await reader.pilot.press("1")
+        await turn(reader)
+        assert "by Jordan Doe" not in reader.screen()
+        await reader.pilot.press("2")
+        await turn(reader)
+        gate.set()
+        await reader.settle()
+        await reader.press("1")
+        await reader.sees("by Jordan Doe")
+
+
+async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_at_again(
+    sample, at, monkeypatch
+):
+    gate, told = threading.Event(), overview._told
+
+    def when_let(*arguments):
+        assert gate.wait(10)
+        return told(*arguments)
+
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        monkeypatch.setattr(overview, "_told", when_let)
+        await reader.pilot.press("1")
+        await turn(reader)
+        await reader.pilot.press("2")
+        await turn(reader)
+        gate.set()
+        await reader.settle()
+        await reader.press("1")
+        await reader.sees("Description", "by Jordan Doe")
+
+
+SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
+
+
+class Slow(AsyncCatalog):
+    """Answers what an entity is only when it is let."""
+
+    def __init__(self, directory):
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def entity(self, urn, *further, **more):
+        await self.gate.wait()
+        return await super().entity(urn, *further, **more)
+
+
+async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(sample, at):
+    slow = Slow(sample)
+    async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("3", "x")
+        await reader.sees("what depends on")
+        slow.gate.clear()
+        reader.app._open(SHIPMENTS)
+        for key in ("2", "e", *"bUtqx"):
+            reader.app.post_message(events.Key(key, key))
+        await turn(reader, 5)
+        slow.gate.set()
+        await reader.sees("fct_shipments", "bUtqx", "save")
+        await reader.press("escape")
+
+
+async def test_what_was_open_before_is_not_left_under_another_name(sample, at):
+    slow = Slow(sample)
+    async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("3", "x")
+        await reader.sees("what depends on", "mart_daily_revenue")
+        slow.gate.clear()
+        reader.app._open(SHIPMENTS)
+        for _ in range(100):
+            await asyncio.sleep(0.02)
+            if "mart_daily_revenue" not in reader.screen():
+                break
+        assert "mart_daily_revenue" not in reader.screen()
+        await reader.pilot.press("enter")
+        slow.gate.set()
+        await reader.sees("fct_shipments", "documented")
+
+
+async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, monkeypatch):
+    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0.5)
+    slow = Slow(sample)
+    async with at(sample, client=lambda: slow) as reader:
+        await reader.sees("results")
+        slow.gate.clear()
+        reader.app._open(SHIPMENTS)
+        for key in ("slash", *"abcdefghij"):
+            reader.app.post_message(events.Key(key, None if key == "slash" else key))
+        for _ in range(100):
+            await asyncio.sleep(0.02)
+            if reader.box.value == "abcdefghij":
+                break
+        assert reader.box.value == "abcdefghij"
+        slow.gate.set()
+        await reader.settle()
