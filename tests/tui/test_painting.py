@@ -112,9 +112,12 @@ WALK = """
 """
 
 
-def _told(places, cells):
-    """What stands there, for who reads that it should not."""
-    return "".join(str(cells.get(place, " ")[0]) for place in sorted(places))
+def _told(differing, expected, seen):
+    """Where it differs and how, for who reads that it does."""
+    first = min(differing)
+    rows, columns = ([place[at] for place in differing] for at in (0, 1))
+    where = f"rows {min(rows)} to {max(rows)}, columns {min(columns)} to {max(columns)}"
+    return f"{where}: {expected[first]} is to stand there, {seen.get(first)} does"
 
 
 async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, at, cells):
@@ -132,7 +135,7 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
         app._display = display
         app.screen.refresh()
         await reader.settle()
-        for key in WALK.split():
+        for at_key, key in enumerate(WALK.split()):
             await reader.press(key)
             for _ in range(40):
                 whole = app.screen._compositor.render_update(full=True)
@@ -143,4 +146,4 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
                     break
                 # What was drawn in a thread may not be painted yet.
                 await reader.settle()
-            assert not differing, (key, _told(differing, expected), _told(differing, seen))
+            assert not differing, (at_key, key, _told(differing, expected, seen))
