@@ -109,7 +109,6 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at
         await reader.sees("Nothing was open before")
 
 
-@pytest.mark.anyio
 async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(sample, at):
     async with at(sample, urn=Urn.dataset("snowflake", "analytics.marts.fct_orders")) as reader:
         await reader.sees("documented")
