@@ -45,6 +45,25 @@ def desk(tmp_path_factory):
         yield directory
 
 
+class SlowCatalog(AsyncCatalog):
+    """Answers what an entity is only while its gate is open."""
+
+    def __init__(self, directory):
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def entity(self, urn, *further, **more):
+        await self.gate.wait()
+        return await super().entity(urn, *further, **more)
+
+
+@pytest.fixture
+def slow(sample):
+    """A client of the sample whose entities come when they are let."""
+    return SlowCatalog(sample)
+
+
 class Reader:
     """A reader at the terminal: presses keys and looks at the screen."""
 

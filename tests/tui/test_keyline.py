@@ -96,22 +96,10 @@ async def test_trying_again_is_offered_only_when_something_was_not_answered(samp
         assert "try again" not in last_line(reader)
 
 
-class Slow(AsyncCatalog):
-    """Answers what an entity is only when it is let."""
-
-    def __init__(self, directory):
-        super().__init__(data_dir=directory)
-        self.gate = asyncio.Event()
-
-    async def entity(self, urn, *further, **more):
-        await self.gate.wait()
-        return await super().entity(urn, *further, **more)
-
-
-async def test_the_keys_of_a_page_are_told_when_it_is_there(sample, at):
-    slow = Slow(sample)
+async def test_the_keys_of_a_page_are_told_when_it_is_there(sample, at, slow):
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")
+        slow.gate.clear()
         reader.app._open(CHART)
         for _ in range(20):
             await asyncio.sleep(0.01)

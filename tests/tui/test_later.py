@@ -166,21 +166,7 @@ async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_
 SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 
 
-class Slow(AsyncCatalog):
-    """Answers what an entity is only when it is let."""
-
-    def __init__(self, directory):
-        super().__init__(data_dir=directory)
-        self.gate = asyncio.Event()
-        self.gate.set()
-
-    async def entity(self, urn, *further, **more):
-        await self.gate.wait()
-        return await super().entity(urn, *further, **more)
-
-
-async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(sample, at):
-    slow = Slow(sample)
+async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(sample, at, slow):
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "x")
@@ -195,8 +181,7 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(sampl
         await reader.press("escape")
 
 
-async def test_what_was_open_before_is_not_left_under_another_name(sample, at):
-    slow = Slow(sample)
+async def test_what_was_open_before_is_not_left_under_another_name(sample, at, slow):
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "x")
@@ -213,9 +198,8 @@ async def test_what_was_open_before_is_not_left_under_another_name(sample, at):
         await reader.sees("fct_shipments", "documented")
 
 
-async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, monkeypatch):
+async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, slow, monkeypatch):
     monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0.5)
-    slow = Slow(sample)
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")
         slow.gate.clear()
