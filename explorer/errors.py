@@ -6,6 +6,7 @@ CatalogError                    one sentence, and what to do
 │   ├── InvalidAspect           a value does not fit its record; names the place inside it
 │   └── UnknownName             no such entity, aspect, field; names the known ones
 ├── NotFound                    there is no such thing
+├── Gone                        it is not kept any more: read anew what was followed
 ├── NotSignedIn                 give a token, or another one
 ├── Forbidden                   ask for the right
 │   └── ReadOnly                the profile in use keeps from writing
@@ -15,21 +16,28 @@ CatalogError                    one sentence, and what to do
 │   └── Busy                    it asks to be left alone for a while, and says how long
 ├── Superseded                  nothing: a later question took this one's place
 ├── Unusable                    the place (directory, port, lock) cannot be used as it is
+│   ├── MissingExtra            a package is not installed; name the extra that brings it
+│   └── Untrusted               the server's certificate is not trusted; name its authority
 └── ServerFault                 report: the server failed
     └── Unreadable              its answer cannot be read
 """
 
-from collections.abc import Iterable
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "Busy",
     "CatalogError",
     "Conflict",
     "Forbidden",
+    "Gone",
     "InvalidAspect",
     "InvalidInput",
     "InvalidUrn",
+    "MissingExtra",
     "NotFound",
     "NotSignedIn",
     "ReadOnly",
@@ -39,6 +47,7 @@ __all__ = [
     "UnknownName",
     "Unreachable",
     "Unreadable",
+    "Untrusted",
     "Unusable",
 ]
 
@@ -54,6 +63,16 @@ class CatalogError(Exception):
     status: int | None = None
     url: str | None = None
     excerpt: str | None = None
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython prints when a cell fails with this error: its name and sentence.
+
+        The frames below it are those of the client and of its thread, and say nothing about the
+        cell. `%tb` shows them: it asks while no exception is being handled.
+        """
+        if sys.exception() is self:
+            return [f"{type(self).__name__}: {self}"]
+        return [part.rstrip("\n") for part in traceback.format_exception(self)]
 
 
 class InvalidInput(CatalogError):
@@ -115,6 +134,16 @@ class NotFound(CatalogError):
     """The entity, aspect or version that was asked for does not exist."""
 
 
+class Gone(CatalogError):
+    """Changes that were asked for are not kept any more, so that some were missed.
+
+    `resume_after` is the offset after which the change log is whole, None where the server did
+    not say.
+    """
+
+    resume_after: int | None = None
+
+
 class NotSignedIn(CatalogError):
     """The server wants a token, or refused the one it was shown."""
 
@@ -128,7 +157,13 @@ class ReadOnly(Forbidden):
 
 
 class Conflict(CatalogError):
-    """The thing changed since it was read; nothing was written."""
+    """The thing changed since it was read; nothing was written.
+
+    `current` is what the server said is there now, where it said so: an object with `value`,
+    `version`, `actor` and `time` (milliseconds since 1970).
+    """
+
+    current: Mapping[str, Any] | None = None
 
 
 class Unreachable(CatalogError):
@@ -152,6 +187,25 @@ class Superseded(CatalogError):
 
 class Unusable(CatalogError):
     """A directory, port or lock cannot be used as it is."""
+
+
+class MissingExtra(Unusable):
+    """A package is not installed that only this needs; the sentence names the extra to install."""
+
+    def __init__(self, what: str, extra: str, instead: str = "") -> None:
+        self.what = what
+        self.extra = extra
+        self.instead = instead
+        install = f"pip install 'catalog-explorer[{extra}]'"
+        super().__init__(f"{what}, which is not installed: {install}{instead}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.extra, self.instead), self.__dict__
+
+
+class Untrusted(Unusable):
+    """The server's certificate is not trusted, or no encrypted connection can be made; nothing was
+    sent."""
 
 
 class ServerFault(CatalogError):

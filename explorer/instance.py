@@ -23,13 +23,25 @@ from explorer.errors import Unreachable, Unusable
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["HELD_STATUS", "Held", "Hold", "Instance", "ensure", "find", "hold", "socket_path"]
+__all__ = [
+    "HELD_STATUS",
+    "Held",
+    "Hold",
+    "Instance",
+    "ensure",
+    "find",
+    "hold",
+    "is_held",
+    "socket_path",
+]
 
 HELD_STATUS = 3
 _LOCK, _FILE, _LOG, _SOCKET = "service.lock", "service.json", "service.log", "service.sock"
 _MAX_SOCKET_BYTES = 100
 _MAX_LOG_BYTES = 1 << 20
 _POLL_SECONDS = 0.01
+# Longer than the service waits for its writer before it says that it is not well.
+_ANSWER_SECONDS = 7.0
 # A look at the lock takes it for an instant, so one refusal does not mean that it is held.
 _PATIENCE_SECONDS = 0.3
 
@@ -100,7 +112,7 @@ def hold(data_dir: Path) -> Iterator[Hold]:
 def find(data_dir: Path) -> Instance | None:
     """The service of a data directory, if one is alive."""
     instance = _read(data_dir)
-    if instance is None or not _is_held(data_dir):
+    if instance is None or not is_held(data_dir):
         return None
     # One that was killed leaves its file behind, and whoever follows holds the lock for a moment
     # before it takes that file away.
@@ -128,7 +140,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
         found = find(data_dir)
         if found is not None and _answers(found):
             return found
-        if child is None and not _is_held(data_dir):
+        if child is None and not is_held(data_dir):
             child, begin = _start(data_dir, log)
         status = child.poll() if child is not None else None
         if status == HELD_STATUS:
@@ -220,7 +232,8 @@ def _read(data_dir: Path) -> Instance | None:
         return None
 
 
-def _is_held(data_dir: Path) -> bool:
+def is_held(data_dir: Path) -> bool:
+    """Whether a process has a directory (see `hold`)."""
     try:
         lock = os.open(data_dir / _LOCK, os.O_RDWR)
     except OSError:
@@ -258,13 +271,13 @@ else:
 
 
 def _answers(instance: Instance) -> bool:
-    """Whether the service says it is well."""
+    """Whether the service answers; also one that only reads, for its database is damaged."""
     try:
         with _connect(instance.address) as connection:
             base = urlsplit(instance.address).path if _is_tcp(instance.address) else ""
             lines = (f"GET {base}/health HTTP/1.1", "Host: localhost", "Connection: close", "", "")
             connection.sendall("\r\n".join(lines).encode())
-            return connection.recv(64).startswith(b"HTTP/1.1 200")
+            return connection.recv(64).startswith((b"HTTP/1.1 200", b"HTTP/1.1 503"))
     except OSError:
         return False
 
@@ -276,9 +289,11 @@ def _is_tcp(address: str) -> bool:
 def _connect(address: str) -> socket.socket:
     if _is_tcp(address):
         parts = urlsplit(address)
-        return socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 80), 2.0)
+        return socket.create_connection(
+            (parts.hostname or "127.0.0.1", parts.port or 80), _ANSWER_SECONDS
+        )
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(2.0)
+    connection.settimeout(_ANSWER_SECONDS)
     try:
         connection.connect(address.removeprefix("unix:"))
     except OSError:

@@ -1,12 +1,16 @@
-"""Make the package's registry file from a machine-read copy of the model.
+"""Make the package's registry file from DataHub's metadata model.
 
-    python -m explorer.metadata.derive MODEL_REGISTRY.json explorer/metadata/registry.json
+    python -m explorer.metadata.derive SCHEMAS SOURCE explorer/metadata/registry.json
 
-The source holds facts only: entities with key fields, aspects with their annotations, records
-with their types. What is written is the same in the short form of `explorer.metadata.registry`.
+SCHEMAS is the folder `datahub/metadata/schemas` of an installed `acryl-datahub` package: the model
+in Avro, one file for each aspect, with the model's annotations (which entity an aspect is the key
+of, what is searchable, what is a relationship). Only facts are read. SOURCE says where the model is
+from ("acryl-datahub 1.7.0.17") and is written into the file.
 """
 
+import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,101 +24,244 @@ from explorer.metadata.registry import (
     Registry,
     Relationship,
     SearchField,
+    SearchKind,
 )
 
 __all__ = ["derive"]
 
 # Kinds that free text looks into unless the model says otherwise.
 _QUERIED = frozenset({"TEXT", "TEXT_PARTIAL", "WORD_GRAM", "URN", "URN_PARTIAL"})
-
+# The kind of a searchable field that names none, by its type in Avro.
+_KINDS: Mapping[str, SearchKind] = {
+    "int": "COUNT",
+    "float": "DOUBLE",
+    "double": "DOUBLE",
+    "map": "KEYWORD",
+}
 # Names the member of a union in Avro; the wire form names it by the key and leaves this out.
 _LEFT_OUT = frozenset({"fieldDiscriminator"})
+_SCALARS = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_MARK = "pegasus2avro."
+
+Schema = dict[str, Any]
 
 
-def derive(model: dict[str, Any]) -> dict[str, Any]:
-    """The registry file's content, ready to be encoded, from the model as it was read."""
+def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the registry file's content, ready to be encoded, from a folder of Avro schemas.
+
+    Aspects that no entity carries are left out. The entities of `order` come first, for of two
+    searchable fields of one name the first entity's is the one that is shown; the others follow by
+    name.
+    """
+    place = {name: at for at, name in enumerate(order)}
+    read = [json.loads(path.read_bytes()) for path in sorted(schemas.glob("*.avsc"))]
+    models = [_Model(schema) for schema in read if isinstance(schema, dict) and "Aspect" in schema]
+    aspects = {model.about["name"]: model for model in models}
+    keys = {
+        model.about["keyForEntity"]: model
+        for model in aspects.values()
+        if "keyForEntity" in model.about
+    }
+    entities = {
+        name: Entity(model.about["name"], tuple(model.about.get("entityAspects", ())))
+        for name, model in sorted(
+            keys.items(), key=lambda item: (place.get(item[0], len(place)), item[0])
+        )
+    }
+    carried = {
+        name for entity in entities.values() for name in (entity.key, *entity.aspects)
+    } & set(aspects)
+    records: dict[str, Record] = {}
+    for name in sorted(carried):
+        records |= aspects[name].records()
     return {
-        "source": model["source"],
-        "entities": {name: _entity(body) for name, body in model["entities"].items()},
-        "aspects": {name: _aspect(body) for name, body in model["aspects"].items()},
-        "records": {name: _record(body) for name, body in model["records"].items()},
+        "source": source,
+        "entities": entities,
+        "aspects": {name: aspects[name].aspect() for name in sorted(carried)},
+        "records": dict(sorted(records.items())),
     }
 
 
-def _entity(body: dict[str, Any]) -> Entity:
-    return Entity(body["keyAspect"], tuple(body["aspects"]))
+class _Model:
+    """The record of one file, with every record and enum that it is made of by name."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.about: dict[str, Any] = schema["Aspect"]
+        self._named: dict[str, Schema] = {}
+        self._root = self._gather(schema, "")
+
+    def records(self) -> dict[str, Record]:
+        """Return every record and enum, by full name."""
+        return {name: self._record(schema) for name, schema in self._named.items()}
+
+    def aspect(self) -> Aspect:
+        """Return the aspect: its record, what is searchable and what is related in it."""
+        # By path: what an outer record says of a place takes precedence over the inner record's.
+        search: dict[str, SearchField] = {}
+        relationships: dict[str, Relationship] = {}
+        for name, told, path, schema in self._annotated(self._root, (), ()):
+            for suffix, said in _parts(told.get("Searchable")):
+                full = _joined(path, suffix, schema)
+                search.setdefault(full, _search_field(name, said, full, schema))
+            for suffix, said in _parts(told.get("Relationship")):
+                full = _joined(path, suffix, schema)
+                relationships.setdefault(full, _relationship(said, full))
+        return Aspect(
+            self._root["name"],
+            self.about.get("type") == "timeseries",
+            tuple(search.values()),
+            tuple(relationships.values()),
+        )
+
+    def _gather(self, schema: Any, namespace: str) -> Any:
+        """Return a type with every name in full, and keep what has one."""
+        match schema:
+            case str():
+                return schema if schema in _SCALARS else _full(schema, namespace)
+            case list():
+                return [self._gather(member, namespace) for member in schema]
+            case {"type": "array", "items": items}:
+                return {"type": "array", "items": self._gather(items, namespace)}
+            case {"type": "map", "values": values}:
+                return {"type": "map", "values": self._gather(values, namespace)}
+            case {"type": "record" | "enum" | "fixed", "name": name}:
+                namespace = schema.get("namespace", namespace)
+                full = _full(name, namespace)
+                known = schema | {"name": full}
+                self._named[full] = known
+                if "fields" in schema:
+                    known["fields"] = [
+                        field | {"type": self._gather(field["type"], namespace)}
+                        for field in schema["fields"]
+                    ]
+                return known
+            case {"type": inner}:
+                return self._gather(inner, namespace)
+        raise ValueError(f"a type of an unknown form: {schema!r:.200}")
+
+    def _resolved(self, schema: Any) -> Any:
+        return self._named.get(schema, schema) if isinstance(schema, str) else schema
+
+    def _annotated(
+        self, schema: Any, path: tuple[str, ...], above: tuple[str, ...]
+    ) -> Iterator[tuple[str, Schema, tuple[str, ...], Any]]:
+        """Yield every field, however deep: its name, itself with its annotations, its path, its
+        type. A record inside itself is not entered again."""
+        schema = self._resolved(_bare(schema))
+        match schema:
+            case {"type": "array", "items": items}:
+                yield from self._annotated(items, (*path, "*"), above)
+            case {"type": "map", "values": values}:
+                yield from self._annotated(values, (*path, "*"), above)
+            case {"type": "record", "name": name, "fields": fields} if name not in above:
+                for field in fields:
+                    inner = self._resolved(_bare(field["type"]))
+                    yield field["name"], field, (*path, field["name"]), inner
+                    yield from self._annotated(
+                        field["type"], (*path, field["name"]), (*above, name)
+                    )
+
+    def _record(self, schema: Schema) -> Record:
+        if schema["type"] == "enum":
+            return Record(symbols=tuple(schema["symbols"]))
+        return Record(
+            {
+                field["name"]: Field(
+                    self._type(_bare(field["type"])) + _optional(field), field.get("default")
+                )
+                for field in schema.get("fields", ())
+            }
+        )
+
+    def _type(self, schema: Any) -> str:
+        match schema:
+            case str():
+                return schema
+            case list():
+                return f"union<{'|'.join(self._type(member) for member in schema)}>"
+            case {"type": "array", "items": items}:
+                return f"array<{self._type(items)}>"
+            case {"type": "map", "values": values}:
+                return f"map<{self._type(values)}>"
+            case {"type": "fixed"}:
+                return "bytes"
+            case _:
+                return str(schema["name"])
 
 
-def _aspect(body: dict[str, Any]) -> Aspect:
-    return Aspect(
-        body["record"],
-        body["timeseries"],
-        tuple(_search_field(field) for field in body.get("searchable", ())),
-        tuple(_relationship(edge) for edge in body.get("relationships", ())),
+def _full(name: str, namespace: str) -> str:
+    return (name if "." in name or not namespace else f"{namespace}.{name}").replace(_MARK, "")
+
+
+def _bare(schema: Any) -> Any:
+    """Return a type without null among its alternatives."""
+    if not isinstance(schema, list):
+        return schema
+    members = [member for member in schema if member != "null"]
+    return members[0] if len(members) == 1 else members
+
+
+def _optional(field: Schema) -> str:
+    can_lack = isinstance(field["type"], list) and "null" in field["type"]
+    return "?" if can_lack or field["name"] in _LEFT_OUT else ""
+
+
+def _parts(annotation: Any) -> Iterator[tuple[str, Schema]]:
+    """Yield what an annotation says of the field itself, or of places below it (`/*/actor`).
+
+    One that speaks of DataHub's third search index alone (`v3`) says nothing here.
+    """
+    if annotation is None:
+        return
+    below = {key: said for key, said in annotation.items() if key.startswith("/")}
+    yield from (
+        (key, said) for key, said in (below or {"": annotation}).items() if set(said) != {"v3"}
     )
 
 
-def _search_field(body: dict[str, Any]) -> SearchField:
-    kind = body["type"]
+def _joined(path: tuple[str, ...], suffix: str, schema: Any) -> str:
+    """Return the path to the values that an annotation is about: the elements of an array."""
+    if not suffix and isinstance(schema, dict) and schema["type"] == "array":
+        suffix = "/*"
+    return ".".join((*path, *suffix.split("/")[1:]))
+
+
+def _search_field(name: str, said: Schema, path: str, schema: Any) -> SearchField:
+    avro = schema if isinstance(schema, str) else schema["type"] if isinstance(schema, dict) else ""
+    kind = said.get("fieldType") or _KINDS.get(avro, "TEXT")
     return SearchField(
-        name=body["field"],
+        name=said.get("fieldName", name),
         kind=kind,
-        path=_path(body["path"]),
-        facet=body.get("facet", False),
-        label=body.get("facetLabel", ""),
-        queried=body.get("queryByDefault", kind in _QUERIED),
-        weight=body.get("boost", 1.0),
-        autocomplete=body.get("autocomplete", False),
-        has=body.get("hasField", ""),
-        count=body.get("numField", ""),
+        path=path,
+        facet=said.get("addToFilters", False),
+        label=said.get("filterNameOverride", ""),
+        # Free text is compared with words, which a keyword is not cut into.
+        queried=kind != "KEYWORD"
+        and str(said.get("queryByDefault", kind in _QUERIED)).lower() == "true",
+        weight=said.get("boostScore", 1.0),
+        autocomplete=said.get("enableAutocomplete", False),
+        has=said.get("hasValuesFieldName", ""),
+        count=said.get("numValuesFieldName", ""),
     )
 
 
-def _relationship(body: dict[str, Any]) -> Relationship:
+def _relationship(said: Schema, path: str) -> Relationship:
     return Relationship(
-        body["name"],
-        _path(body["path"]),
-        tuple(body["to"]),
-        body.get("lineage", False),
-        not body.get("isUpstream", True),
+        said["name"],
+        path,
+        tuple(said.get("entityTypes", ())),
+        said.get("isLineage", False),
+        not said.get("isUpstream", True),
     )
 
 
-def _record(body: dict[str, Any]) -> Record:
-    if body["kind"] == "enum":
-        return Record(symbols=tuple(body["symbols"]))
-    return Record({name: _field(name, field) for name, field in body["fields"].items()})
-
-
-def _field(name: str, body: dict[str, Any]) -> Field:
-    mark = "?" if body.get("optional") or name in _LEFT_OUT else ""
-    return Field(_type(body["type"]) + mark, body.get("default"))
-
-
-def _type(form: Any) -> str:
-    match form:
-        case str():
-            return form
-        case {"array": inner}:
-            return f"array<{_type(inner)}>"
-        case {"map": inner}:
-            return f"map<{_type(inner)}>"
-        case {"union": members}:
-            return f"union<{'|'.join(_type(member) for member in members)}>"
-        case _:
-            raise ValueError(f"a type of an unknown form: {form!r}")
-
-
-def _path(path: str) -> str:
-    return path.replace("/", ".")
-
-
-def main(source: Path, target: Path) -> None:
-    """Derive, write, and read back what was written."""
-    content = msgspec.json.encode(derive(msgspec.json.decode(source.read_bytes())))
+def main(schemas: Path, source: str, target: Path) -> None:
+    """Derive, read back what is to be written, and write it; entities stay in their order."""
+    order = tuple(Registry.from_json(target.read_bytes()).entities) if target.exists() else ()
+    content = msgspec.json.encode(derive(schemas, source, order))
     Registry.from_json(content)
     target.write_bytes(content + b"\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

@@ -101,16 +101,22 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
             raise InvalidInput(f"{name} needs a urn and a list of aspects")
     if urn.entity_type != entity_type:
         raise InvalidInput(f"{urn} is no {entity_type}, as its snapshot {name} says")
-    system = record.get("systemMetadata")
-    changes: list[Proposal] = []
+    named: list[tuple[str, Any]] = []
     for element in aspects:
         if not isinstance(element, dict) or len(element) != 1:
             raise InvalidInput(f"an aspect of {urn} is an object with one key, its record name")
         ((record_name, value),) = element.items()
-        aspect = registry.aspect_named_by(record_name)
-        plain = _plain(value, registry.aspect(aspect).record, registry)
-        changes.append(Proposal(urn, aspect, plain, system=_no_nulls(system)))
-    return changes
+        named.append((registry.aspect_named_by(record_name), value))
+    # The specification's snapshot of a glossary term has its ownership beside the aspects.
+    for name, value in body.items():
+        if name in ("urn", "aspects") or value is None:
+            continue
+        if name not in registry.aspects_of(entity_type):
+            raise InvalidInput(f"{name!r} is neither urn nor aspects nor an aspect of {urn}")
+        named.append((name, value))
+    system = _no_nulls(record.get("systemMetadata"))
+    plain = [(name, _plain(value, registry.aspect(name).record, registry)) for name, value in named]
+    return [Proposal(urn, name, value, system=system) for name, value in plain]
 
 
 def _change(record: dict[str, Any], registry: Registry) -> Proposal:

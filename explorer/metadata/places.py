@@ -103,6 +103,16 @@ class Shape:
             return []
         return self._fresh(arguments[0]) if sort == "name" else {}
 
+    def empty(self, record_name: str | None, name: str) -> list[Any] | dict[str, Any] | None:
+        """Return what stays of a field of a record when it is removed: an empty array or map where
+        the record requires one, else None."""
+        record = self._registry.records.get(record_name or "")
+        field = record.fields.get(name) if record else None
+        if field is None or field.optional:
+            return None
+        kind = read_type(field.base)[0]
+        return [] if kind == "array" else {} if kind == "map" else None
+
     def element(self, kind: str | None, keys: Mapping[str, str]) -> dict[str, Any]:
         """A new element that a path goes through; raises `Misplaced` when its keys alone do not
         make one."""
@@ -154,7 +164,14 @@ class _Named:
         self._value[name] = self._shape.whole(value, kind, (*self._path, name))
 
     def drop(self, step: str) -> None:
-        self._value.pop(self._shape.name(self._kind, step), None)
+        name = self._shape.name(self._kind, step)
+        if name not in self._value:
+            return
+        empty = self._shape.empty(self._kind, name)
+        if empty is None:
+            del self._value[name]
+        else:
+            self._value[name] = empty
 
     def into(self, step: str, *, make: bool) -> Place | None:
         name = self._shape.name(self._kind, step)

@@ -63,15 +63,20 @@ class Proposal:
         return wire
 
 
-def read_proposal(wire: Any) -> Proposal:
+def read_proposal(wire: Any, *, complete: bool = False) -> Proposal:
     """A proposal from its wire form, in any of the ways it is written.
 
-    The aspect may be an envelope (`value` a JSON string) or `{"json": {…}}`; `systemMetadata` may
-    be an object or a JSON string. Raises `InvalidInput`, or `InvalidUrn`, naming what is wrong.
+    With `complete` it must say its entityType and its changeType; else the URN's and UPSERT stand
+    for them. The aspect may be an envelope (`value` a JSON string) or `{"json": {…}}`;
+    `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`, or `InvalidUrn`,
+    naming what is wrong.
     """
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal is an object with entityUrn, changeType and aspectName")
     urn = Urn.parse(_text(wire, "entityUrn"))
+    if complete:
+        for key in ("entityType", "changeType"):
+            _text(wire, key)
     entity_type = wire.get("entityType", urn.entity_type)
     if entity_type != urn.entity_type:
         raise InvalidInput(f"entityType {entity_type!r} is not that of the URN {urn}")

@@ -10,13 +10,18 @@ __all__ = ["urn_fields"]
 
 # A record's name without its package, then its fields.
 _FIELDS = """
+AIAgentDependencies models skills tools
+AIAgentSource clonedFrom
+AgentSkillInfo requiredTools
 Aliases lowercasedUrn
+ApiProperties sourceRepository
 ApplicationProperties parentApplication
 Applications applications
 AssertionInfo entityUrn
 AssertionRunEvent asserteeUrn assertionUrn
+AssetCollectionModuleParams assetUrns
 AssetSummarySettingsTemplate template
-AuditStamp impersonator
+AuditStamp actor impersonator
 BaseData dataset
 BrowsePathEntry urn
 BusinessAttributeAssociation businessAttributeUrn
@@ -33,7 +38,9 @@ DashboardUserUsageCounts user
 DataContractProperties entity
 DataHubAccessTokenInfo actorUrn ownerUrn
 DataHubActorFilter groups resourceOwnersTypes roles users
+DataHubFileInfo referencedByAsset schemaField
 DataHubIngestionSourceInfo platform
+DataHubPageTemplateRow modules
 DataJobInfo flowUrn
 DataJobInputOutput inputDatajobs inputDatasetFields inputDatasets outputDatasetFields outputDatasets
 DataJobKey flow
@@ -53,6 +60,7 @@ DatasetFieldMapping destinationField
 DatasetKey platform
 DatasetUserUsageCounts user
 Deprecation actor replacement
+DerivedMetricInput destinationUrn sourceUrn
 DomainAssociation domain
 DomainProperties parentDomain
 Domains domains
@@ -75,6 +83,7 @@ GlossaryRelatedTerms hasRelatedTerms isRelatedTerms relatedTerms values
 GlossaryTermAssociation actor urn
 GlossaryTermInfo parentNode
 GroupMembership groups
+HierarchyModuleParams assetUrns
 IncidentAssignee actor
 IncidentInfo entities
 IncidentSource sourceUrn
@@ -82,6 +91,7 @@ IncidentSummaryDetails urn
 IncidentsSummary activeIncidents resolvedIncidents
 InputField schemaFieldUrn
 InviteToken role
+LifecycleStageTransitionPolicy allowedPreviousStages
 MLFeatureProperties sources
 MLFeatureTableKey platform
 MLFeatureTableProperties mlFeatures mlPrimaryKeys
@@ -91,12 +101,19 @@ MLModelKey platform
 MLModelProperties deployments groups mlFeatures
 MLPrimaryKeyProperties sources
 MetadataAttribution actor source
+MetricInfo semanticModel
+MetricKey platform
+MetricRelationships parentMetric
 NativeGroupMembership nativeGroups
 Operation actor affectedDatasets queries
 Owner owner typeUrn
+ParentDocument document
 PostInfo target
 QueryProperties origin
 QuerySubject entity
+RelatedAsset asset
+RelatedDocument document
+RepositoryLineage forkOf
 RoleAssociation urn
 RoleGroup group
 RoleMembership roles
@@ -105,8 +122,15 @@ SchemaAssertionInfo entity
 SchemaContract assertion
 SchemaFieldKey parent
 SchemaMetadata dataset platform
+SearchTemplateDefaultRoute template
+SearchTemplateProperties parent
+SearchTemplateRoute template
+SemanticModelInfo datasets
+SemanticModelKey platform
 SemanticModelProperties semanticModel
+ServiceProperties apis sourceRepository
 Siblings siblings
+SkillSourceRepository repositoryUrn
 SlackUserInfo slackInstance
 SqlAssertionInfo entity
 Status lifecycleStage
@@ -114,6 +138,7 @@ StructuredPropertyCriterionValue propertyUrn
 StructuredPropertyDefinition allowedPlatforms entityTypes valueType
 StructuredPropertyParams urn
 StructuredPropertyValueAssignment propertyUrn
+SummaryElement structuredPropertyUrn
 TagAssociation tag
 TestResult test
 TimeStamp actor

@@ -55,7 +55,8 @@ class Place(Protocol):
         """Set the part, in the place of one that is there already."""
 
     def drop(self, step: str) -> None:
-        """Remove the part, and with it all that is below; nothing when there is none."""
+        """Remove the part, and with it all that is below; nothing when there is none. An array
+        or map that the record requires stays, empty."""
 
     def into(self, step: str, *, make: bool) -> "Place | None":
         """The part as a place itself; with `make` it is there afterwards."""

@@ -4,6 +4,7 @@ urn:li:tag:PII                                            one part
 urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first a URN itself
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,8 @@ __all__ = ["MAX_URN_BYTES", "Urn"]
 
 MAX_URN_BYTES = 512
 _PREFIX = "urn:li:"
+# NUL, line breaks, and the separator of DataHub's compound keys.
+_FORBIDDEN = re.compile("[\0\n\r\u241f]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,6 +39,20 @@ class Urn:
         Raises `InvalidUrn` naming the position of what is wrong and the shape expected.
         """
         return text if isinstance(text, Urn) else _parse(text)
+
+    def check_characters(self) -> None:
+        """Raise `InvalidUrn` for a URN with a character that the catalog does not store.
+
+        `parse` reads such URNs all the same: another server may have stored one, and must be
+        readable.
+        """
+        text = str(self)
+        forbidden = _FORBIDDEN.search(text)
+        if forbidden:
+            raise InvalidUrn(
+                f"position {forbidden.start()}: a URN has no NUL, no line break and no "
+                f"U+241F, found {forbidden.group()!r} in {text!r:.80}"
+            )
 
     @classmethod
     def parse_all(cls, texts: Iterable[object]) -> "tuple[Urn, ...]":

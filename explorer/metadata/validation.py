@@ -13,7 +13,7 @@ from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.references import urn_fields
 from explorer.metadata.registry import Record, Registry, read_type
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import reach
+from explorer.metadata.values import places, reach
 
 __all__ = ["Validator", "required_fields"]
 
@@ -72,8 +72,26 @@ class Validator:
             path = "".join(reversed(misfit.path)).removeprefix(".")
             raise InvalidAspect(aspect_name, path, misfit.problem) from None
         for relationship in aspect.relationships:
-            for target in reach(value, relationship.path):
-                _check_urn(aspect_name, relationship.path, target)
+            for at, target in enumerate(reach(value, relationship.path)):
+                problem = self._problem(target, relationship.to)
+                if problem:
+                    place = list(places(value, relationship.path))[at]
+                    raise InvalidAspect(aspect_name, place, problem)
+
+    def _problem(self, target: Any, types: tuple[str, ...]) -> str:
+        """Return why a value is no URN of an entity of these types; types that are not in the
+        registry are open to anything."""
+        if not isinstance(target, str):
+            return f"expected a URN, found {_kind(target)}"
+        try:
+            urn = Urn.parse(target)
+            urn.check_characters()
+        except InvalidUrn as error:
+            return f"expected a URN; {error}"
+        found = urn.entity_type
+        if not types or found in types or found not in self._registry.entities:
+            return ""
+        return f"expected the URN of a {' or '.join(types)}, found {target!r:.80}"
 
     def _record(self, name: str) -> _Check:
         known = self._records.get(name)
@@ -108,6 +126,8 @@ class Validator:
                     inner = self._type(record.fields[name].base)
                     if name in urns:
                         inner = _urns(inner)
+                    if name == "platform" and name in urns:
+                        inner = _platform(inner)
                     checks[name] = inner
                 try:
                     inner(part)
@@ -194,9 +214,20 @@ def _urns(inner: _Check) -> _Check:
 
 def _urn(value: Any) -> None:
     try:
-        Urn.parse(value)
+        Urn.parse(value).check_characters()
     except InvalidUrn as error:
         raise _Misfit(f"expected a URN; {error}") from None
+
+
+def _platform(inner: _Check) -> _Check:
+    """What holds the URN of a platform."""
+
+    def check(value: Any) -> None:
+        inner(value)
+        if Urn.parse(value).entity_type != "dataPlatform":
+            raise _Misfit(f"expected the URN of a dataPlatform, found {_kind(value)}")
+
+    return check
 
 
 def _array(inner: _Check) -> _Check:
@@ -245,15 +276,6 @@ def _union(members: dict[str, _Check]) -> _Check:
             raise
 
     return check
-
-
-def _check_urn(aspect_name: str, path: str, target: Any) -> None:
-    if not isinstance(target, str):
-        raise InvalidAspect(aspect_name, path, f"expected a URN, found {_kind(target)}")
-    try:
-        Urn.parse(target)
-    except InvalidUrn as error:
-        raise InvalidAspect(aspect_name, path, f"expected a URN; {error}") from None
 
 
 def _kind(value: Any) -> str:

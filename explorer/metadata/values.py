@@ -1,6 +1,6 @@
 """Reaching into an aspect's value along the paths that the registry declares."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -8,7 +8,7 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.registry import Aspect, Relationship
 from explorer.metadata.urn import Urn
 
-__all__ = ["Edge", "edges_of", "key_value", "reach"]
+__all__ = ["Edge", "edges_of", "key_value", "places", "reach"]
 
 Edge = tuple[Relationship, str]
 
@@ -34,6 +34,31 @@ def reach(value: Any, path: str) -> list[Any]:
         if not found:
             return found
     return [one for one in found if one is not None]
+
+
+def places(value: Any, path: str) -> Iterator[str]:
+    """Yield where each value is that `reach` finds, in the same order: `owners[0].owner`."""
+    for place, found in _placed(value, _steps(path), ""):
+        if found is not None:
+            yield place.removeprefix(".")
+
+
+def _placed(value: Any, steps: tuple[str, ...], place: str) -> Iterator[tuple[str, Any]]:
+    if not steps:
+        yield place, value
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*" and isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _placed(inner, rest, f"{place}[{at}]")
+    elif step == "*" and isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _placed(inner, rest, f"{place}[{key!r}]")
+    elif step == "$key" and isinstance(value, dict):
+        for key in value:
+            yield from _placed(key, rest, f"{place}[{key!r}]")
+    elif isinstance(value, dict):
+        yield from _placed(value.get(step), rest, f"{place}.{step}")
 
 
 def _inside(value: Any) -> Iterable[Any]:

@@ -19,6 +19,7 @@ _WORDS = {
     "mlPrimaryKey": ("ML primary key", "ML primary keys"),
     "query": ("query", "queries"),
     "schemaField": ("column", "columns"),
+    "structuredProperty": ("structured property", "structured properties"),
 }
 
 
@@ -28,8 +29,13 @@ def singular(entity_type: str) -> str:
 
 
 def plural(entity_type: str) -> str:
-    """Several entities of a type."""
-    return _WORDS.get(entity_type, ("", f"{entity_type}s"))[1]
+    """Several entities of a type; a type without a word of its own is called by its name, in the
+    plural: structuredProperties, entityTypes."""
+    known = _WORDS.get(entity_type)
+    if known is not None:
+        return known[1]
+    ends_in_y = entity_type.endswith("y") and entity_type[-2:-1] not in ("a", "e", "o", "u")
+    return f"{entity_type[:-1]}ies" if ends_in_y else f"{entity_type}s"
 
 
 def ownership(kind: str) -> str:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
 
-__all__ = ["create_app", "serve", "serve_embedded"]
+__all__ = ["KEEP_CHANGES_DAYS", "create_app", "serve", "serve_embedded"]
+
+KEEP_CHANGES_DAYS = 30
 
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised here, bound only when asked for
 
@@ -39,18 +41,22 @@ def serve(
     token_file: Path | None = None,
     allowed_hosts: Collection[str] = (),
     log_format: "LogFormat | None" = None,
+    keep_changes_days: int | None = KEEP_CHANGES_DAYS,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
     `announce` gets the address once requests are taken. Once there are access tokens, in the data
     directory or in `token_file`, nobody comes in without one. While there are none anybody who
-    reaches the port can read and write, so any host but loopback is refused unless
-    `open_to_network`. On loopback requests must name this machine, or one of `allowed_hosts`, as
-    their host; elsewhere only when some are named. With `log_format` every request is told on
-    standard error.
+    reaches the port can read and write, so any host but loopback, and any of `allowed_hosts` but
+    loopback, is refused unless `open_to_network`; listening everywhere then needs `allowed_hosts`.
+    On loopback, and without tokens, requests must name this machine, `host`, or one of
+    `allowed_hosts` as their host; elsewhere only when some are named. With `log_format` every
+    request is told on standard error. Changes older than `keep_changes_days` are dropped from the
+    change log, see `Catalog.keep_changes`; None keeps all.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
-    damaged or open to others, and for a port in use.
+    damaged, open to others, or gone, for a service that would be open without being told to, and
+    for a port in use.
     """
     from explorer.server.authentication import Gate, Keyring, is_loopback
     from explorer.server.tokens import TOKENS_FILE
@@ -58,13 +64,12 @@ def serve(
     with hold(data_dir) as held:
         keyring = Keyring(token_file or data_dir / TOKENS_FILE, required=token_file is not None)
         local = is_loopback(host)
-        if not (keyring.is_closed or local or open_to_network):
-            raise Unusable(
-                f"serving on {host} would let anybody on the network read and write the catalog; "
-                "make a token first (catalog token create NAME --actor USER), serve on 127.0.0.1, "
-                "or give --allow-open if this is meant"
-            )
-        hosts = (*allowed_hosts, host) if local or allowed_hosts else None
+        if not keyring.is_closed:
+            _check_exposure(host, allowed_hosts, open_to_network=open_to_network)
+        # Without tokens host names are always checked: a web page whose own name was made to point
+        # here could otherwise read and write.
+        checks_hosts = local or allowed_hosts or not keyring.is_closed
+        hosts = (*allowed_hosts, host) if checks_hosts else None
 
         from explorer.metadata.registry import load_registry
         from explorer.server.journal import Journal
@@ -77,6 +82,7 @@ def serve(
             catalog = open_catalog(data_dir, load_registry(registry_file))
             journal = Journal(log_format) if log_format else None
             try:
+                catalog.keep_changes(keep_changes_days)
                 address = _address(host, listener.getsockname()[1], base_path)
 
                 def ready() -> None:
@@ -92,6 +98,7 @@ def serve(
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)
             finally:
+                keyring.close()
                 catalog.close()
                 if journal is not None:
                     journal.close()
@@ -102,11 +109,16 @@ def serve_embedded(
     data_dir: Path,
     seed: "Callable[[], Iterable[Proposal]] | None",
     idle_seconds: float = 300,
+    keep_changes_days: int | None = KEEP_CHANGES_DAYS,
+    actor: str | None = None,
 ) -> None:
     """Serve a data directory to this machine's front ends, until nobody asked for `idle_seconds`.
 
     A catalog that never held anything is filled with `seed` before the first request is taken; one
-    that was emptied stays empty. Raises `Unusable` as `serve` does.
+    that was emptied stays empty. `keep_changes_days` is as for `serve`. Changes that name no actor
+    are by the user with the URN `actor`.
+
+    Raises `Unusable` as `serve` does.
     """
     with hold(data_dir) as held:
         from explorer.metadata.registry import load_registry
@@ -120,6 +132,9 @@ def serve_embedded(
         try:
             if seed is not None:
                 catalog.seed(seed)
+            catalog.keep_changes(keep_changes_days)
+            if actor is not None:
+                catalog.intake.default_actor = actor
             if path is not None:
                 listener = listen_on_socket(path)
                 address = f"unix:{path}"
@@ -168,6 +183,34 @@ def create_app(
     catalog.catch_up()
     service = Service(catalog, base_path=base_path, dialect=dialect)
     return Starlette(routes=[Mount("/", app=service)])
+
+
+def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:
+    """Raise `Unusable` where a service without tokens would be reached by more than this machine
+    and that was not asked for, or by web pages of any host name."""
+    from explorer.server.authentication import is_loopback
+
+    others = [name for name in allowed_hosts if not is_loopback(name)]
+    if is_loopback(host) and not others:
+        return
+    if not open_to_network:
+        what = (
+            f"serving on {host} would let anybody on the network"
+            if not is_loopback(host)
+            else f"--allow-host {others[0]} means that others reach this service, through a proxy "
+            "or a tunnel, and without tokens anybody who does can"
+        )
+        raise Unusable(
+            f"{what} read and write the catalog; make a token first (catalog token create NAME "
+            f"--actor USER), serve on 127.0.0.1{' without --allow-host' if others else ''}, or "
+            "give --allow-open if this is meant"
+        )
+    if host in ("", *_EVERYWHERE) and not others:
+        raise Unusable(
+            "--allow-open on every address needs the names that people reach this service by, or "
+            "any web page that they open could read and write the catalog through their browser; "
+            "give --allow-host NAME for each (a host name or an IP address), or make a token"
+        )
 
 
 def _address(host: str, port: int, base_path: str) -> str:

@@ -1,4 +1,5 @@
-"""Who may come in: the token that a request shows, and the host name it asks for."""
+"""Who may come in and what they may do: the token that a request shows, and the host name that it
+asks for."""
 
 import hmac
 import logging
@@ -7,13 +8,26 @@ from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 
+from msgspec import Struct
+
 from explorer.errors import Unusable
 from explorer.server.failures import Refusal
-from explorer.server.tokens import Token, digest_of, id_of, read_tokens
+from explorer.server.tokens import (
+    ROLES,
+    Role,
+    Token,
+    digest_of,
+    id_of,
+    read_tokens,
+    read_uses,
+    uses_file,
+    write_uses,
+)
 
-__all__ = ["Gate", "Keyring", "is_loopback"]
+__all__ = ["Access", "Gate", "Keyring", "is_loopback"]
 
 _LOOK_SECONDS = 1.0
+_USE_MILLIS = 60_000
 _OPEN = ("/health", "/config", "/restli/docs")
 # Compared with when there is no such token, so that both ways take as long.
 _NOBODY = "0" * 64
@@ -22,12 +36,33 @@ _log = logging.getLogger("explorer.server")
 _Seen = tuple[int, int, int, int] | None
 
 
+class Access(Struct, frozen=True):
+    """Who asks, None when nobody was asked to say it, and what they may do."""
+
+    actor: str | None = None
+    role: Role = "admin"
+
+    def require(self, role: Role, what: str) -> None:
+        """Raise `Refusal` (403) for one who has neither that role nor a higher one."""
+        if ROLES.index(self.role) < ROLES.index(role):
+            raise Refusal(
+                403,
+                f"{what} needs the role {role}; this token has the role {self.role}. "
+                "Whoever runs the server can make another: "
+                f"catalog token create NAME --actor USER --role {role}",
+            )
+
+
+_EVERYBODY = Access()
+_ANONYMOUS = Access(role="reader")
+
+
 class Keyring:
     """The tokens of a file, kept up with it: a token made or revoked counts within a second.
 
     With `required` a token is asked for even while the file holds none. Otherwise that begins with
-    the first token, and never ends while the server runs. Raises `Unusable` when the file cannot
-    be used; one that breaks later leaves what was known.
+    the first token, and never ends, also when the server is started again. Raises `Unusable` when
+    the file cannot be used or is gone; one that breaks later leaves what was known.
     """
 
     def __init__(self, path: Path, *, required: bool = False) -> None:
@@ -38,8 +73,19 @@ class Keyring:
                 f"there is no token file {path}; make it with: "
                 f"catalog token create NAME --actor USER --token-file '{path}'"
             )
+        had_tokens = uses_file(path).exists()
+        if had_tokens and self._seen is None:
+            raise Unusable(
+                f"the token file {path} is gone, and without it everybody could read and write "
+                "this catalog; put back a copy of it, or make a token: catalog token create NAME "
+                f"--actor USER. To serve without tokens from now on, remove {uses_file(path)}"
+            )
         self._tokens = _by_id(read_tokens(path))
-        self._is_closed = required or bool(self._tokens)
+        self._is_closed = required or had_tokens or bool(self._tokens)
+        self._uses = read_uses(path)
+        self._written_uses = dict(self._uses)
+        if self._tokens and not had_tokens:
+            self._write_uses()
         self._next_look = time.monotonic() + _LOOK_SECONDS
 
     @property
@@ -48,14 +94,39 @@ class Keyring:
         self._keep_up()
         return self._is_closed
 
-    def actor_of(self, shown: str) -> str | None:
-        """The URN that a token stands for; None for one that is wrong, expired or revoked."""
+    @property
+    def is_gone(self) -> bool:
+        """Whether the token file was removed while the server runs."""
+        return self._is_closed and self._seen is None
+
+    def token_of(self, shown: str) -> Token | None:
+        """The token that was shown; None for one that is wrong, expired or revoked."""
         token = self._tokens.get(id_of(shown))
         digest = digest_of(shown)
         matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest)
         if token is None or not matches:
             return None
-        return token.actor if token.state(time.time_ns() // 1_000_000) == "valid" else None
+        now_millis = time.time_ns() // 1_000_000
+        if token.state(now_millis) != "valid":
+            return None
+        self._uses[token.id] = now_millis
+        if now_millis - self._written_uses.get(token.id, 0) >= _USE_MILLIS:
+            self._write_uses()
+        return token
+
+    def close(self) -> None:
+        """Write down when each token was last used; while serving that is done once a minute."""
+        if self._uses != self._written_uses:
+            self._write_uses()
+
+    def _write_uses(self) -> None:
+        uses = {token: millis for token, millis in self._uses.items() if token in self._tokens}
+        # Not tried again before a minute is over, whatever comes of it.
+        self._uses, self._written_uses = uses, dict(uses)
+        try:
+            write_uses(self._path, uses)
+        except OSError as error:
+            _log.warning("when tokens were last used cannot be kept: %s", error)
 
     def _keep_up(self) -> None:
         now = time.monotonic()
@@ -88,24 +159,30 @@ class Gate:
         self._keyring = keyring
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}
 
-    def admit(self, headers: Mapping[bytes, bytes], path: str) -> str | None:
-        """The URN of whoever asks, None when nobody was asked to say it.
+    def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
+        """Return who asks, and what they may do: everything where no token is asked for.
 
         Raises `Refusal`: 403 for a host that is not served, 401 without a valid token.
         """
         if self._hosts is not None and path != "/health":
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring = self._keyring
-        if keyring is None or not keyring.is_closed or _is_open(path):
-            return None
+        if keyring is None or not keyring.is_closed:
+            return _EVERYBODY
+        if _is_open(path):
+            return _ANONYMOUS
         scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer":
-            actor = keyring.actor_of(shown.strip().decode("latin-1"))
-            if actor is not None:
-                return actor
+            token = keyring.token_of(shown.strip().decode("latin-1"))
+            if token is not None:
+                return Access(token.actor, token.role)
+        gone = (
+            " The token file of this server is gone, so that no token is valid; whoever runs the "
+            "server can put it back, or make new tokens with: catalog token create"
+        )
         raise Refusal(
             401,
-            "Unauthorized to perform this action.",
+            f"Unauthorized to perform this action.{gone if keyring.is_gone else ''}",
             ((b"www-authenticate", b"Bearer"),),
         )
 

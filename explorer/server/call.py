@@ -1,11 +1,13 @@
 """One request as a handler sees it, and the answer it gives back."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 import orjson
 
 from explorer.errors import InvalidInput
+from explorer.server.authentication import Access
+from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal
 from explorer.server.urls import Query, decode
 
@@ -19,6 +21,7 @@ __all__ = [
     "Scope",
     "Send",
     "Stream",
+    "content_length",
 ]
 
 Scope = MutableMapping[str, Any]
@@ -28,6 +31,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MAX_BODY_BYTES = 16 * 1024 * 1024
 # A body that is somewhat too large is read and dropped, so that its sender gets to the answer.
 _MAX_DRAIN_BYTES = 4 * MAX_BODY_BYTES
+_MAX_LENGTH_DIGITS = 20
 MAX_PAGE = 10_000
 DEFAULT_PAGE = 10
 
@@ -95,22 +99,48 @@ class Stream(Answer):
 class Call:
     """One request: `rest` is what follows the resource in its path, still encoded.
 
-    `actor` is the URN of whoever the request's token belongs to; None when it carries none.
+    `access` says who asks and what they may do; `is_admitted` whether they still may come in, for
+    answers that go on for long. `dialect` is how it is answered, and how strictly what it sends is
+    taken.
     """
 
-    __slots__ = ("_query", "_receive", "actor", "method", "path", "rest", "scope")
+    __slots__ = (
+        "_query",
+        "_receive",
+        "access",
+        "dialect",
+        "is_admitted",
+        "method",
+        "path",
+        "rest",
+        "scope",
+    )
 
     def __init__(
-        self, scope: Scope, receive: Receive, path: str, rest: str, actor: str | None = None
+        self,
+        scope: Scope,
+        receive: Receive,
+        path: str,
+        rest: str,
+        access: Access,
+        is_admitted: Callable[[], bool],
+        dialect: Dialect = "plain",
     ) -> None:
         self.scope = scope
-        self.actor = actor
+        self.access = access
+        self.is_admitted = is_admitted
+        self.dialect = dialect
         # A probe asks what a reader would get; the server keeps the body back.
         self.method: str = "GET" if scope["method"] == "HEAD" else scope["method"]
         self.path = path
         self.rest = rest
         self._receive = receive
         self._query: Query | None = None
+
+    @property
+    def actor(self) -> str | None:
+        """The URN of whoever the request's token belongs to; None when it carries none."""
+        return self.access.actor
 
     @property
     def query(self) -> Query:
@@ -134,9 +164,7 @@ class Call:
 
     async def body(self) -> bytes:
         """The whole body; raises `Refusal` when it is too large."""
-        declared = self.header(b"content-length")
-        size = int(declared) if declared is not None and declared.isdecimal() else 0
-        if size > _MAX_DRAIN_BYTES:
+        if content_length(dict(self.scope["headers"])) > _MAX_DRAIN_BYTES:
             raise _too_large()
         pieces: list[bytes] = []
         size, more = 0, True
@@ -176,6 +204,17 @@ class Call:
         origin = self.header(b"origin")
         if origin is not None and origin.partition("://")[2] != self.header(b"host"):
             raise Refusal(403, f"requests from pages of {origin} are not taken")
+
+
+def content_length(headers: Mapping[bytes, bytes]) -> int:
+    """Return the length that the headers declare, 0 without one.
+
+    Raises `Refusal` (400) for one that is no number, or has more digits than any body needs.
+    """
+    declared = headers.get(b"content-length", b"0")
+    if not declared.isdigit() or len(declared) > _MAX_LENGTH_DIGITS:
+        raise Refusal(400, f"Content-Length must be a number of bytes, not {declared[:40]!r}")
+    return int(declared)
 
 
 def _too_large() -> Refusal:

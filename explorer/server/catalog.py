@@ -4,39 +4,63 @@ Routes and GraphQL are two faces of this one thing.
 """
 
 import asyncio
+import logging
+import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
-from explorer.errors import CatalogError, InvalidInput, NotFound
+from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
 from explorer.metadata.filters import Filter
-from explorer.metadata.proposal import Proposal, read_proposal
+from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.commits import Commits
+from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal, status_of
 from explorer.server.folders import FolderPage, read_folders
 from explorer.server.following import Feed
 from explorer.server.intake import NO_RUN, UNKNOWN_ACTOR, Change, Intake
 from explorer.server.projection import Projection
-from explorer.server.references import Unlinked, unlink
+from explorer.server.references import Unlinked, references_to, unlink
 from explorer.server.search.folders import FolderQuery
 from explorer.server.search.index import SearchIndex
-from explorer.server.store import Job, Store, Transaction
+from explorer.server.store import Job, Reference, Store, Transaction
 from explorer.server.undo import Undone, roll_back
 
 __all__ = ["Catalog"]
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 P = ParamSpec("P")
 
+_log = logging.getLogger("explorer.server")
+
 _THREADS = 4
+_PROBE_SECONDS = 5.0
+_REBUILD_AGAIN_SECONDS = 10.0
+_INLINE = ContextVar("inline", default=False)
 _SEEDED = "seeded"
 _SAMPLE_RUN = "sample"
 # A batch this long is checked beside the event loop, so that others are answered meanwhile.
 _LONG_BATCH = 20
+# The answer to a batch names so many of its elements that were refused.
+_MAX_NAMED = 20
+# What one job of the writer does of a large one; with what is derived from it about three times as
+# long. Others wait for one such job at most.
+_PART_SECONDS = 0.015
+_PART_ITEMS = 20
+# Of the change log, whatever its age.
+_CHANGES_KEPT = 10_000
+# Rows dropped by one job of the writer.
+_TRIM_ROWS = 1_000
+_TRIM_EVERY_SECONDS = 3_600.0
+_DAY_MILLIS = 86_400_000
 
 
 class Catalog:
@@ -49,26 +73,95 @@ class Catalog:
         self.intake = Intake(registry)
         self._projection = Projection(store, index, registry)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
+        # For work of seconds, one after another.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
+        self._one_at_a_time = asyncio.Lock()
         self.commits = Commits(self._projection)
         self.feed = Feed(store, self.commits)
+        self._projection.on_moved = self._follow_moved
         store.observe(self.commits)
+        self._is_closing = threading.Event()
+        self._rebuilds: list[threading.Thread] = []
+        self._probe: Future[None] | None = None
+        index.on_damage = self.rebuild_index
 
     def catch_up(self) -> int:
         """Bring the search index up to the change log; how many entities it lacked."""
-        return self._projection.catch_up()
+        lacked = self._projection.catch_up()
+        self._projection.follow_moved()
+        return lacked
+
+    def rebuild_index(self) -> None:
+        """Make the search index anew in the background. Until it is done searches raise `Busy`;
+        everything else goes on."""
+        self.index.suspend()
+        thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
+        self._rebuilds.append(thread)
+        thread.start()
+
+    async def prove_writer(self) -> None:
+        """Return once the writer took a job that changes nothing. Raises `Unusable` when it does
+        not in 5 seconds, or says why it writes nothing."""
+        try:
+            if self._probe is None or self._probe.done():
+                self._probe = self.store.write(_do_nothing)
+            async with asyncio.timeout(_PROBE_SECONDS):
+                await asyncio.shield(asyncio.wrap_future(self._probe))
+        except TimeoutError:
+            message = f"the writer did not answer in {_PROBE_SECONDS:g} seconds"
+            raise Unusable(message) from None
+        except ServerFault as error:
+            raise Unusable(str(error)) from error
 
     def close(self) -> None:
         """Commit what is queued, flush the index, let go of the files."""
+        self._is_closing.set()
+        self._projection.end()
         self.feed.end()
         self._threads.shutdown()
+        self._worker.shutdown()
+        for thread in self._rebuilds:
+            thread.join()
         self.store.close()
-        self.index.flush()
+        if not self.index.is_suspended:
+            try:
+                self.index.flush()
+            except Unusable as error:
+                _log.warning("%s; it is brought up to date at the next start", error)
         self.index.close()
 
+    def _rebuild(self) -> None:
+        while not self._is_closing.is_set():
+            try:
+                count = self._projection.rebuild(self._is_closing.is_set)
+            except Exception:  # noqa: BLE001 - the edge of this thread; it is tried again
+                if self.store.problem is not None:
+                    _log.exception("the search index cannot be made anew")
+                    self.index.suspend(self.store.problem)
+                    return
+                _log.exception("the search index cannot be made anew; trying again")
+                self._is_closing.wait(_REBUILD_AGAIN_SECONDS)
+                continue
+            if not self._is_closing.is_set():
+                _log.warning("the search index is made anew, with %d entities", count)
+            return
+
     async def offload(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
-        """Do work that takes milliseconds beside the event loop."""
+        """Do work that takes milliseconds beside the event loop; see `inline`."""
+        if _INLINE.get():
+            return work(*given, **named)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: work(*given, **named))
+
+    @contextmanager
+    def inline(self) -> Iterator[None]:
+        """Within, `offload` does the work in the calling thread: for one that runs an event loop
+        of its own beside the service's."""
+        token = _INLINE.set(True)
+        try:
+            yield
+        finally:
+            _INLINE.reset(token)
 
     def start(self, work: Callable[[], object]) -> None:
         """Do work beside the event loop and wait for nothing."""
@@ -78,19 +171,26 @@ class Catalog:
         """Queue a job for the writer; what is awaited comes after its commit."""
         return asyncio.wrap_future(self.commits.counted(job, self.store.write))
 
-    async def ingest(self, proposal: Proposal, actor: str | None = None) -> None:
+    async def ingest(
+        self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
+    ) -> None:
         """Write one change; raises as `Intake.check` and `Intake.apply` do.
 
         `actor` is whom the caller proved to be; it wins over whom the proposal names.
         """
-        change = self.intake.check(proposal, actor)
+        change = self.intake.check(proposal, actor, dialect)
         await self.write(lambda transaction: self._apply(transaction, change))
 
-    async def ingest_all(self, proposals: Sequence[Proposal], actor: str | None = None) -> None:
+    async def ingest_all(
+        self,
+        proposals: Sequence[Proposal],
+        actor: str | None = None,
+        dialect: Dialect = "plain",
+    ) -> None:
         """Write several changes as one, in order: all of them or none."""
 
         def checked() -> list[Change]:
-            return [self.intake.check(proposal, actor) for proposal in proposals]
+            return [self.intake.check(proposal, actor, dialect) for proposal in proposals]
 
         changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
         spoken = _spoken(changes)
@@ -101,25 +201,62 @@ class Catalog:
 
         await self.write(job)
 
-    async def ingest_batch(self, given: Sequence[Any], actor: str | None = None) -> None:
-        """Write proposals in their wire form as one, in order: all of them or none.
+    async def ingest_batch(
+        self,
+        name: str,
+        given: Sequence[T],
+        read: Callable[[T], Sequence[Proposal]],
+        actor: str | None = None,
+        dialect: Dialect = "plain",
+        *,
+        all_or_none: bool = True,
+    ) -> None:
+        """Write the changes that each element of a request's list stands for, in order.
 
-        Raises `Refusal` naming the place in the batch and the URN of the first that is bad.
+        `read` gives the changes of one element; these are written together or not at all. With
+        `all_or_none` so is the whole list. Raises `Refusal` for the first element that is bad;
+        without `all_or_none` for all of those, once the others are written. Elements are named by
+        the list's `name`, their place (from 0) and the URN.
         """
-        if len(given) > _LONG_BATCH:
-            changes = await self.offload(self._check_batch, given, actor)
-        else:
-            changes = self._check_batch(given, actor)
-        spoken = _spoken(changes)
 
-        def job(transaction: Transaction) -> None:
-            for at, change in enumerate(changes):
-                try:
-                    self._apply(transaction, change, spoken)
-                except CatalogError as error:
-                    raise _in_batch(at, change.text, error) from error
+        def check() -> list[list[Change] | Refusal]:
+            return [
+                self._check_element(f"{name}[{at}]", read, one, actor, dialect)
+                for at, one in enumerate(given)
+            ]
 
-        await self.write(job)
+        checked = await self.offload(check) if len(given) > _LONG_BATCH else check()
+        refused = [one for one in checked if isinstance(one, Refusal)]
+        if refused and all_or_none:
+            raise refused[0]
+        elements = {
+            f"{name}[{at}]": one for at, one in enumerate(checked) if not isinstance(one, Refusal)
+        }
+        spoken = _spoken(change for element in elements.values() for change in element)
+
+        def write(transaction: Transaction, parts: Mapping[str, Sequence[Change]]) -> None:
+            for place, changes in parts.items():
+                for change in changes:
+                    try:
+                        self._apply(transaction, change, spoken)
+                    except CatalogError as error:
+                        raise _in_batch(place, change.text, error) from error
+
+        if all_or_none:
+            await self.write(lambda transaction: write(transaction, elements))
+            return
+        # The writer takes each job by itself, and commits many at once.
+        jobs = [
+            self.write(partial(write, parts={place: changes}))
+            for place, changes in elements.items()
+        ]
+        for done in await asyncio.gather(*jobs, return_exceptions=True):
+            if isinstance(done, Refusal):
+                refused.append(done)
+            elif isinstance(done, BaseException):
+                raise done
+        if refused:
+            raise _refused(refused, len(given))
 
     def seed(self, proposals: Callable[[], Iterable[Proposal]]) -> bool:
         """Fill a catalog that never held anything, in one transaction; whether it was filled.
@@ -149,18 +286,21 @@ class Catalog:
         aspect: str | None,
         bounds: tuple[int | None, int | None],
         actor: str | None = None,
+        dialect: Dialect = "plain",
     ) -> tuple[int, int]:
         """Remove an entity, or one of its aspects; how many versioned and timeseries rows went.
 
-        Raises `NotFound` when there is no such entity.
+        Raises `NotFound` when there is no such entity; for DataHub's callers no rows went then.
         """
         key = self.registry.entity(urn.entity_type).key
         declared = self.registry.aspect_of(urn.entity_type, aspect) if aspect else None
-        by = actor or UNKNOWN_ACTOR
+        by = actor or self.intake.default_actor
 
         def job(transaction: Transaction) -> tuple[int, int]:
             text, now = str(urn), _now_millis()
             if not transaction.exists(text):
+                if dialect == "datahub":
+                    return 0, 0
                 raise NotFound(f"{text} does not exist.")
             if aspect is None or declared is None or aspect == key:
                 return transaction.erase(text, key, now, by)
@@ -191,79 +331,181 @@ class Catalog:
         self, urn: Urn, actor: str | None = None, *, dry_run: bool
     ) -> Unlinked:
         """Take the references to an entity out of all other aspects; with `dry_run` only tell what
-        that would be."""
+        that would be, from one moment of the store.
 
-        def job(transaction: Transaction) -> Unlinked:
-            stamp = (_now_millis(), actor or UNKNOWN_ACTOR)
-            unlinked = unlink(transaction, str(urn), self.intake, self.registry, stamp)
-            if dry_run:
-                raise _Rehearsed(unlinked)
-            return unlinked
+        Each aspect is changed as a whole, many are changed in several transactions with other
+        writes in between. Ended early by a crash, a second call goes on where this one was; one
+        that cannot go on raises `ServerFault` and says how far it came.
+        """
+        text, by = str(urn), actor or self.intake.default_actor
 
-        try:
-            return await self.write(job)
-        except _Rehearsed as rehearsal:
-            return rehearsal.unlinked
+        def one(
+            transaction: Transaction, found: list[Reference], stamp: tuple[int, str] | None
+        ) -> Unlinked:
+            return unlink(transaction, text, found, self.intake, self.registry, stamp)
+
+        def read() -> tuple[list[list[Reference]], Unlinked]:
+            told = Unlinked()
+            with self.store.reading() as view:
+                found = references_to(view, text)
+                for references in found if dry_run else ():
+                    told.add(one(view, references, None))
+            return found, told
+
+        async with self._one_at_a_time:
+            found, unlinked = await self._beside(read)
+            if not dry_run:
+                await self._in_parts(
+                    found, lambda view, some: one(view, some, (_now_millis(), by)), unlinked.add
+                )
+        return unlinked
 
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
     ) -> Undone:
-        """Take back what a run wrote; with `dry_run` only tell what that would be."""
+        """Take back what a run wrote; with `dry_run` only tell what that would be, from one moment
+        of the store.
+
+        Each entity is taken back as a whole, many are in several transactions with other writes in
+        between. Ended early by a crash, a second call goes on where this one was; one that cannot
+        go on raises `ServerFault` and says how far it came.
+        """
         if run == NO_RUN:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
+        by = actor or self.intake.default_actor
 
-        def job(transaction: Transaction) -> Undone:
-            stamp = (_now_millis(), actor or UNKNOWN_ACTOR)
-            undone = roll_back(transaction, run, self.intake, self.registry, stamp, safe=safe)
-            if dry_run:
-                raise _TakenBack(undone)
+        def one(transaction: Transaction, urn: str, stamp: tuple[int, str] | None) -> Undone:
+            return roll_back(transaction, run, urn, self.intake, self.registry, stamp, safe=safe)
+
+        def read() -> tuple[list[str], Undone]:
+            told = Undone(run)
+            with self.store.reading() as view:
+                found = view.run_urns(run)
+                for urn in found if dry_run else ():
+                    told.add(one(view, urn, None))
+            return found, told
+
+        def settle(transaction: Transaction) -> None:
             if transaction.note(_SAMPLE_RUN) == run:
                 transaction.set_note(_SAMPLE_RUN, None)
-            return undone
 
-        try:
-            return await self.write(job)
-        except _TakenBack as rehearsal:
-            return rehearsal.undone
+        async with self._one_at_a_time:
+            found, undone = await self._beside(read)
+            if not dry_run:
+                await self._in_parts(
+                    found, lambda view, urn: one(view, urn, (_now_millis(), by)), undone.add
+                )
+                await self.write(settle)
+        return undone
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        """Do work that may take seconds, beside the event loop and the readers."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    async def _in_parts(
+        self,
+        items: Sequence[Item],
+        work: Callable[[Transaction, Item], T],
+        done: Callable[[T], object],
+    ) -> None:
+        """Work through items in jobs of the writer that take some 15 ms each, so that others are
+        written in between; `done` gets what was made of each once it is committed."""
+        at = 0
+        while at < len(items):
+
+            def job(transaction: Transaction, begin: int = at) -> list[T]:
+                made: list[T] = []
+                end_by = time.perf_counter() + _PART_SECONDS
+                for item in items[begin : begin + _PART_ITEMS]:
+                    made.append(work(transaction, item))
+                    if time.perf_counter() > end_by:
+                        break
+                return made
+
+            try:
+                made = await self.write(job)
+            except CatalogError as error:
+                raise ServerFault(
+                    f"stopped after {at:,} of {len(items):,}: {error}; ask again to go on"
+                ) from error
+            at += len(made)
+            for one in made:
+                done(one)
+
+    def keep_changes(self, days: int | None) -> None:
+        """Drop the rows of the change log that are older than so many days, now and every hour,
+        until the catalog is closed; None keeps all.
+
+        Kept are always the newest 10,000, what the search index has not on disk yet, and what
+        somebody who follows the log has not read. Backups are whole and need no row.
+        """
+        if days is None:
+            return
+
+        def trim() -> None:
+            while not self._is_closing.is_set():
+                try:
+                    self.trim_changes(days)
+                except CatalogError:
+                    _log.exception("old rows of the change log were not dropped")
+                self._is_closing.wait(_TRIM_EVERY_SECONDS)
+
+        threading.Thread(target=trim, name="catalog-retention", daemon=True).start()
+
+    def trim_changes(self, days: int) -> int:
+        """Drop old rows of the change log as `keep_changes` says; how many went."""
+        before_millis = _now_millis() - days * _DAY_MILLIS
+        gone = 0
+        while not self._is_closing.is_set():
+            through = min(
+                self.store.log_head() - _CHANGES_KEPT,
+                # The row that the index ends with tells whether it is this catalog's.
+                self.index.committed_offset - 1,
+                *(follower.at for follower in tuple(self.feed.followers)),
+            )
+            part = self.store.write(partial(_trim, before_millis, through)).result()
+            gone += part
+            if part < _TRIM_ROWS:
+                break
+        return gone
 
     def describe(self) -> dict[str, Any]:
         """What `/config` says of this catalog beside what clients of the real service read."""
+        actor = self.intake.default_actor
         return {
+            **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
             "version": __version__,
             "sample": self.store.note(_SAMPLE_RUN) is not None,
             "entities": self.store.entity_count(),
+            "conditionalEdits": True,
         }
+
+    def _follow_moved(self) -> None:
+        if not self._is_closing.is_set():
+            self._worker.submit(self._projection.follow_moved)
 
     def _apply(
         self, transaction: Transaction, change: Change, spoken: Collection[tuple[str, str]] = ()
     ) -> None:
         self.intake.apply(transaction, change, _now_millis(), spoken)
 
-    def _check_batch(self, given: Sequence[Any], actor: str | None) -> list[Change]:
-        changes: list[Change] = []
-        for at, wire in enumerate(given):
-            try:
-                changes.append(self.intake.check(read_proposal(wire), actor))
-            except CatalogError as error:
-                urn = wire.get("entityUrn") if isinstance(wire, dict) else None
-                raise _in_batch(at, urn, error) from error
-        return changes
+    def _check_element(
+        self,
+        place: str,
+        read: Callable[[T], Sequence[Proposal]],
+        given: T,
+        actor: str | None,
+        dialect: Dialect,
+    ) -> list[Change] | Refusal:
+        try:
+            return [self.intake.check(proposal, actor, dialect) for proposal in read(given)]
+        except CatalogError as error:
+            urn = given.get("entityUrn") if isinstance(given, dict) else None
+            return _in_batch(place, urn, error)
 
 
-class _TakenBack(Exception):
-    """A rehearsal: the writer takes back what a job that raises did."""
-
-    def __init__(self, undone: Undone) -> None:
-        super().__init__()
-        self.undone = undone
-
-
-class _Rehearsed(Exception):
-    """As `_TakenBack`, of references."""
-
-    def __init__(self, unlinked: Unlinked) -> None:
-        super().__init__()
-        self.unlinked = unlinked
+def _trim(before_millis: int, through: int, transaction: Transaction) -> int:
+    return transaction.trim_log(before_millis, through, _TRIM_ROWS)
 
 
 def _spoken(changes: Iterable[Change]) -> set[tuple[str, str]]:
@@ -271,9 +513,27 @@ def _spoken(changes: Iterable[Change]) -> set[tuple[str, str]]:
     return {(change.text, change.aspect) for change in changes}
 
 
-def _in_batch(at: int, urn: Any, error: CatalogError) -> Refusal:
+def _in_batch(place: str, urn: Any, error: CatalogError) -> Refusal:
     named = f" ({urn})" if isinstance(urn, str) else ""
-    return Refusal(status_of(error), f"proposals[{at}]{named}: {error}")
+    return Refusal(status_of(error), f"{place}{named}: {error}")
+
+
+def _refused(refused: Sequence[Refusal], size: int) -> Refusal:
+    """Return one error for the elements of a batch that were refused while others were written."""
+    statuses = {one.status for one in refused}
+    named = [str(one) for one in refused[:_MAX_NAMED]]
+    if len(refused) > _MAX_NAMED:
+        named.append(f"and {len(refused) - _MAX_NAMED} more")
+    written = size - len(refused)
+    return Refusal(
+        statuses.pop() if len(statuses) == 1 else 422,
+        f"{len(refused)} of {size} were refused, the other {written} were written: "
+        + "; ".join(named),
+    )
+
+
+def _do_nothing(_transaction: Transaction) -> None:
+    """A job that only proves that jobs are done."""
 
 
 def _now_millis() -> int:

@@ -4,7 +4,11 @@ The truth is the latest value of every aspect. Versions, edges, browse places an
 log and the search index each are worked out again and compared with what is kept.
 """
 
+import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -12,7 +16,8 @@ from typing import Any, Literal, Protocol
 import orjson
 from msgspec import Struct
 
-from explorer.errors import CatalogError
+from explorer.errors import CatalogError, Unusable
+from explorer.metadata.filters import Filter
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.browsetree import BrowseTree
@@ -23,8 +28,13 @@ from explorer.server.opening import FILE, INDEX
 from explorer.server.paths import default_delimiter
 from explorer.server.projection import USAGE, document_of, noted_delimiter, places_of
 from explorer.server.replay import Replay, digest
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.analysed import analyse
+from explorer.server.search.base import read_problems
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.index import SearchIndex, SearchQuery, SortBy
 from explorer.server.store import SqliteStore, Store
+from explorer.server.store.damage import SQLITE_ERRORS, find_damage
+from explorer.server.store.layout import connect_read_only, is_read_only
 from explorer.server.store.survey import Holding, Survey, Surveyed
 
 __all__ = ["MOST", "Finding", "Part", "check", "check_directory"]
@@ -32,6 +42,8 @@ __all__ = ["MOST", "Finding", "Part", "check", "check_directory"]
 Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
 
 MOST = 1_000
+_EXACT_FACET_VALUES = 100
+_PAGE = 1_000
 
 
 class Finding(Struct, frozen=True):
@@ -47,27 +59,63 @@ class SurveyedStore(Store, Surveyed, Protocol):
     """A store that also lets itself be read row by row."""
 
 
-def check(store: SurveyedStore, index: SearchIndex, registry: Registry) -> list[Finding]:
+def check(store: SurveyedStore, index: SearchIndex | None, registry: Registry) -> list[Finding]:
     """What does not agree, 1,000 findings at most; nothing when all is well.
 
-    Nobody may write meanwhile. Reads everything once, about 2 ms an entity, and keeps the
-    browse tree's folders in memory and nothing else that grows; the log is played into a scratch
-    file. Raises `ServerFault` when the index cannot be read.
+    It begins with the database file; when that is damaged nothing else is looked at, for nothing
+    that is read from it proves anything. The search index is left out where it is None. Nobody may
+    write meanwhile. Reads everything once, about 2 ms an entity, and keeps the browse tree's
+    folders and the counts of facets in memory and nothing else that grows; the log is played into
+    a scratch file. Raises `ServerFault` when the index cannot be read.
     """
-    with store.survey() as survey, Replay(registry) as replay:
-        return list(islice(_Checker(survey, replay, index, registry).findings(), MOST))
+    with store.survey() as survey:
+        if damage := survey.damage():
+            return [Finding("file", FILE, line) for line in damage]
+        with Replay(registry) as replay:
+            checker = _Checker(survey, replay, index, registry)
+            return list(islice(checker.findings(), MOST))
 
 
 def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[Finding]:
     """What does not agree in a data directory that the caller holds, see `check`.
 
-    What the search index only lacks yet is brought in first, as when a service starts. Raises
-    `Unusable` when the directory cannot be read.
+    What the search index only lacks yet is brought in first, as when a service starts; files of it
+    that are damaged are told, and left as they are. A directory on read-only media is checked
+    without its index. Raises `Unusable` when the directory cannot be read.
     """
-    registry = load_registry(registry_file)
-    store = SqliteStore(data_dir / FILE)
+    file = data_dir / FILE
     try:
-        index = SearchIndex(data_dir / INDEX, registry)
+        with closing(connect_read_only(file)) as connection:
+            damage = find_damage(connection)
+    except SQLITE_ERRORS as error:
+        damage = [str(error)]
+    if damage:
+        return [Finding("file", FILE, line) for line in damage]
+    registry = load_registry(registry_file)
+    read_only = is_read_only(file)
+    problems = read_problems(data_dir / INDEX)
+    store = SqliteStore(file, read_only=read_only)
+    try:
+        return _check_opened(data_dir, store, registry, problems, read_only=read_only)
+    except Unusable as error:
+        if store.problem != str(error):
+            raise
+        return [Finding("file", FILE, store.problem)]
+    except sqlite3.Error as error:
+        # Such as tables or columns that have another name.
+        return [Finding("file", FILE, f"it cannot be read: {error}")]
+
+
+def _check_opened(
+    data_dir: Path, store: SqliteStore, registry: Registry, problems: list[str], *, read_only: bool
+) -> list[Finding]:
+    try:
+        if problems or read_only:
+            found = [Finding("search", "the index", problem) for problem in problems]
+            found += check(store, None, registry)
+            store.close()
+            return found
+        index = SearchIndex(data_dir / INDEX, registry, store)
     except BaseException:
         store.close()
         raise
@@ -83,7 +131,11 @@ class _Checker:
     """One pass over the log, then one over the entities."""
 
     def __init__(
-        self, survey: Survey, replay: Replay, index: SearchIndex, registry: Registry
+        self,
+        survey: Survey,
+        replay: Replay,
+        index: SearchIndex | None,
+        registry: Registry,
     ) -> None:
         self._survey = survey
         self._replay = replay
@@ -91,10 +143,12 @@ class _Checker:
         self._registry = registry
         self._intake = Intake(registry)
         self._tree = BrowseTree(survey.folders())
+        self._vocabulary = Vocabulary(registry)
+        self._is_index_wrong = False
+        self._types: Counter[str] = Counter()
+        self._facets: dict[str, Counter[str]] = {}
 
     def findings(self) -> Iterator[Finding]:
-        for line in self._survey.damage():
-            yield Finding("file", "catalog.db", line)
         yield from self._log()
         for holding in self._survey.holdings():
             yield from self._holding(holding)
@@ -102,11 +156,18 @@ class _Checker:
             yield Finding("log", urn, "the log says that it exists, and nothing of it is kept")
         for folder, problem in self._tree.wrong():
             yield Finding("browse", folder, problem)
-        yield from self._surplus()
+        if self._index is not None:
+            yield from self._surplus(self._index)
+            if not self._is_index_wrong:
+                yield from self._asked(self._index)
 
     def _log(self) -> Iterator[Finding]:
-        head = 0
+        head = None
         for entry in self._survey.log():
+            if head is None:
+                # The oldest rows may have been dropped.
+                head = entry.offset - 1
+                self._replay.whole = head == 0
             if entry.offset != head + 1:
                 yield Finding("log", f"row {entry.offset}", f"the row before it is {head}")
             head = entry.offset
@@ -114,7 +175,8 @@ class _Checker:
             if problem:
                 about = f"row {head}, {entry.aspect} of {entry.urn}"
                 yield Finding("log", about, problem)
-        committed = self._index.committed_offset
+        head = head or 0
+        committed = self._index.committed_offset if self._index else 0
         if committed > head:
             problem = f"it has the log up to row {committed}, and the log ends with row {head}"
             yield Finding("search", "the index", problem)
@@ -209,6 +271,8 @@ class _Checker:
         for aspect in holding.aspects:
             last = played.pop(aspect.name, None)
             if last is None:
+                if not self._replay.whole:
+                    continue
                 problem = f"{aspect.name} is there, and not by the log"
             elif last.value != digest(aspect.value):
                 problem = f"{aspect.name} has another value than the log wrote last"
@@ -222,7 +286,8 @@ class _Checker:
             if not holding.live:
                 yield Finding("points", urn, f"it does not exist, and has a {kept.aspect}")
             stamp = f"{kept.aspect} of {kept.at_millis}"
-            if points.pop((kept.aspect, digest(kept.value) or b""), None) is None:
+            by_log = points.pop((kept.aspect, digest(kept.value) or b""), None)
+            if by_log is None and self._replay.whole:
                 yield Finding("points", urn, f"the {stamp} is there, and not by the log")
             if _read(kept.value).get("timestampMillis") != kept.at_millis:
                 yield Finding("points", urn, f"the {stamp} says another time")
@@ -232,7 +297,7 @@ class _Checker:
             yield Finding("points", urn, problem)
 
     def _searched(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
-        if not values or urn.entity_type not in self._registry.entities:
+        if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
         used = [point for point in holding.points if point.aspect == USAGE]
         newest = used[-1].value if used else None
@@ -240,12 +305,61 @@ class _Checker:
         placed = with_folders(self._registry, urn, values, delimiter, self._survey.value)
         document = document_of(self._registry, urn, placed, newest)
         if not self._index.holds(document):
+            self._is_index_wrong = True
             yield Finding("search", str(urn), "it is not held as it is now")
+        self._types[urn.entity_type] += 1
+        if not document.removed:
+            for name, value in analyse(self._vocabulary, document).facets:
+                self._facets.setdefault(name, Counter())[value] += 1
 
-    def _surplus(self) -> Iterator[Finding]:
-        for urn in self._index.urns():
+    def _surplus(self, index: SearchIndex) -> Iterator[Finding]:
+        for urn in index.urns():
             if not self._survey.exists(urn):
+                self._is_index_wrong = True
                 yield Finding("search", urn, "it is held and does not exist")
+
+    def _asked(self, index: SearchIndex) -> Iterator[Finding]:
+        """What searches answer, against what is stored: the number of entities of each type, the
+        values of facets, and everything in two orders."""
+        for name in sorted(self._registry.entities):
+            query = SearchQuery("*", (name,), Filter(), 0, 0, facets=False, include_removed=True)
+            total = index.search(query).total
+            if total != self._types[name]:
+                problem = f"a search finds {total} {name}, and {self._types[name]} are stored"
+                yield Finding("search", "counts", problem)
+        for facet in index.search(SearchQuery("*", None, Filter(), 0, 0)).facets:
+            stored = self._facets.get(facet.name, Counter())
+            if len(stored) > _EXACT_FACET_VALUES:
+                # Of so many values a search counts only the most frequent exactly.
+                continue
+            for value, count in facet.counts.items():
+                if count != stored[value]:
+                    problem = (
+                        f"a search counts {count} with {value}, and {stored[value]} are stored"
+                    )
+                    yield Finding("search", f"the facet {facet.name}", problem)
+        yield from self._sorted(index, "urn")
+        yield from self._sorted(index, "name")
+
+    def _sorted(self, index: SearchIndex, field: str) -> Iterator[Finding]:
+        query = SearchQuery(
+            "*", None, Filter(), 0, _PAGE, facets=False, include_removed=True, sort=(SortBy(field),)
+        )
+        listed, last = 0, ""
+        while True:
+            page = index.search(query)
+            listed += len(page.hits)
+            if page.last is None or len(page.hits) < _PAGE:
+                break
+            if page.last <= last:
+                yield Finding("search", f"the order by {field}", "a page goes back")
+                return
+            last = page.last
+            query = replace(query, after=last)
+        stored = self._types.total()
+        if listed != stored:
+            problem = f"{listed} are listed, and {stored} are stored"
+            yield Finding("search", f"the order by {field}", problem)
 
 
 def _read(value: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from explorer.server.call import Answer, Call
 from explorer.server.failures import Refusal
+from explorer.server.tokens import Role
 
 __all__ = ["Endpoint", "Endpoints", "Handler", "Parameter", "Standing", "parameter"]
 
@@ -40,7 +41,7 @@ def parameter(
 
 
 class Endpoint(Struct, frozen=True):
-    """One thing that can be asked.
+    """One thing that can be asked, by those who have `role` or a higher one.
 
     `item` says that a URN follows the path; `action` is the value of the query parameter that
     tells the actions of one resource apart. `parameters`, `gives` (what the answer holds) and
@@ -53,12 +54,19 @@ class Endpoint(Struct, frozen=True):
     path: str
     handler: Handler
     summary: str
+    role: Role
     item: bool = False
     action: str | None = None
     standing: Standing = "current"
     parameters: tuple[Parameter, ...] = ()
     gives: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What tells it from every other: `POST /aspects?action=ingestProposal`."""
+        action = f"?action={self.action}" if self.action else ""
+        return f"{self.method} {self.path}{'/<urn>' if self.item else ''}{action}"
 
 
 class Endpoints:

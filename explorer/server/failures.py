@@ -16,6 +16,7 @@ from explorer.errors import (
     NotFound,
     NotSignedIn,
     Unreachable,
+    Unusable,
 )
 
 __all__ = ["Refusal", "error_body", "kind_of", "status_of"]
@@ -58,7 +59,7 @@ def status_of(error: CatalogError) -> int:
             return 401
         case Forbidden():
             return 403
-        case Unreachable():
+        case Unreachable() | Unusable():
             return 503
         case _:
             return 500

@@ -45,7 +45,7 @@ def read_folders(
     found = index.folders(query)
     labels = _labels(store, [folder.id for folder in found.folders])
 
-    def place(folder: Folder) -> tuple[list[tuple[int, int | str]], str]:
+    def place(folder: Folder) -> tuple[list[tuple[int, int, str]], str]:
         return _natural(labels.get(folder.id, folder.id)), folder.id
 
     page = sorted(found.folders, key=place)[start : start + count]
@@ -81,10 +81,11 @@ def _parsed(text: str) -> Urn | None:
         return None
 
 
-def _natural(name: str) -> list[tuple[int, int | str]]:
-    """A key that puts s2 before s10."""
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """A key that puts s2 before s10. Digits are compared as text, by their count first: Python
+    makes no number of thousands of them."""
     return [
-        (0, int(piece)) if piece.isdecimal() else (1, piece)
+        (0, len(piece.lstrip("0")), piece.lstrip("0")) if piece.isdecimal() else (1, 0, piece)
         for piece in _DIGITS.split(name.casefold())
         if piece
     ]

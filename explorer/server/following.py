@@ -22,10 +22,12 @@ _TAIL_BYTES = 8 * 1024 * 1024
 class Follower:
     """One who waits for the log to grow, in the event loop that made it."""
 
-    __slots__ = ("_event", "_feed", "_is_told", "_loop", "is_over")
+    __slots__ = ("_event", "_feed", "_is_told", "_loop", "at", "is_over")
 
-    def __init__(self, feed: "Feed") -> None:
+    def __init__(self, feed: "Feed", after: int) -> None:
         self._feed = feed
+        # How far it has read; what comes after it is kept for it.
+        self.at = after
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
         self._is_told = False
@@ -89,9 +91,9 @@ class Feed:
         self.is_over = False
         commits.listeners.append(self._tell)
 
-    def follow(self) -> Follower:
-        """A follower for the length of a `with`."""
-        return Follower(self)
+    def follow(self, after: int) -> Follower:
+        """A follower for the length of a `with`, that has read the log up to an offset."""
+        return Follower(self, after)
 
     def read(self, after: int, limit: int) -> list[LogEntry]:
         """Rows of the log after an offset, as `Store.log`; the newest come from memory."""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import uvicorn
 
-from explorer.errors import Unusable
+from explorer.errors import ServerFault, Unusable
+from explorer.server.connection import Limits, connection_factory
 from explorer.server.service import Service
 
 __all__ = ["listen_on_socket", "listen_on_tcp", "run"]
@@ -21,6 +23,10 @@ __all__ = ["listen_on_socket", "listen_on_tcp", "run"]
 _KEEP_ALIVE_SECONDS = 600
 _STOP_SECONDS = 10
 _WARM_UP_SECONDS = 1.0
+_BACKLOG = 512
+# Files that are open besides the connections: the store, the index, and what the system accepts
+# at once before any of it is counted.
+_OTHER_FILES = _BACKLOG + 256
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
@@ -75,12 +81,14 @@ def run(
     """Answer on a bound socket until a signal says stop, or nobody asked for `idle_seconds`.
 
     `ready` is called once requests are taken, `leaving` before they no longer are. What was under
-    way is answered first. Signals are heard in the main thread only.
+    way is answered first. Signals are heard in the main thread only. Raises `ServerFault` when the
+    writer of the store ended, so that a supervisor starts the process again.
     """
     config = uvicorn.Config(
         service,
         loop="auto",
-        http="auto",
+        http=connection_factory(_limits()),  # type: ignore[arg-type]
+        backlog=_BACKLOG,
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -95,6 +103,26 @@ def run(
     server = _Server(config, service, ready, leaving, idle_seconds)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
+    if service.catalog.store.has_died:
+        raise ServerFault("the service ended because its writer failed; its log says why")
+
+
+def _limits() -> Limits:
+    """The limits of the connections; fewer of them where this process may open few files."""
+    limits = Limits()
+    try:
+        import resource
+    except ImportError:
+        return limits
+    wanted = limits.connections + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        soft = most
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return limits
+    return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
 
 class _Server(uvicorn.Server):
@@ -143,6 +171,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
+        if self._service.catalog.store.has_died:
+            return True
         state = self.server_state
         if state.tasks or state.total_requests != self._answered:
             self._answered = state.total_requests

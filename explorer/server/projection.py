@@ -1,12 +1,16 @@
 """What follows from the truth: where entities are browsed, and what the search index holds."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
 
+from explorer.errors import CatalogError
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
@@ -20,6 +24,12 @@ __all__ = ["USAGE", "Projection", "document_of", "noted_delimiter", "places_of"]
 USAGE = "datasetUsageStatistics"
 _QUERIES = "totalSqlQueries"
 _AT_ONCE = 500
+# More than these are not brought up to date in the transaction that moves their container.
+_MOVED_AT_ONCE = 50
+# So many are brought up to date in one transaction afterwards; others wait for one at most.
+_MOVED_PART = 20
+# The note of containers whose contents are still to be brought up to date.
+_MOVED = "moved"
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
@@ -33,7 +43,15 @@ _Values = Mapping[str, Any]
 
 class Projection:
     """Keeps the browse tree in the transaction that changes an entity, and the search index right
-    after its commit. An index that failed gets the same documents again with the next commit."""
+    after its commit. An index that failed gets the same documents again with the next commit.
+
+    While the index is made anew by `rebuild`, commits leave it alone: the change log has them, and
+    the rebuild ends with all that came in meanwhile.
+
+    What is below a container that moved moves along: a little at once, much in many small
+    transactions by `follow_moved`, for which `on_moved` asks; a note in the store keeps what is
+    left to do.
+    """
 
     def __init__(self, store: Store, index: SearchIndex, registry: Registry) -> None:
         self._store = store
@@ -42,12 +60,22 @@ class Projection:
         self._documents: list[Document] = []
         self._gone: set[str] = set()
         self._behind: set[str] = set()
+        # Held while the index is given changes, so that a rebuild ends between two commits.
+        self._feeding = threading.Lock()
+        self._is_rebuilding = False
+        self._was_rebuilding = False
+        self._rebuilt_to = 0
+        self._has_left = False
+        self._ending = threading.Event()
+        self.on_moved: Callable[[], object] = lambda: None
 
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
         self._documents, self._gone = [], set()
+        self._was_rebuilding = self._is_rebuilding
+        self._has_left = False
         used = {urn for urn, aspect in transaction.measured if aspect == USAGE}
-        moved = self._moved(transaction)
+        moved = self._moved(transaction) | transaction.stale
         for urn in sorted(transaction.touched):
             if urn.startswith(_PLATFORM_URN):
                 platform = _values(transaction.aspects(urn))
@@ -68,23 +96,85 @@ class Projection:
         """Hand the committed changes to the index."""
         documents, gone = self._documents, self._gone
         self._documents, self._gone = [], set()
-        if not documents and not gone and not self._behind:
-            return
-        self._behind |= {document.urn for document in documents} | gone
-        self._index.apply(offset, documents, gone)
-        self._behind.clear()
+        if self._has_left:
+            self.on_moved()
+        with self._feeding:
+            if self._is_rebuilding:
+                return
+            if self._was_rebuilding:
+                # What moved along with this change was not looked up.
+                self._feed(self._changed_since(self._rebuilt_to), offset)
+            if not documents and not gone and not self._behind:
+                return
+            self._behind |= {document.urn for document in documents} | gone
+            self._index.apply(offset, documents, gone)
+            self._behind.clear()
 
     def catch_up(self) -> int:
-        """Give the index what the change log has and it lacks; how many entities that were."""
+        """Give the index what the change log has and it lacks; how many entities that were.
+
+        An index that holds nothing yet is made from all that is stored.
+        """
         head, known = self._store.log_head(), self._index.committed_offset
-        urns = self._store.changed_since(known) if known < head else []
+        if known >= head:
+            return 0
         if known:
-            urns = list(dict.fromkeys((*urns, *self._below(urns), *self._renamed(known, urns))))
-        if len(urns) > _AT_ONCE:
-            _log.warning("the search index is made for %d entities", len(urns))
+            urns = self._changed_since(known)
+            self._feed(urns, head)
+            return len(urns)
+        count = sum(self._feed(chunk, 0) for chunk in self._everything())
+        self._index.apply(head, ())
+        return count
+
+    def rebuild(self, is_over: Callable[[], bool]) -> int:
+        """Make the index anew from what is stored while others write; how many entities that were.
+
+        The index is suspended until it is done. Ends early when `is_over` says so, with an index
+        that begins anew when it is opened next. Raises what the store and the index raise; then
+        the index is still suspended, and this is to be tried again.
+        """
+        with self._feeding:
+            self._is_rebuilding = True
+        self._index.renew()
+        head = self._store.log_head()
+        count = 0
+        for chunk in self._everything():
+            if is_over():
+                return count
+            count += self._feed(chunk, 0)
+        while len(urns := self._changed_since(head)) > _AT_ONCE:
+            if is_over():
+                return count
+            now = self._store.log_head()
+            self._feed(urns, 0)
+            head = now
+        with self._feeding:
+            now = self._store.log_head()
+            self._feed(self._changed_since(head), now)
+            self._index.apply(now, ())
+            self._rebuilt_to = now
+            self._behind.clear()
+            self._is_rebuilding = False
+            self._index.resume()
+        return count
+
+    def _everything(self) -> Iterator[list[str]]:
+        """The URNs of all stored entities, in parts."""
+        after = ""
+        while chunk := self._store.urns(after, _AT_ONCE):
+            yield chunk
+            after = chunk[-1]
+
+    def _changed_since(self, offset: int) -> list[str]:
+        """The URNs whose documents changed after an offset of the log."""
+        urns = self._store.changed_since(offset)
+        return list(dict.fromkeys((*urns, *self._below(urns), *self._renamed(offset, urns))))
+
+    def _feed(self, urns: Sequence[str], offset: int) -> int:
+        """Give the index these entities as they are stored now, and say with the last of them
+        that it has the log up to an offset; how many they are."""
         for begin in range(0, len(urns), _AT_ONCE):
             chunk = urns[begin : begin + _AT_ONCE]
-            last = begin + _AT_ONCE >= len(urns)
             stored = self._store.aspects(chunk)
             documents = [
                 self._document(
@@ -98,8 +188,8 @@ class Projection:
                 if Urn.parse(urn).entity_type in self._registry.entities
             ]
             gone = set(chunk) - {document.urn for document in documents}
-            # Only the last part may say that all of the log is in.
-            self._index.apply(head if last else known, documents, gone)
+            is_last = begin + _AT_ONCE >= len(urns)
+            self._index.apply(offset if is_last else 0, documents, gone)
         return len(urns)
 
     def _with_folders(
@@ -117,11 +207,13 @@ class Projection:
         return with_folders(self._registry, urn, values, delimiter, value_of)
 
     def _moved(self, transaction: Transaction) -> set[str]:
-        """What is below the containers that were put into another one: it moves along."""
+        """What is below the containers that were put into another one: it moves along. Of much,
+        nothing, and a note for `follow_moved`."""
         found: set[str] = set()
         left = [urn for urn in transaction.touched if urn.startswith(_CONTAINER_URN)]
         left = [urn for urn in left if self._has_moved(transaction, urn)]
-        while left:
+        moved = tuple(left)
+        while left and len(found) <= _MOVED_AT_ONCE:
             inside = {
                 one.urn
                 for one in transaction.references_to(left.pop())
@@ -129,12 +221,58 @@ class Projection:
             }
             found |= inside
             left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
-        return found
+        if len(found) <= _MOVED_AT_ONCE:
+            return found
+        noted = orjson.loads(transaction.note(_MOVED) or "[]")
+        noted += [(urn, secrets.token_hex(8)) for urn in moved]
+        transaction.set_note(_MOVED, orjson.dumps(noted).decode())
+        self._has_left = True
+        return set()
+
+    def follow_moved(self) -> None:
+        """Bring up to date what is below the containers that moved, some at a time; for a thread
+        that may take long. What is left by a crash or an end is done when the catalog is opened.
+        """
+        try:
+            self._follow_moved()
+        except CatalogError:
+            _log.exception("what is in a container that moved is not found there yet")
+
+    def end(self) -> None:
+        """Stop `follow_moved` after the transaction under way."""
+        self._ending.set()
+
+    def _follow_moved(self) -> None:
+        noted = orjson.loads(self._store.note(_MOVED) or "[]")
+        below = self._below(urn for urn, _ in noted)
+        for begin in range(0, len(below), _MOVED_PART):
+            part = below[begin : begin + _MOVED_PART]
+            if self._ending.is_set():
+                return
+            self._store.write(partial(_derive_anew, part)).result()
+        if not noted or self._ending.is_set():
+            return
+        # The note may go once the index has all of it on disk.
+        self._index.flush()
+
+        def settle(transaction: Transaction) -> None:
+            left = [
+                one for one in orjson.loads(transaction.note(_MOVED) or "[]") if one not in noted
+            ]
+            transaction.set_note(_MOVED, orjson.dumps(left).decode() if left else None)
+
+        self._store.write(settle).result()
 
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
+        if self._is_rebuilding:
+            return False
         stored = transaction.latest(urn, _CONTAINER)
         now = orjson.loads(stored.value).get(_CONTAINER) if stored else None
-        known = self._index.document(urn)
+        try:
+            known = self._index.document(urn)
+        except CatalogError:
+            # No write fails because of the index. If it is damaged it is made anew anyway.
+            return True
         before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
         return now != before[0]
 
@@ -218,6 +356,10 @@ def places_of(
     name = display_name(urn, values)
     stored = values.get("browsePaths", {}).get("paths")
     return name, placements(urn, name, stored, delimiter)
+
+
+def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
+    transaction.stale.update(urns)
 
 
 def _values(aspects: Iterable[StoredAspect]) -> dict[str, Any]:

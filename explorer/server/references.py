@@ -16,7 +16,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.intake import NO_RUN, Intake
 from explorer.server.store import Reference, Transaction, Write
 
-__all__ = ["Unlinked", "unlink", "without_references"]
+__all__ = ["Unlinked", "references_to", "unlink", "without_references"]
 
 _MAX_LISTED = 100
 
@@ -28,6 +28,11 @@ class Unlinked(Struct):
     taken: list[Reference] = []
     left: list[Reference] = []
 
+    def add(self, other: "Unlinked") -> None:
+        """Count what was done about others too."""
+        self.taken += other.taken
+        self.left += other.left
+
     def to_wire(self) -> dict[str, Any]:
         """The `value` of the answer; 100 references of each kind are listed at most."""
         return {
@@ -38,35 +43,42 @@ class Unlinked(Struct):
         }
 
 
-def unlink(
-    transaction: Transaction,
-    urn: str,
-    intake: Intake,
-    registry: Registry,
-    stamp: tuple[int, str],
-) -> Unlinked:
-    """Take the references to a URN out of all aspects. `stamp` is when this happens (milliseconds
-    since 1970) and who does it."""
-    done = Unlinked()
+def references_to(transaction: Transaction, urn: str) -> list[list[Reference]]:
+    """Return the references to a URN, those of one aspect of an entity together."""
     by_aspect: dict[tuple[str, str], list[Reference]] = {}
     for reference in transaction.references_to(urn):
         by_aspect.setdefault((reference.urn, reference.aspect), []).append(reference)
-    for (source, aspect), references in by_aspect.items():
-        entity_type = Urn.parse(source).entity_type
-        stored = transaction.latest(source, aspect)
-        value = None
-        if stored is not None and aspect != registry.entity(entity_type).key:
-            paths = _paths(registry, aspect, references)
-            value = without_references(registry, aspect, orjson.loads(stored.value), paths, urn)
-        if value is None:
-            done.left += references
-            continue
-        done.taken += references
+    return list(by_aspect.values())
+
+
+def unlink(
+    transaction: Transaction,
+    urn: str,
+    references: list[Reference],
+    intake: Intake,
+    registry: Registry,
+    stamp: tuple[int, str] | None,
+) -> Unlinked:
+    """Take the references to a URN out of one aspect, as it is now.
+
+    `stamp` is when this happens (milliseconds since 1970) and who does it; without it nothing is
+    written, and the answer tells what would be.
+    """
+    source, aspect = references[0].urn, references[0].aspect
+    entity_type = Urn.parse(source).entity_type
+    stored = transaction.latest(source, aspect)
+    if stored is None or aspect == registry.entity(entity_type).key:
+        return Unlinked(left=references)
+    paths = _paths(registry, aspect, references)
+    value = without_references(registry, aspect, orjson.loads(stored.value), paths, urn)
+    if value is None:
+        return Unlinked(left=references)
+    if stamp is not None:
         system = orjson.dumps({"lastObserved": stamp[0], "runId": NO_RUN})
         edges = intake.edges(aspect, value)
         given = orjson.dumps(value)
         transaction.put(Write(source, entity_type, aspect, given, *stamp, system, None, edges))
-    return done
+    return Unlinked(taken=references)
 
 
 def without_references(

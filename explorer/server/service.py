@@ -1,12 +1,13 @@
 """The service as an ASGI application: from a request to its endpoint, and errors to one shape."""
 
 import logging
+from functools import partial
 
-from explorer.errors import CatalogError
+from explorer.errors import Busy, CatalogError
 from explorer.server.authentication import Gate
-from explorer.server.call import Answer, Call, Receive, Scope, Send, Stream
+from explorer.server.call import Answer, Call, Receive, Scope, Send, Stream, content_length
 from explorer.server.catalog import Catalog
-from explorer.server.dialect import Dialect
+from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.endpoint import Endpoints
 from explorer.server.failures import Refusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
@@ -57,6 +58,7 @@ class Service:
         journal: Journal | None = None,
     ) -> None:
         self.catalog = catalog
+        self._dialect = dialect
         self._gate = gate or Gate()
         self._journal = journal
         self._metrics = Metrics(catalog)
@@ -67,12 +69,12 @@ class Service:
                 *StatusRoutes(catalog, self._metrics).endpoints(),
                 *ChangeRoutes(catalog).endpoints(),
                 *ExportRoutes(catalog).endpoints(),
-                *AspectRoutes(catalog, dialect).endpoints(),
-                *EntityRoutes(catalog, dialect).endpoints(),
+                *AspectRoutes(catalog).endpoints(),
+                *EntityRoutes(catalog).endpoints(),
                 *IngestionRoutes(catalog).endpoints(),
                 *BatchRoutes(catalog).endpoints(),
                 *VersionRoutes(catalog).endpoints(),
-                *DiscoveryRoutes(catalog, dialect).endpoints(),
+                *DiscoveryRoutes(catalog).endpoints(),
                 *BrowsingRoutes(catalog).endpoints(),
                 *CountRoutes(catalog).endpoints(),
                 *RelationshipRoutes(catalog).endpoints(),
@@ -139,14 +141,26 @@ class Service:
             if not path.startswith(f"{prefix}/"):
                 raise Refusal(404, f"there is nothing at {path[:200]}; paths begin with {prefix}")
             path = path[len(prefix) :]
-        visit.actor = self._gate.admit(visit.headers, path)
+        visit.received_bytes = content_length(visit.headers)
+        access = self._gate.admit(visit.headers, path)
+        visit.actor = access.actor
         resource, rest = self.endpoints.locate(path)
-        call = Call(scope, receive, resource, rest, visit.actor)
+        dialect = dialect_of(scope["method"], scope["query_string"], visit.headers, self._dialect)
+        is_admitted = partial(self._admits, visit, path)
+        call = Call(scope, receive, resource, rest, access, is_admitted, dialect)
         endpoint = visit.endpoint = self.endpoints.find(call)
+        access.require(endpoint.role, endpoint.title)
         answer = await endpoint.handler(call)
         if endpoint.standing == "deprecated":
             answer.headers = (*answer.headers, _DEPRECATED)
         return answer
+
+    def _admits(self, visit: Visit, path: str) -> bool:
+        try:
+            self._gate.admit(visit.headers, path)
+        except Refusal:
+            return False
+        return True
 
 
 def _failed(error: CatalogError) -> Answer:
@@ -154,4 +168,6 @@ def _failed(error: CatalogError) -> Answer:
     if status >= 500 and not isinstance(error, Refusal):
         _log.error("%s", error)
     headers = error.headers if isinstance(error, Refusal) else ()
+    if isinstance(error, Busy) and error.retry_after_seconds is not None:
+        headers = ((b"retry-after", b"%d" % error.retry_after_seconds),)
     return Answer(error_body(status, str(error)), status, (_IS_ERROR, *headers))

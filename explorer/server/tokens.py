@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -18,28 +18,41 @@ import msgspec
 from explorer.errors import InvalidInput, NotFound, Unusable
 
 __all__ = [
+    "ROLES",
     "TOKENS_FILE",
+    "Role",
     "State",
     "Token",
     "create_token",
     "digest_of",
     "id_of",
     "read_tokens",
+    "read_uses",
     "revoke_token",
+    "uses_file",
+    "write_uses",
 ]
 
 TOKENS_FILE = "tokens.json"
 State = Literal["valid", "expired", "revoked"]
+Role = Literal["reader", "editor", "admin"]
+# Each may do what those before it may.
+ROLES: tuple[Role, ...] = ("reader", "editor", "admin")
 
-_FORMAT = 1
+# Format 1 had no roles: a release that knows only that one would take any token for an admin's.
+_FORMAT = 2
+_FORMATS = (1, 2)
 _PREFIX = "cat"
 _SECRET_BYTES = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
 
 class Token(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a token: who it stands for, and the hash that tells it. Times are
-    milliseconds since 1970 UTC; one without `expires_millis` never expires."""
+    """What is kept of a token: who it stands for, what it may do, and the hash that tells it.
+
+    Times are milliseconds since 1970 UTC; one without `expires_millis` never expires. One without
+    a role was made before there were roles and may do everything.
+    """
 
     name: str
     actor: str
@@ -48,6 +61,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     created_millis: int
     expires_millis: int | None = None
     revoked_millis: int | None = None
+    role: Role = "admin"
 
     def state(self, now_millis: int) -> State:
         """Whether it opens anything at that moment."""
@@ -88,7 +102,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
             f"the token file {path} is damaged ({error}); put back a copy of it, "
             "or remove it and make the tokens anew"
         ) from error
-    if kept.format != _FORMAT:
+    if kept.format not in _FORMATS:
         raise Unusable(
             f"the token file {path} has the format {kept.format}, this release reads {_FORMAT}; "
             "upgrade catalog-explorer"
@@ -97,7 +111,11 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def create_token(
-    path: Path, name: str, actor: str, expires_millis: int | None = None
+    path: Path,
+    name: str,
+    actor: str,
+    expires_millis: int | None = None,
+    role: Role = "editor",
 ) -> tuple[str, Token]:
     """A new token, and what is kept of it. The token itself is nowhere but in this answer.
 
@@ -119,8 +137,10 @@ def create_token(
                 )
         key = secrets.token_hex(6)
         shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
-        made = Token(name, actor, key, digest_of(shown), now_millis, expires_millis)
+        made = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
         _write(path, (*(known for known in tokens if known.name != name), made))
+        if not uses_file(path).exists():
+            write_uses(path, {})
     return shown, made
 
 
@@ -160,6 +180,32 @@ def id_of(shown: str) -> str:
     return rest.partition("_")[0] if prefix == _PREFIX else ""
 
 
+def uses_file(path: Path) -> Path:
+    """The file beside a token file that says when each token was last used. That it exists says
+    that there were tokens, should the token file itself be gone."""
+    return path.with_name(f"{path.name}.used")
+
+
+def read_uses(path: Path) -> dict[str, int]:
+    """When each token of a token file was last used, by its id, in milliseconds since 1970 UTC;
+    nothing when that is not known."""
+    try:
+        return msgspec.json.decode(uses_file(path).read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def write_uses(path: Path, uses: Mapping[str, int]) -> None:
+    """Keep when each token was last used; raises `OSError`."""
+    kept = uses_file(path)
+    draft = kept.with_name(f"{kept.name}.new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(uses) + b"\n")
+    draft.replace(kept)
+
+
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
@@ -170,6 +216,7 @@ def _write(path: Path, tokens: tuple[Token, ...]) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+    _sync_directory(path.parent)
 
 
 @contextmanager
@@ -193,7 +240,19 @@ if os.name == "posix":
     def _wait_for(lock: int) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
+    def _sync_directory(directory: Path) -> None:
+        """Make sure that a replaced file is the new one after a power failure too: a token that
+        was revoked must not come back."""
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
 else:
 
     def _wait_for(lock: int) -> None:
         """Elsewhere two changes at once are left to the people who make them."""
+
+    def _sync_directory(directory: Path) -> None:
+        """Elsewhere a directory cannot be synchronised."""

@@ -30,6 +30,15 @@ class Undone(Struct):
     deleted: list[str] = []
     unsafe: list[str] = []
 
+    def add(self, other: "Undone") -> None:
+        """Count what was done to other entities too."""
+        self.summaries += other.summaries[: _MAX_LISTED - len(self.summaries)]
+        self.rows += other.rows
+        self.reverted += other.reverted
+        self.entities |= other.entities
+        self.deleted += other.deleted
+        self.unsafe += other.unsafe
+
     def to_wire(self) -> dict[str, Any]:
         """The `value` of the rollback's answer."""
         return {
@@ -47,46 +56,57 @@ class Undone(Struct):
 def roll_back(
     transaction: Transaction,
     run: str,
+    urn: str,
     intake: Intake,
     registry: Registry,
-    stamp: tuple[int, str],
+    stamp: tuple[int, str] | None,
     *,
     safe: bool,
 ) -> Undone:
-    """Remove every version and point that a run wrote.
+    """Remove every version and point of one entity that a run wrote.
 
     The newest version of another run comes back. An entity that the run made goes as a whole;
     with `safe` one that others have written to since is only soft-deleted. `stamp` is when this
-    happens (milliseconds since 1970) and who does it.
+    happens (milliseconds since 1970) and who does it; without it nothing is written, and the
+    answer tells what would be.
     """
     undone = Undone(run)
-    made: list[str] = []
-    by_aspect: dict[tuple[str, str], list[StoredAspect]] = {}
-    for urn, version in transaction.written_by(run):
-        by_aspect.setdefault((urn, version.name), []).append(version)
-    for (urn, aspect), versions in by_aspect.items():
+    key = registry.entity(Urn.parse(urn).entity_type).key
+    by_aspect: dict[str, list[StoredAspect]] = {}
+    for version in transaction.written_by(run, urn):
+        by_aspect.setdefault(version.name, []).append(version)
+    # What others wrote is known before anything is taken back.
+    shared = any(
+        len(by_aspect.get(aspect.name, ())) < transaction.version_count(urn, aspect.name)
+        for aspect in transaction.aspects(urn)
+        if aspect.name != key
+    )
+    for aspect, versions in by_aspect.items():
         undone.entities.add(urn)
-        is_key = registry.entity(Urn.parse(urn).entity_type).key == aspect
-        _count(undone, urn, versions, is_key=is_key)
-        if is_key:
-            made.append(urn)
+        _count(undone, urn, versions, is_key=aspect == key)
+        if aspect == key:
             continue
-        latest = _withdraw(transaction, urn, versions, intake, stamp)
-        undone.reverted += latest
-    for urn, aspect, points in transaction.remove_points_of(run, *stamp):
+        undone.reverted += any(version.version == 0 for version in versions)
+        if stamp is not None:
+            _withdraw(transaction, urn, versions, intake, stamp)
+    for aspect, points, seen_millis in transaction.points_of(run, urn):
         undone.entities.add(urn)
         undone.rows += points
         undone.reverted += 1
-        _list(undone, {"runId": run, "urn": urn, "aspectName": aspect, "rows": points})
-    for urn in made:
-        key = registry.entity(Urn.parse(urn).entity_type).key
-        if any(aspect.name != key for aspect in transaction.aspects(urn)):
+        summary = _summary(run, urn, aspect, seen_millis)
+        _list(undone, summary | {"rows": points})
+    if stamp is not None:
+        transaction.remove_points_of(run, urn, *stamp)
+    if key in by_aspect:
+        if shared:
             undone.unsafe.append(urn)
-            if safe:
+        if shared and safe:
+            if stamp is not None:
                 _soft_delete(transaction, urn, stamp)
-                continue
-        transaction.erase(urn, key, *stamp)
-        undone.deleted.append(urn)
+        else:
+            if stamp is not None:
+                transaction.erase(urn, key, *stamp)
+            undone.deleted.append(urn)
     return undone
 
 
@@ -96,21 +116,20 @@ def _withdraw(
     versions: list[StoredAspect],
     intake: Intake,
     stamp: tuple[int, str],
-) -> bool:
-    """Remove these versions of one aspect; whether what is read of it changed."""
+) -> None:
+    """Remove these versions of one aspect."""
     aspect = versions[0].name
     for version in versions:
         if version.version:
             transaction.drop_version(urn, aspect, version.version)
     if all(version.version for version in versions):
-        return False
+        return
     earlier = transaction.newest_superseded(urn, aspect)
     if earlier is None:
         transaction.remove(urn, aspect, *stamp)
     else:
         edges = intake.edges(aspect, orjson.loads(earlier.value))
         transaction.restore(urn, earlier, edges, *stamp)
-    return True
 
 
 def _soft_delete(transaction: Transaction, urn: str, stamp: tuple[int, str]) -> None:
@@ -130,17 +149,20 @@ def _soft_delete(transaction: Transaction, urn: str, stamp: tuple[int, str]) -> 
 def _count(undone: Undone, urn: str, versions: list[StoredAspect], *, is_key: bool) -> None:
     undone.rows += len(versions)
     for version in versions:
-        _list(
-            undone,
-            {
-                "runId": undone.run,
-                "urn": urn,
-                "aspectName": version.name,
-                "timestamp": version.time_millis,
-                "version": version.version,
-                "keyAspect": is_key,
-            },
-        )
+        summary = _summary(undone.run, urn, version.name, version.time_millis)
+        _list(undone, summary | {"version": version.version, "keyAspect": is_key})
+
+
+def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any]:
+    """Return a row of the summaries; documents in time have no versions and are never keys."""
+    return {
+        "runId": run,
+        "urn": urn,
+        "aspectName": aspect,
+        "timestamp": time_millis,
+        "version": 0,
+        "keyAspect": False,
+    }
 
 
 def _list(undone: Undone, summary: dict[str, Any]) -> None:

@@ -100,4 +100,6 @@ def _strip(element: str) -> str:
     element = element.strip()
     while element.startswith(("+", "%20")):
         element = element[1:] if element[0] == "+" else element[3:]
+    while element.endswith(("+", "%20")):
+        element = element[:-1] if element[-1] == "+" else element[:-3]
     return element

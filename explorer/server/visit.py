@@ -32,6 +32,7 @@ class Visit:
         "began",
         "endpoint",
         "headers",
+        "received_bytes",
         "request_id",
         "scope",
         "seconds",
@@ -53,12 +54,8 @@ class Visit:
         self.status = 0
         self.seconds = 0.0
         self.sent_bytes = 0
-
-    @property
-    def received_bytes(self) -> int:
-        """How long the body was that came with the request, as it declared."""
-        declared = self.headers.get(b"content-length", b"")
-        return int(declared) if declared.isdigit() else 0
+        # As the request declared it.
+        self.received_bytes = 0
 
     def weighed(self, send: Send) -> Send:
         """The same way out, counting what goes through it."""

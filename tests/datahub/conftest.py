@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,6 @@ import platformdirs
 import pytest
 
 RELEASE = "1.7.0.17"
-PACKAGE = f"acryl-datahub[datahub-rest]=={RELEASE}"
 # A command of DataHub's takes one to two seconds, most of it for its imports.
 _PATIENCE_SECONDS = 100
 
@@ -101,23 +100,32 @@ class Served:
         return answer.status_code == 200
 
 
+def install(release: str, *pins: str, extras: str = "datahub-rest") -> Path:
+    """Where the programs of a release are; installed once for this user, found there from then on.
+
+    `pins` are what it needs beside itself. Skips the test where it cannot be installed.
+    """
+    packages = (f"acryl-datahub[{extras}]=={release}", *pins)
+    home = platformdirs.user_cache_path("catalog-explorer-tests") / f"datahub-{release}"
+    folder = home / ("Scripts" if os.name == "nt" else "bin")
+    installed = home / "complete"
+    if installed.exists() and installed.read_text() == " ".join(packages):
+        return folder
+    if not installed.exists():
+        venv.create(home, clear=True, with_pip=True)
+    command = [str(folder / "python"), "-m", "pip", "install", "--quiet", *packages]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode:
+        pytest.skip(f"{packages[0]} cannot be installed here: {done.stderr.strip()[-300:]}")
+    installed.write_text(" ".join(packages))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def datahub_folder() -> Path:
-    """Where DataHub's programs are; installed once for this user, found there from then on."""
+    """Where the programs of the newest release are, with its source for SQL databases."""
     named = os.environ.get("DATAHUB_BIN")
-    if named:
-        return Path(named)
-    home = platformdirs.user_cache_path("catalog-explorer-tests") / f"datahub-{RELEASE}"
-    folder = home / ("Scripts" if os.name == "nt" else "bin")
-    if (home / "complete").exists():
-        return folder
-    venv.create(home, clear=True, with_pip=True)
-    command = [str(folder / "python"), "-m", "pip", "install", "--quiet", PACKAGE]
-    installed = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    if installed.returncode:
-        pytest.skip(f"{PACKAGE} cannot be installed here: {installed.stderr.strip()[-300:]}")
-    (home / "complete").touch()
-    return folder
+    return Path(named) if named else install(RELEASE, extras="datahub-rest,sqlalchemy")
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +159,18 @@ def datahub(
 ) -> DataHub:
     """DataHub's own tools, pointed at the served catalog."""
     return DataHub(datahub_folder, served.address, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def datahub_of(datahub_folder: Path, served: Served, tmp_path: Path) -> Callable[..., DataHub]:
+    """The tools of a release, with the packages it needs beside itself, pointed at the served
+    catalog."""
+
+    def of(release: str, *pins: str) -> DataHub:
+        folder = datahub_folder if release == RELEASE else install(release, *pins)
+        return DataHub(folder, served.address, tmp_path)
+
+    return of
 
 
 def _wait_for(served: Served) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from explorer.metadata import Urn
 from explorer.metadata.naming import display_name
+from explorer.metadata.words import plural
 
 TABLE = Urn.dataset("hive", "db.orders")
 
@@ -26,3 +27,16 @@ TABLE = Urn.dataset("hive", "db.orders")
 )
 def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(urn, aspects, name):
     assert display_name(urn, aspects) == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "several"),
+    [
+        ("dataset", "datasets"),
+        ("structuredProperty", "structured properties"),
+        ("incidentSeverity", "incidentSeverities"),
+        ("surveyDay", "surveyDays"),
+    ],
+)
+def test_several_of_a_type_are_called_in_the_plural(kind, several):
+    assert plural(kind) == several

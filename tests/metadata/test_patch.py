@@ -155,10 +155,13 @@ class TestKeyedArrays:
         ],
     )
     def test_edges_go_by_where_they_lead(self, patched, aspect, array):
-        edge = {"destinationUrn": USERS, "properties": {"a": "b"}}
-        added = patched(aspect, None, [add(f"/{array}/{USERS}", edge)])
+        job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,PROD),load)"
+        leads = {"inputDatajobEdges": job, "chartEdges": "urn:li:chart:(looker,1)"}
+        target = leads.get(array, USERS)
+        edge = {"destinationUrn": target, "properties": {"a": "b"}}
+        added = patched(aspect, None, [add(f"/{array}/{target}", edge)])
         assert added[array] == [edge]
-        assert patched(aspect, added, [remove(f"/{array}/{USERS}")])[array] == []
+        assert patched(aspect, added, [remove(f"/{array}/{target}")])[array] == []
 
     def test_texts_go_by_themselves(self, patched):
         path = f"/inputDatasetFields/{COLUMN_A}"

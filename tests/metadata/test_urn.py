@@ -10,7 +10,9 @@ from explorer.errors import InvalidUrn
 from explorer.metadata import Urn
 
 PARTS = st.text(
-    st.characters(blacklist_characters="(),", blacklist_categories=["Cs"]), min_size=1, max_size=40
+    st.characters(blacklist_characters="(),", blacklist_categories=["Cs"]),
+    min_size=1,
+    max_size=40,
 ).filter(lambda text: text == text.strip())
 
 
@@ -32,6 +34,13 @@ PARTS = st.text(
 )
 def test_a_urn_prints_back_what_was_parsed(text):
     assert str(Urn.parse(text)) == text
+
+
+@pytest.mark.parametrize("char", ["\0", "\n", "\r", "\u241f"])
+def test_characters_that_no_stored_urn_has_are_refused_with_their_position(char):
+    urn = Urn.parse(f"urn:li:tag:a{char}b")
+    with pytest.raises(InvalidUrn, match="position 12"):
+        urn.check_characters()
 
 
 @given(PARTS, PARTS, PARTS)

@@ -15,6 +15,7 @@ import uvicorn
 
 from explorer.metadata.registry import load_registry
 from explorer.server.catalog import Catalog
+from explorer.server.connection import Limits, connection_factory
 from explorer.server.opening import open_catalog
 from explorer.server.process import listen_on_tcp
 from explorer.server.service import Service
@@ -99,10 +100,16 @@ class Caller:
 class Site:
     """A service that listens in a thread of this process."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, limits: Limits) -> None:
         self._listener = listen_on_tcp("127.0.0.1", 0)
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        config = uvicorn.Config(service, lifespan="off", log_config=None, ws="none")
+        config = uvicorn.Config(
+            service,
+            http=connection_factory(limits),
+            lifespan="off",
+            log_config=None,
+            ws="none",
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True
@@ -118,12 +125,12 @@ class Site:
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable[[Service], str]]:
+def serve() -> Iterator[Callable[..., str]]:
     """Serve an application on a port of its own until the tests end; gives its address."""
     sites: list[Site] = []
 
-    def start(service: Service) -> str:
-        sites.append(Site(service))
+    def start(service: Service, limits: Limits | None = None) -> str:
+        sites.append(Site(service, limits or Limits()))
         return sites[-1].address
 
     yield start

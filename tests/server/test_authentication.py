@@ -1,6 +1,8 @@
 """Who may come in: tokens, host names, and whose name stands on what is written."""
 
+import os
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from explorer.server.authentication import Gate, Keyring
 from explorer.server.catalog import Catalog
 from explorer.server.failures import Refusal
 from explorer.server.service import Service
-from explorer.server.tokens import create_token, read_tokens, revoke_token
+from explorer.server.tokens import create_token, read_tokens, read_uses, revoke_token
 
 ALICE = "urn:li:corpuser:alice"
 CLOSED = [
@@ -152,7 +154,7 @@ def test_a_file_that_breaks_leaves_what_was_known(
 def test_the_token_says_who_writes(
     file: Path, catalog: Catalog, site: Callable[..., httpx.Client], dataset: str
 ) -> None:
-    token, _ = create_token(file, "a", ALICE)
+    token, _ = create_token(file, "a", ALICE, role="admin")
     http = site(token)
 
     def actor_of(aspect: str) -> str:
@@ -175,6 +177,7 @@ def test_the_token_says_who_writes(
 
     query = "mutation($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
     column = {
+        "entityType": "dataset",
         "entityUrn": dataset,
         "changeType": "UPSERT",
         "aspectName": "schemaMetadata",
@@ -232,7 +235,7 @@ def test_a_name_is_free_again_once_its_token_is_not_valid(file: Path) -> None:
         ('{"format":1,"tokens":[]}', 0o644, "chmod 600"),
         ("{", 0o600, "damaged"),
         ('{"format":1,"tokens":[{"name":"a"}]}', 0o600, "damaged"),
-        ('{"format":2,"tokens":[]}', 0o600, "upgrade"),
+        ('{"format":3,"tokens":[]}', 0o600, "upgrade"),
     ],
 )
 def test_a_server_does_not_start_on_a_token_file_it_cannot_trust(
@@ -285,6 +288,129 @@ def test_the_network_is_served_only_with_tokens(tmp_path: Path) -> None:
         )
 
 
+def test_a_name_that_others_reach_it_by_opens_nothing_without_tokens(tmp_path: Path) -> None:
+    """A proxy in front passes on what comes from the network, to a port of this machine."""
+    with pytest.raises(Unusable, match=r"--allow-host my.host means .* make a token") as raised:
+        serve_catalog(
+            host="127.0.0.1",
+            port=0,
+            data_dir=tmp_path,
+            announce=print,
+            allowed_hosts=("localhost", "my.host"),
+        )
+    assert "--allow-open" in str(raised.value)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+@pytest.mark.parametrize("named", [(), ("localhost",)])
+def test_an_open_service_answers_for_named_hosts_only(
+    tmp_path: Path, host: str, named: tuple[str, ...]
+) -> None:
+    with pytest.raises(Unusable, match="--allow-host NAME"):
+        serve_catalog(
+            host=host,
+            port=0,
+            data_dir=tmp_path,
+            announce=print,
+            open_to_network=True,
+            allowed_hosts=named,
+        )
+
+
+@pytest.mark.parametrize("left", [None, '{"format":2,"tokens":[]}'])
+def test_a_catalog_that_had_tokens_is_not_open_without_them(
+    tmp_path: Path, left: str | None
+) -> None:
+    file = tmp_path / "tokens.json"
+    create_token(file, "a", ALICE)
+    file.unlink()
+    if left is None:
+        with pytest.raises(Unusable, match=r"is gone, .* put back a copy of it, or make a token"):
+            serve_catalog(host="127.0.0.1", port=0, data_dir=tmp_path, announce=print)
+    else:
+        file.write_text(left)
+        file.chmod(0o600)
+        assert Keyring(file).is_closed
+    # What the message says: that is how it is opened again.
+    file.unlink(missing_ok=True)
+    (tmp_path / "tokens.json.used").unlink()
+    assert not Keyring(file).is_closed
+
+
+def test_tokens_from_before_their_use_was_kept_are_remembered_too(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    create_token(file, "a", ALICE)
+    (tmp_path / "tokens.json.used").unlink()
+    assert Keyring(file).is_closed
+    file.unlink()
+    with pytest.raises(Unusable, match="is gone"):
+        Keyring(file)
+
+
+def test_a_running_server_says_that_its_token_file_is_gone(
+    file: Path, site: Callable[..., httpx.Client]
+) -> None:
+    token, _ = create_token(file, "a", ALICE)
+    alice = site(token)
+    assert alice.get("/changes").status_code == 200
+    file.unlink()
+    assert becomes(alice, 401)
+    said = alice.get("/changes").json()["message"]
+    assert "The token file of this server is gone" in said
+    assert site().get("/changes").status_code == 401
+
+
+def test_the_last_use_of_a_token_is_written_once_a_minute_at_most(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, made = create_token(file, "a", ALICE)
+    other, second = create_token(file, "b", ALICE)
+    assert read_uses(file) == {}
+    keyring = Keyring(file)
+    now = 1_000_000_000_000_000_000
+
+    def use(token: str, seconds: float) -> dict[str, int]:
+        monkeypatch.setattr(time, "time_ns", lambda: now + int(seconds * 1e9))
+        assert keyring.token_of(token) is not None
+        return read_uses(file)
+
+    millis = now // 1_000_000
+    assert use(shown, 0) == {made.id: millis}
+    assert use(shown, 59) == {made.id: millis}
+    # Written with another's, which was never written before.
+    assert use(other, 59.5) == {made.id: millis + 59_000, second.id: millis + 59_500}
+    assert use(shown, 60) == {made.id: millis + 59_000, second.id: millis + 59_500}
+    assert use(shown, 119) == {made.id: millis + 119_000, second.id: millis + 59_500}
+    use(shown, 130)
+    keyring.close()
+    assert read_uses(file)[made.id] == millis + 130_000
+    assert keyring.token_of(shown + "x") is None
+    assert read_uses(file)[made.id] == millis + 130_000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a directory cannot be synchronised elsewhere")
+def test_a_revoked_token_does_not_come_back_after_a_power_failure(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory is synchronised once it names the new file."""
+    create_token(file, "a", ALICE)
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def replaced(path: Path, target: Path) -> Path:
+        done.append("replaced")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    revoke_token(file, "a")
+    assert done == ["file", "replaced", "directory"]
+
+
 @pytest.mark.parametrize(
     ("host", "passes"),
     [
@@ -306,10 +432,10 @@ def test_a_page_whose_name_was_made_to_point_here_is_refused(host: str, passes: 
     gate = Gate(hosts=("catalog.example.com",))
     headers = {b"host": host.encode()}
     if passes:
-        assert gate.admit(headers, "/entities") is None
+        assert gate.admit(headers, "/entities").role == "admin"
     else:
         with pytest.raises(Refusal, match="--allow-host") as raised:
             gate.admit(headers, "/config")
         assert raised.value.status == 403
     # Probes ask by whatever address they know.
-    assert gate.admit(headers, "/health") is None
+    assert gate.admit(headers, "/health").actor is None

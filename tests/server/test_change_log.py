@@ -1,22 +1,34 @@
 """The change log over HTTP: pages from an offset, and following it live."""
 
+import asyncio
 import json
 import queue
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from explorer.client import Catalog as Client
+from explorer.errors import Gone
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
+from explorer.server import catalog as catalog_module
+from explorer.server.authentication import Gate, Keyring
 from explorer.server.catalog import Catalog
+from explorer.server.connection import Limits
+from explorer.server.consistency import check
+from explorer.server.opening import open_catalog
 from explorer.server.routes import changes
 from explorer.server.service import Service
+from explorer.server.tokens import create_token, revoke_token
 
 
 @pytest.fixture
@@ -204,10 +216,10 @@ def test_who_has_left_is_forgotten(own: Catalog, site: str) -> None:
     until(lambda: not own.feed.followers)
 
 
-def test_who_takes_nothing_is_let_go(
-    own: Catalog, site: str, monkeypatch: pytest.MonkeyPatch
+def test_a_follower_that_takes_nothing_is_disconnected(
+    own: Catalog, serve: Callable[..., str]
 ) -> None:
-    monkeypatch.setattr(changes, "_PATIENCE_SECONDS", 0.3)
+    site = serve(Service(own), Limits(answer_seconds=0.3))
     host, _, port = site.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port))) as stuck:
         stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -216,6 +228,38 @@ def test_who_takes_nothing_is_let_go(
         for n in range(12):
             write(own, "a", str(n) * 500_000)
         until(lambda: not own.feed.followers)
+        # The connection is gone, and not kept for when the follower reads on, which may be never.
+        until(lambda: is_reset(stuck))
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_stream_ends_when_its_token_is_revoked(
+    own: Catalog,
+    serve: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_busy: bool,
+) -> None:
+    """At the next comment, or at the next change where there always is one."""
+    monkeypatch.setattr(changes, "_KEEP_ALIVE_SECONDS", 3600 if is_busy else 0.2)
+    file = tmp_path / "tokens.json"
+    token, _ = create_token(file, "a", "urn:li:corpuser:a")
+    site = serve(Service(own, gate=Gate(Keyring(file))))
+    with following(site, Authorization=f"Bearer {token}") as got:
+        until(lambda: own.feed.followers)
+        write(own, "a", "before")
+        assert got.get(timeout=10)["event"] == "change"
+        revoke_token(file, "a")
+
+        def has_ended() -> bool:
+            if is_busy:
+                write(own, "a", str(time.monotonic()))
+            time.sleep(0.05)
+            return not own.feed.followers
+
+        until(has_ended)
+        while (event := got.get(timeout=10)) is not None:
+            assert event
 
 
 def test_a_stream_ends_when_the_service_stops(own: Catalog, site: str) -> None:
@@ -226,8 +270,128 @@ def test_a_stream_ends_when_the_service_stops(own: Catalog, site: str) -> None:
     assert not own.feed.followers
 
 
+def is_reset(connection: socket.socket) -> bool:
+    try:
+        connection.sendall(b"x")
+    except OSError:
+        return True
+    return False
+
+
 def until(holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + 20
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.fixture
+def trimmed(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """A catalog that wrote twelve changes, kept three of them, and dropped the rest for age."""
+    monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 3)
+    for number in range(6):
+        write(own, f"kept{number}", "text")
+    own.index.flush()
+    head = own.store.log_head()
+    assert head == 12
+    assert own.trim_changes(30) == head - 3
+    return own
+
+
+def test_old_changes_are_dropped_and_the_newest_are_kept(trimmed: Catalog) -> None:
+    head = trimmed.store.log_head()
+    assert trimmed.store.log_floor() == head - 3
+    assert [row.offset for row in trimmed.store.log(0, 100)] == [head - 2, head - 1, head]
+    write(trimmed, "later", "text")
+    assert trimmed.store.log_head() == head + 2
+
+
+def test_a_young_change_is_kept(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 0)
+    write(own, "young", "text")
+    proposal = Proposal(Urn.of("tag", "young"), "tagProperties", {"name": "now"})
+    asyncio.run(own.ingest(proposal))
+    own.index.flush()
+    own.trim_changes(30)
+    assert [row.value for row in own.store.log(0, 100)] == [b'{"name":"now"}']
+    assert own.trim_changes(0) == 0, "the last row stays, for the log goes on after it"
+
+
+def test_what_the_index_or_a_follower_has_not_read_is_kept(
+    own: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 0)
+
+    async def run() -> None:
+        for number in range(4):
+            write(own, f"read{number}", "text")
+        assert own.index.committed_offset < 8
+        own.trim_changes(30)
+        assert own.store.log_floor() <= own.index.committed_offset
+        own.index.flush()
+        with own.feed.follow(5) as follower:
+            own.trim_changes(30)
+            assert own.store.log_floor() == 5
+            follower.at = 6
+            own.trim_changes(30)
+            assert own.store.log_floor() == 6
+        own.trim_changes(30)
+        assert own.store.log_floor() == 7
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", ["/changes", "/changes/stream"])
+def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
+    trimmed: Catalog, site: str, path: str
+) -> None:
+    floor = trimmed.store.log_floor()
+    answer = httpx.get(f"{site}{path}?after={floor - 1}")
+    assert answer.status_code == 410
+    assert answer.headers["x-changes-after"] == str(floor)
+    assert f"go on after {floor}" in answer.json()["message"]
+    assert offsets(page(site, f"after={floor}")) == offsets(page(site, "")) == [10, 11, 12]
+    assert page(site, "after=0&limit=0")["head"] == 12
+
+
+def test_a_client_is_told_that_it_missed_changes(trimmed: Catalog, site: str) -> None:
+    with Client(site) as catalog:
+        with pytest.raises(Gone, match="are not kept any more") as gone:
+            catalog.changes(2)
+        assert gone.value.resume_after == trimmed.store.log_floor()
+        assert [one.offset for one in catalog.changes(gone.value.resume_after)] == [10, 11, 12]
+        assert [one.offset for one in catalog.every_change()] == [10, 11, 12]
+        with pytest.raises(Gone):
+            next(iter(catalog.follow(2)))
+
+
+def test_the_index_is_made_from_the_store_where_the_log_does_not_tell_all(
+    trimmed: Catalog, fresh: Callable[[], Catalog], tmp_path: Path
+) -> None:
+    shutil.rmtree(tmp_path / "data" / "search", ignore_errors=True)
+    reopened = fresh()
+    assert reopened.index.total(["tag"]) == 6
+    assert not check(reopened.store, reopened.index, reopened.registry)
+
+
+def test_an_index_that_lacks_what_is_gone_is_made_anew(
+    own: Catalog, fresh: Callable[[], Catalog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 1)
+    write(own, "old", "text")
+    own = fresh()
+    shutil.copytree(tmp_path / "data" / "search", tmp_path / "older")
+    asyncio.run(own.delete(Urn.of("tag", "old"), None, (None, None)))
+    for number in range(3):
+        write(own, f"new{number}", "text")
+    own.index.flush()
+    own.trim_changes(-1)
+    own.close()
+    shutil.rmtree(tmp_path / "data" / "search")
+    shutil.copytree(tmp_path / "older", tmp_path / "data" / "search")
+    own = open_catalog(tmp_path / "data", load_registry())
+    try:
+        assert own.index.total(["tag"]) == 3
+        assert not check(own.store, own.index, own.registry)
+    finally:
+        own.close()

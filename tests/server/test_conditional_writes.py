@@ -156,3 +156,37 @@ def test_of_many_writers_from_one_version_one_wins(caller, dataset):
         told = sorted(threads.map(attempt, range(16)))
     assert told == [200] + [412] * 15
     assert version(caller, dataset) == "2"
+
+
+def withdraw(caller, urn: str, how: str) -> None:
+    match how:
+        case "aspect":
+            caller.ingest(urn, ASPECT, None, "DELETE")
+        case "entity":
+            caller.post("/entities?action=delete", {"urn": urn})
+        case "run":
+            body = {"runId": "withdrawn", "dryRun": False, "safe": False}
+            caller.post("/runs?action=rollback", body)
+
+
+@pytest.mark.parametrize("how", ["aspect", "entity", "run"])
+def test_versions_go_on_after_what_was_removed_is_written_again(caller, dataset, how):
+    system = {"runId": "withdrawn"}
+    caller.ingest(dataset, ASPECT, text("one"), systemMetadata=system)
+    caller.ingest(dataset, ASPECT, text("two"), systemMetadata=system)
+    for expected in ("3", "4"):
+        withdraw(caller, dataset, how)
+        answer = caller.send(dataset, ASPECT, text("late"), headers={"If-Version-Match": "1"})
+        assert answer.json()["message"] == "Expected version 1, actual version -1"
+        new = text(f"new {expected}")
+        caller.ingest(
+            dataset, ASPECT, new, headers={"If-Version-Match": "-1"}, systemMetadata=system
+        )
+        assert version(caller, dataset) == expected
+        for stale in ("1", "2"):
+            answer = caller.send(dataset, ASPECT, text("late"), headers={"If-Version-Match": stale})
+            assert answer.status_code == 412
+        assert caller.value(dataset, ASPECT) == new
+    # What is kept of its history still counts from 1, the oldest.
+    caller.ingest(dataset, ASPECT, text("last"))
+    assert caller.version(dataset, ASPECT, 1).json()["systemMetadata"]["version"] == "4"

@@ -21,6 +21,8 @@ from explorer.server.catalog import Catalog
 from explorer.server.consistency import Finding, check, check_directory
 from explorer.server.opening import open_catalog
 from explorer.server.search.document import Document
+from explorer.server.search.listing import Listing
+from explorer.server.search.sorted import Sorted
 from explorer.server.service import Service
 
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -210,6 +212,7 @@ class Crowd:
         }
         proposals = [
             {
+                "entityType": "dataset",
                 "entityUrn": self._urn(at),
                 "changeType": "UPSERT",
                 "aspectName": name,
@@ -288,3 +291,29 @@ def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its
         assert found(late) == []
     finally:
         late.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "wrong", "subject"),
+    [
+        ("facets", lambda found: {name: {"x": 7} for name in found}, "facet"),
+        ("total", lambda found: found + 1, "counts"),
+        ("read", lambda found: found[:-1], "order by name"),
+    ],
+)
+def test_what_searches_answer_is_compared_with_what_is_stored(
+    fresh: Callable[[], Catalog],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    wrong: Callable[[Any], Any],
+    subject: str,
+) -> None:
+    catalog = fresh()
+    fill(catalog)
+    catalog.index.flush()
+    kind = Sorted if method == "read" else Listing
+    right = getattr(kind, method)
+    monkeypatch.setattr(kind, method, lambda *given: wrong(right(*given)))
+    told = found(catalog)
+    assert {one.part for one in told} == {"search"}
+    assert any(subject in one.subject for one in told)

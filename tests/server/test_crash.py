@@ -46,7 +46,8 @@ def connect(instance: Instance) -> httpx.Client:
 
 
 def proposal(urn: str, aspect: str, value: Any) -> dict[str, Any]:
-    wire = {"entityUrn": urn, "changeType": "UPSERT", "aspectName": aspect}
+    entity = urn.split(":")[2]
+    wire = {"entityType": entity, "entityUrn": urn, "changeType": "UPSERT", "aspectName": aspect}
     return {**wire, "aspect": {"value": json.dumps(value)}}
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from explorer.server.docs.decisions import DECISIONS
-from explorer.server.docs.requests import EXAMPLE_URN, example_of, title_of
+from explorer.server.docs.requests import EXAMPLE_URN, example_of
 from explorer.server.service import Service
 
 # What the example of an endpoint needs to be there before it is sent.
@@ -86,7 +86,7 @@ def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made
     text, service, registry, schema = made
     page = Reader(text)
     said = set(page.text)
-    addresses = {title_of(one).partition(" ")[2] for one in service.endpoints.all}
+    addresses = {one.title.partition(" ")[2] for one in service.endpoints.all}
     assert addresses - said == set()
     assert set(registry.aspects) - said == set()
     assert set(registry.entities) - said == set()
@@ -137,10 +137,10 @@ def test_the_page_is_served_packed_to_whoever_takes_it(caller):
 
 def test_every_endpoint_says_what_it_takes_and_gives(made):
     for endpoint in made[1].endpoints.all:
-        assert endpoint.summary, title_of(endpoint)
-        assert endpoint.gives, title_of(endpoint)
+        assert endpoint.summary, endpoint.title
+        assert endpoint.gives, endpoint.title
         names = [(one.place, one.name) for one in endpoint.parameters]
-        assert len(names) == len(set(names)), title_of(endpoint)
+        assert len(names) == len(set(names)), endpoint.title
 
 
 def test_every_example_is_answered(fresh, serve):
@@ -149,7 +149,13 @@ def test_every_example_is_answered(fresh, serve):
     with httpx.Client(base_url=serve(service), timeout=30) as http:
         for aspect, value in ASPECTS.items():
             envelope = {"value": json.dumps(value), "contentType": "application/json"}
-            proposal = {"entityUrn": EXAMPLE_URN, "aspectName": aspect, "aspect": envelope}
+            proposal = {
+                "entityType": "dataset",
+                "entityUrn": EXAMPLE_URN,
+                "changeType": "UPSERT",
+                "aspectName": aspect,
+                "aspect": envelope,
+            }
             http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
         # Those that take away come last.
         for endpoint in sorted(service.endpoints.all, key=lambda one: one.action in TAKING_AWAY):
@@ -159,5 +165,5 @@ def test_every_example_is_answered(fresh, serve):
             given = {"content-type": "application/json"}
             sent = http.request(endpoint.method, path, content=body, headers=given)
             if sent.status_code >= 400:
-                refused[title_of(endpoint)] = sent.text[:200]
+                refused[endpoint.title] = sent.text[:200]
     assert refused == {}

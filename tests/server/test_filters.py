@@ -79,3 +79,12 @@ def test_a_filter_of_thousands_of_criteria_is_answered(caller, dataset, inner):
     answer = caller.post("/entities?action=search", body)
     assert answer.status_code == 200, answer.text
     assert answer.json()["value"]["numEntities"] > 0
+
+
+def test_a_filter_of_too_many_values_is_refused_with_the_limit():
+    many = {"field": "name", "values": [str(at) for at in range(10_001)]}
+    with pytest.raises(InvalidInput, match=r"10,001 values, at most 10,000 .* ask in several"):
+        read_filter({"or": [{"and": [many]}]})
+    assert read_filter({"criteria": [{**many, "values": many["values"][1:]}]})
+    with pytest.raises(InvalidInput, match="at most 10,000"):
+        read_filter({"or": [{"and": [{"field": "name", "value": "x"}]}] * 10_001})

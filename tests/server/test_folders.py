@@ -78,6 +78,16 @@ def test_folders_sort_naturally_and_come_in_pages(caller):
     assert [name for name, *_ in folders(caller, "order", start=1, count=1)] == ["s2"]
 
 
+def test_folders_named_with_thousands_of_digits_are_browsed(caller):
+    long = "1" * 5_000
+    place(caller, "digits.a", "digits", long)
+    place(caller, "digits.b", "digits", "9")
+    assert folders(caller, "digits") == [("9", 1, False), (long, 1, False)]
+    caller.ingest(hive("digits.a"), "browsePaths", {"paths": [f"/digits/{long}/a"]})
+    caller.ingest(hive("digits.b"), "browsePaths", {"paths": ["/digits/9/b"]})
+    assert [one["name"] for one in caller.browse("/digits")["groups"]] == ["9", long]
+
+
 def test_the_entity_behind_a_folder_is_told(caller):
     urn = f"{SOURCE}behind"
     caller.ingest(urn, "containerProperties", {"name": "Behind"})

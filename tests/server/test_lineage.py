@@ -232,7 +232,7 @@ def test_more_shortest_paths_than_are_given_are_marked(drawn, ask):
 
 def test_an_unknown_urn_has_no_lineage(ask):
     value = ask(hive("nobody.knows"))
-    assert value == {"start": 0, "count": 0, "total": 0, "relationships": []}
+    assert value == {"start": 0, "count": 0, "total": 0, "filtered": 0, "relationships": []}
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
     drawn({"slow": ["slow.a"]})
     lineage = Lineage(catalog.store, catalog.registry)
     asked = Narrowing(catalog.registry, lineage.vocabulary, text="slow")
-    reached = [Candidate(hive("slow.a"), "dataset", 1)]
+    reached = [Candidate(hive("slow.a"), "dataset", 1, exists=True)]
     assert asked.choose(catalog.store, reached, 10.0) == ([True], True)
     assert asked.choose(catalog.store, reached, -1.0) == ([False], False)
 

@@ -38,6 +38,7 @@ def measured(site: str) -> dict[str, float]:
 
 def write(site: str, name: str) -> httpx.Response:
     proposal = {
+        "entityType": "tag",
         "entityUrn": f"urn:li:tag:{name}",
         "changeType": "UPSERT",
         "aspectName": "tagProperties",

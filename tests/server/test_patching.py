@@ -183,3 +183,44 @@ def test_lineage_between_what_are_no_columns_is_refused(caller, dataset, columns
         {"op": "remove", "path": "/fineGrainedLineages/NONE/a/NONE/b"},
     ]
     assert send(caller, dataset, "upstreamLineage", patch).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("aspect", "array", "value"),
+    [
+        ("globalTags", "tags", {"tags": [{"tag": PII}, {"tag": OLD}]}),
+        ("ownership", "owners", {"owners": [{"owner": "urn:li:corpuser:a", "type": "NONE"}]}),
+        ("glossaryTerms", "terms", {"terms": [{"urn": "urn:li:glossaryTerm:t"}]}),
+        ("upstreamLineage", "upstreams", {"upstreams": [{"dataset": "urn:li:dataset:(a,b,c)"}]}),
+        ("domains", "domains", {"domains": ["urn:li:domain:d"]}),
+        ("institutionalMemory", "elements", {"elements": [{"url": "https://example.com"}]}),
+        (
+            "structuredProperties",
+            "properties",
+            {
+                "properties": [
+                    {"propertyUrn": "urn:li:structuredProperty:p", "values": [{"string": "v"}]}
+                ]
+            },
+        ),
+        ("documentation", "documentations", {"documentations": [{"documentation": "text"}]}),
+        ("browsePaths", "paths", {"paths": ["/a/b"]}),
+    ],
+)
+def test_removing_a_whole_array_empties_it(caller, dataset, aspect, array, value):
+    urn = dataset.split("[")[0].replace("]", "")
+    caller.ingest(urn, aspect, value)
+    patch = [{"op": "remove", "path": f"/{array}"}]
+    assert patched(caller, urn, aspect, patch)[array] == []
+    for name in ("TaggedWith", "OwnedBy", "TermedWith", "DownstreamOf", "AssociatedWith"):
+        path = f"/relationships?direction=OUTGOING&types={name}&urn={urn}"
+        assert caller.get(path).json()["entities"] == []
+
+
+def test_removing_the_tags_of_a_column_empties_them_and_keeps_its_description(caller, dataset):
+    info = {"fieldPath": "id", "description": "kept", "globalTags": {"tags": [{"tag": PII}]}}
+    caller.ingest(dataset, "editableSchemaMetadata", {"editableSchemaFieldInfo": [info]})
+    patch = [{"op": "remove", "path": "/editableSchemaFieldInfo/id/globalTags/tags"}]
+    value = patched(caller, dataset, "editableSchemaMetadata", patch)
+    (found,) = value["editableSchemaFieldInfo"]
+    assert found == {"fieldPath": "id", "description": "kept", "globalTags": {"tags": []}}

@@ -63,6 +63,7 @@ def connect(instance: Instance) -> httpx.Client:
 def tag(name: str) -> dict[str, Any]:
     return {
         "proposal": {
+            "entityType": "tag",
             "entityUrn": f"urn:li:tag:{name}",
             "changeType": "UPSERT",
             "aspectName": "tagProperties",

@@ -190,6 +190,10 @@ def test_existence_can_leave_out_what_is_soft_deleted(caller, dataset):
     assert caller.post("/entities?action=exists", body).json() == {"value": False}
 
 
+def by(field, condition, value):
+    return {"criteria": [{"field": field, "condition": condition, "values": [value]}]}
+
+
 class TestTimeseries:
     """Documents of a timeseries aspect."""
 
@@ -288,3 +292,75 @@ class TestTimeseries:
         answer = caller.send(dataset, "datasetUsageStatistics", {"timestampMillis": at})
         assert answer.status_code == 422
         assert not caller.exists(dataset)
+
+    @pytest.mark.parametrize(
+        ("field", "condition", "values", "found"),
+        [
+            ("totalSqlQueries", "EQUAL", ["9"], [20]),
+            ("totalSqlQueries", "IN", ["9", "100"], [30, 20]),
+            ("totalSqlQueries", "GREATER_THAN", ["9"], [30]),
+            ("totalSqlQueries", "GREATER_THAN_OR_EQUAL_TO", ["9"], [30, 20]),
+            ("totalSqlQueries", "LESS_THAN", ["9"], [10]),
+            ("totalSqlQueries", "LESS_THAN_OR_EQUAL_TO", ["9.5"], [20, 10]),
+            ("totalSqlQueries", "BETWEEN", ["2", "9"], [20, 10]),
+            ("messageId", "CONTAIN", ["load"], [30, 10]),
+            ("messageId", "START_WITH", ["Night"], [10]),
+            ("messageId", "END_WITH", ["ly", "load"], [30, 10]),
+            ("messageId", "IEQUAL", ["NIGHTLY LOAD"], [10]),
+            ("messageId", "EXISTS", None, [30, 10]),
+            ("messageId", "IS_NULL", None, [20]),
+            ("timestampMillis", "GREATER_THAN", ["10"], [30, 20]),
+            ("fieldCounts.*.fieldPath", "EQUAL", ["id"], [20]),
+        ],
+    )
+    def test_pass_a_filter_of_every_condition(
+        self, caller, hive_named, field, condition, values, found
+    ):
+        urn = hive_named(f"{condition}.{field.split('.')[0]}")
+        self.use(caller, urn, 10, 2, messageId="Nightly load")
+        self.use(caller, urn, 20, 9, fieldCounts=[{"fieldPath": "id", "count": 1}])
+        self.use(caller, urn, 30, 100, messageId="reload")
+        criterion = {"field": field, "condition": condition, "values": values}
+        asked = {"or": [{"and": [criterion]}]}
+        assert self.times(caller, urn, filter=asked) == found
+        criterion["negated"] = True
+        assert set(self.times(caller, urn, filter=asked)) == {10, 20, 30} - set(found)
+
+    @pytest.fixture
+    def hive_named(self):
+        return lambda name: f"urn:li:dataset:(urn:li:dataPlatform:hive,series.{name},PROD)"
+
+    def test_are_sorted_by_a_field_and_limited_then(self, caller, dataset):
+        for at, queries in ((10, 9), (20, 100), (30, 5)):
+            self.use(caller, dataset, at, queries)
+        caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": 40})
+        by = {"field": "totalSqlQueries", "order": "DESCENDING"}
+        assert self.times(caller, dataset, sort=by) == [20, 10, 30, 40]
+        assert self.times(caller, dataset, sort=by | {"order": "ASCENDING"}) == [30, 10, 20, 40]
+        assert self.times(caller, dataset, sort=by, limit=1) == [20]
+        oldest = {"field": "timestampMillis", "order": "ASCENDING"}
+        assert self.times(caller, dataset, sort=oldest, limit=2) == [10, 20]
+        few = {"or": [{"and": [{"field": "totalSqlQueries", "condition": "EXISTS"}]}]}
+        assert self.times(caller, dataset, sort=oldest, limit=1, filter=few) == [10]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"sort": {"order": "ASCENDING"}},
+            {"sort": {"field": "a", "order": "UP"}},
+            {"filter": by("messageId", "BETWEEN", "1")},
+            {"filter": by("timestampMillis", "LESS_THAN", "noon")},
+        ],
+    )
+    def test_a_sort_or_a_comparison_that_cannot_be_made_is_refused(self, caller, dataset, change):
+        self.use(caller, dataset, 10, messageId="m")
+        assert self.read(caller, dataset, **change).status_code == 400
+
+    def test_pass_the_filter_of_a_graphql_query(self, caller, dataset):
+        for at in (100, 200, 300):
+            caller.ingest(dataset, "datasetProfile", {"timestampMillis": at, "rowCount": at})
+        query = """query profiles($urn: String!, $filter: FilterInput) {
+          dataset(urn: $urn) { datasetProfiles(filter: $filter, limit: 1) { rowCount } } }"""
+        criterion = {"field": "rowCount", "condition": "LESS_THAN", "values": ["300"]}
+        found = caller.graphql(query, urn=dataset, filter={"and": [criterion]})
+        assert found["data"]["dataset"]["datasetProfiles"] == [{"rowCount": 200}]

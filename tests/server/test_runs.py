@@ -98,6 +98,11 @@ def test_a_rehearsal_counts_documents_and_shared_entities_as_the_real_one(caller
     assert ask(caller, "rollback", dryRun=False, **body) == told
     points = [one for one in told["aspectRowSummaries"] if "rows" in one]
     assert [one["rows"] for one in points] == [3]
+    for row in told["aspectRowSummaries"]:
+        assert {"runId", "urn", "aspectName", "timestamp", "version", "keyAspect"} <= set(row)
+    assert [(one["timestamp"], one["version"], one["keyAspect"]) for one in points] == [
+        (1, 0, False)
+    ]
     assert told["unsafeEntitiesCount"] == 1
 
 

@@ -58,6 +58,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def tag(name: str) -> dict[str, Any]:
     return {
         "proposal": {
+            "entityType": "tag",
             "entityUrn": f"urn:li:tag:{name}",
             "changeType": "UPSERT",
             "aspectName": "tagProperties",
@@ -184,7 +185,9 @@ def test_a_log_that_nobody_reads_holds_up_no_answer(tmp_path: Path) -> None:
         process.communicate()
 
 
-@pytest.mark.parametrize(("named", "status"), [((), 403), (("--allow-host", "my.host"), 200)])
+@pytest.mark.parametrize(
+    ("named", "status"), [((), 403), (("--allow-host", "my.host", "--allow-open"), 200)]
+)
 def test_other_host_names_are_answered_when_they_were_allowed(
     start: Start, named: tuple[str, ...], status: int
 ) -> None:

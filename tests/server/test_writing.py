@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import quote
 
 import pytest
 
@@ -517,3 +518,118 @@ def test_an_aspect_keeps_every_character_of_its_text(caller, dataset):
     text = '# h\r\n\t| a |\n```\n\\ "q" <b> \u202eRTL\u202c é 🏔 \u0000 end '
     caller.ingest(dataset, "datasetProperties", {"description": text})
     assert caller.value(dataset, "datasetProperties")["description"] == text
+
+
+class TestSnapshots:
+    """What stands beside the aspects of a snapshot record."""
+
+    TERM = "urn:li:glossaryTerm:beside"
+    NAME = "com.vendor.metadata.snapshot.GlossaryTermSnapshot"
+    INFO: ClassVar = {"com.vendor.glossary.GlossaryTermInfo": {"definition": "d"}}
+
+    def body(self, **more: Any) -> dict[str, Any]:
+        return {"entity": {"value": {self.NAME: {"urn": self.TERM, "aspects": [self.INFO]} | more}}}
+
+    def test_an_aspect_beside_the_others_is_written(self, caller):
+        ownership = {
+            "owners": [{"owner": "urn:li:corpuser:jdoe", "type": "DATAOWNER"}],
+            "lastModified": {"time": 1, "actor": "urn:li:corpuser:jdoe"},
+        }
+        answer = caller.post("/entities?action=ingest", self.body(ownership=ownership))
+        assert answer.status_code == 200, answer.text
+        assert caller.value(self.TERM, "ownership") == ownership
+        assert caller.value(self.TERM, "glossaryTermInfo") == {"definition": "d"}
+
+    def test_what_is_no_aspect_is_refused(self, caller):
+        answer = caller.post("/entities?action=ingest", self.body(owners=[]))
+        assert answer.status_code == 400
+        assert "'owners'" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("key", ["entityType", "changeType"])
+def test_a_plain_proposal_says_its_entity_type_and_its_change_type(caller, dataset, key):
+    proposal = caller.proposal(dataset, "status", {"removed": False})
+    del proposal[key]
+    path, body = "/aspects?action=ingestProposal", {"proposal": proposal}
+    refused = caller.post(path, body)
+    assert refused.status_code == 400
+    assert key in refused.json()["message"]
+    assert not caller.exists(dataset)
+    assert caller.post(path, body, **{"X-Catalog-Dialect": "datahub"}).status_code == 200
+
+
+WRONG = "urn:li:dataset:orders"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", f"/aspects/{WRONG}?aspect=ownership&version=0", None),
+        ("GET", f"/entitiesV2/{WRONG}", None),
+        ("GET", f"/entitiesV2?ids=List({WRONG})", None),
+        ("GET", f"/entities/{WRONG}", None),
+        ("GET", f"/versions/{WRONG}?aspect=ownership", None),
+        ("GET", f"/relationships?direction=INCOMING&types=OwnedBy&urn={WRONG}", None),
+        (
+            "GET",
+            f"/openapi/relationships/v1?direction=INCOMING&relationshipTypes=OwnedBy&urn={WRONG}",
+            None,
+        ),
+        ("POST", "/relationships?action=getLineage", {"urn": WRONG, "direction": "UPSTREAM"}),
+        ("POST", "/entities?action=exists", {"urn": WRONG}),
+        ("POST", "/entities?action=getBrowsePaths", {"urn": WRONG}),
+        ("POST", "/openapi/v3/entity/dataset/batchGet", [{"urn": WRONG}]),
+        (
+            "POST",
+            "/aspects?action=getTimeseriesAspectValues",
+            {"urn": WRONG, "entity": "dataset", "aspect": "datasetProfile"},
+        ),
+    ],
+)
+def test_a_urn_of_another_shape_than_its_type_has_is_refused_by_every_read(
+    caller, method, path, body
+):
+    answer = caller.http.request(method, path, json=body)
+    assert answer.status_code == 400, answer.text
+    assert "<platform>,<name>,<origin>" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("aspect", "value", "place"),
+    [
+        ("ownership", {"owners": [{"owner": "urn:li:tag:a", "type": "NONE"}]}, "owners[0].owner"),
+        ("globalTags", {"tags": [{"tag": "urn:li:corpuser:a"}]}, "tags[0].tag"),
+        (
+            "globalTags",
+            {"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:domain:a"}]},
+            "tags[1].tag",
+        ),
+        ("dataPlatformInstance", {"platform": "urn:li:corpuser:a"}, "platform"),
+        ("upstreamLineage", {"upstreams": [{"dataset": "urn:li:tag:a"}]}, "upstreams[0].dataset"),
+        (
+            "institutionalMemory",
+            {"elements": [{"url": "https://x", "createStamp": {"time": 1, "actor": "jdoe"}}]},
+            "elements[0].createStamp.actor",
+        ),
+    ],
+)
+def test_a_reference_to_the_wrong_type_is_refused_with_its_place(
+    caller, dataset, aspect, value, place
+):
+    answer = caller.send(dataset, aspect, value)
+    assert answer.status_code == 422, answer.text
+    assert place in answer.json()["message"]
+    assert not caller.exists(dataset)
+
+
+def test_a_reference_to_a_type_that_nobody_knows_is_kept(caller, dataset):
+    value = {"owners": [{"owner": "urn:li:robotOfTomorrow:r", "type": "NONE"}]}
+    caller.ingest(dataset, "ownership", value)
+    assert caller.value(dataset, "ownership") == value
+
+
+def test_the_elements_of_a_list_are_trimmed(caller, dataset):
+    caller.ingest(dataset, "globalTags", {"tags": []})
+    for said in (" globalTags , status ", "%20globalTags%20,%20status%20", "+globalTags+,status"):
+        answer = caller.get(f"/entitiesV2/{quote(dataset)}?aspects=List({said})")
+        assert "globalTags" in answer.json()["aspects"], said

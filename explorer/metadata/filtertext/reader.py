@@ -349,7 +349,7 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
     near = guide.near(name)
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return f"there is no searchable field {quoted(shown)}; {hint}"
+    return f"unknown field “{quoted(shown)[1:-1]}”; {hint}"
 
 
 def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:

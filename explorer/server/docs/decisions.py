@@ -18,12 +18,37 @@ DECISIONS = (
         "Any label without comma or parenthesis is taken. PROD, DEV, TEST, QA, UAT, EI, PRE, STG "
         "and CORP are the known ones.",
     ),
-    Decision("A URN that is none", "400; the message names the position and the shape expected."),
+    Decision(
+        "A URN that is none",
+        "400, on reads too; the message names the position and the shape expected. A URN has no "
+        "NUL, no line break and no U+241F.",
+    ),
+    Decision(
+        "References",
+        "Where a value leads to another entity it must name a URN of one of the types that the "
+        "model allows there, else 422 with the place. Types that the model does not know are kept.",
+    ),
+    Decision(
+        "A proposal without entityType or changeType",
+        "Plain callers: 400. DataHub's callers: the URN's type, and UPSERT.",
+    ),
+    Decision(
+        "What stands beside the aspects of a snapshot",
+        "An aspect of the entity by its name (ownership) is written with the others; anything else "
+        "is 400.",
+    ),
     Decision("No contentType", "The aspect is read as application/json."),
     Decision("corpGroupInfo.groups", "Each element is the URN of a group."),
     Decision(
         "Links in updateDataset",
         "The list given takes the place of the list stored. addLink and removeLink change one.",
+    ),
+    Decision(
+        "What updateDescription takes",
+        "A column of a dataset, and entities of the types that DataHub takes: container, domain, "
+        "glossaryTerm, glossaryNode, tag, corpGroup, notebook, mlModel, mlModelGroup, mlFeature, "
+        "mlFeatureTable, mlPrimaryKey, dataProduct, businessAttribute, application. An aspect "
+        "that is not there is begun with the name in the URN.",
     ),
     Decision(
         "A description for a column that the schema lacks",
@@ -34,7 +59,40 @@ DECISIONS = (
         "/entitiesV2 and /entities answer 200 with the key aspect alone, /aspects answers 404, "
         "GraphQL answers null.",
     ),
+    Decision(
+        "Edits over what somebody else wrote",
+        "A GraphQL request may say in extensions.ifCurrent what its writer saw of the one thing it "
+        "edits. It is compared in the job that writes; where it is gone, the error has the type "
+        "CONFLICT and tells what is there. Other servers ignore extensions.",
+    ),
+    Decision(
+        "How long the change log goes back",
+        "30 days, or as --keep-changes says. Always kept are the newest 10,000 changes, and "
+        "those that the search index or a follower under way has not read; backups are whole "
+        "and need none. Who asks for what comes after a change that is gone is answered 410, with "
+        "the offset to go on from in x-changes-after. Versions of aspects are not touched.",
+    ),
+    Decision(
+        "Large jobs",
+        "Rollbacks and deleteReferences of many entities, and what follows from moving a container "
+        "of many, are made in many small transactions with the writes of others in between; a dry "
+        "run reads one moment and keeps nobody waiting. What is in a container of more than 50 is "
+        "found in its new place some seconds after the move was answered.",
+    ),
     Decision("Introspection", "On and complete, deprecated fields included."),
+    Decision(
+        "Sizes of one request",
+        "A filter has 10,000 values at most. A GraphQL document has at most 1,000,000 characters, "
+        "20,000 tokens, 300 operations and fragments, 20 levels and 5,000 selected fields, and "
+        "is answered with 250,000 fields, reads 100,000 entities and takes 30 seconds at most, "
+        "counted while it is answered. What edits or describes the schema is measured before, "
+        "lists counted as long as they may be. More is 400 or an error that names the limit.",
+    ),
+    Decision(
+        "GraphQL fields that the stored aspect lacks",
+        "Null where the schema allows it; else an empty text, false, 0, an empty list or an empty "
+        "record. Where an entity is promised, an error that names the field, and null above it.",
+    ),
     Decision(
         "A proposal that is wrong",
         "400 when it is malformed; 422 for an unknown aspect or a value that does not fit its "
@@ -69,10 +127,38 @@ DECISIONS = (
         "Two dialects",
         "Where one answer cannot be both what the specification says and what a current DataHub "
         "gives, plain callers get the specification's: search gives URNs, records are named "
-        "com.vendor. Callers that say they are DataHub clients get objects and com.linkedin. The "
-        "header X-Catalog-Dialect (plain or datahub) settles it.",
+        "com.vendor. DataHub's clients get objects and com.linkedin, and more of what they write "
+        "is taken. They are known by a User-Agent that begins with DataHub or acryl, and by any "
+        "X-DataHub- header. Releases before 0.14 send neither; of these, reads are known by "
+        "python-requests as User-Agent with X-RestLi-Protocol-Version and the content type of a "
+        "body that is not there, other calls by actions that the specification does not have, and "
+        "proposals by the runId in their systemMetadata. "
+        "The header X-Catalog-Dialect (plain or datahub) settles it.",
     ),
-    Decision("A filter on a field that is not searchable", "400, naming the searchable fields."),
+    Decision(
+        "A key aspect that disagrees with the URN",
+        "Plain callers: 422. DataHub's callers: it is kept as it was sent; the URN alone names the "
+        "entity.",
+    ),
+    Decision(
+        "A batch with an element that is refused",
+        "Plain callers: nothing is written. DataHub's callers: the others are written, and the "
+        "answer is an error that names what was refused. The header X-Catalog-All-Or-None (true or "
+        "false) settles it.",
+    ),
+    Decision(
+        "Deleting an entity that is not there for good",
+        "Plain callers: 404. DataHub's callers: 200 and no rows.",
+    ),
+    Decision(
+        "A PATCH that removes an array or map which its record requires",
+        "It is empty afterwards.",
+    ),
+    Decision(
+        "A filter or sort by a field that is not searchable",
+        "Plain callers: 400, naming the searchable fields. DataHub's callers: no entity has the "
+        "field, so a filter finds nothing by it (and everything negated), and a sort is left out.",
+    ),
     Decision("An entity name that is none", "400, naming those that are."),
     Decision(
         "Conditions of filters",
@@ -82,7 +168,9 @@ DECISIONS = (
     ),
     Decision(
         "Version numbers",
-        "0 is the latest, 1 the oldest. Writing the same value again makes no version.",
+        "0 is the latest, 1 the oldest. Writing the same value again makes no version. The version "
+        "of the system metadata, which If-Version-Match names, goes on counting where an aspect or "
+        "an entity is removed and written again.",
     ),
     Decision(
         "The limit of timeseries values",
@@ -90,8 +178,13 @@ DECISIONS = (
     ),
     Decision(
         "The range of timeseries values",
-        "Both ends belong to it; newest first. A document of the same moment and partition takes "
-        "the place of the one before.",
+        "Both ends belong to it; newest first unless a sort is given. A document of the same "
+        "moment and partition takes the place of the one before.",
+    ),
+    Decision(
+        "Filters and sorts of timeseries values",
+        "Every condition and any field of the documents. Numbers are compared as numbers, texts as "
+        "they are written; a sort puts documents without a value last.",
     ),
     Decision("Names of relationships", "Those of the model below."),
     Decision(
@@ -101,20 +194,49 @@ DECISIONS = (
         "entities stay.",
     ),
     Decision(
+        "Lineage to what is soft-deleted or was never stored",
+        "GraphQL leaves both out and counts them in filtered, unless includeSoftDelete or "
+        "includeGhostEntities is true; the walk goes on through them, and a filter on removed "
+        "decides for itself. getLineage gives plain callers both, marked, and DataHub's neither "
+        "unless they ask.",
+    ),
+    Decision(
         "A range of versions of an aspect", "Newest first, each with its audit stamp; ours alone."
     ),
     Decision(
         "Who may call",
         "Without access tokens everybody who reaches the service, which then listens to its own "
-        "machine only. With tokens every address but /health, /config and this page needs one.",
+        "machine only, and answers for no other host name. With tokens every address but /health, "
+        "/config and this page needs one.",
     ),
     Decision(
         "Access tokens",
         "Made, listed and revoked with the command catalog token; kept as hashes; each has a name, "
-        "an actor and an end.",
+        "an actor, a role and an end. A stream ends when its token is revoked. A catalog that had "
+        "tokens is not served without them when their file is gone.",
+    ),
+    Decision(
+        "Roles",
+        "A reader writes nothing. An editor also writes and edits, but removes nothing for good. "
+        "An admin may delete, roll back and export too; so may everybody where there are no "
+        "tokens. Who lacks a role gets 403, in GraphQL an error with that code, which names it.",
+    ),
+    Decision(
+        "Limits of a connection",
+        "64 KB for the request line and headers, and for trailers: 431. 15 seconds for the head, "
+        "and 60 for each 16 KB of the body: 408. A reader that takes less than 16 KB of its answer "
+        "in 30 seconds is disconnected. Of more than 2048 connections the one that has waited "
+        "longest without a request is closed. A body has 16 MB at most: 413.",
     ),
     Decision(
         "Events", "Every committed change is in a change log that is read from an offset, or live."
+    ),
+    Decision(
+        "Damaged files",
+        "A search index whose files do not match their checksums, or that was made from another "
+        "catalog, is made anew in the background: searches answer 503 with Retry-After until then, "
+        "everything else goes on. Once SQLite finds its file damaged, nothing is written: writes "
+        "and /health answer 503 and say so, and what can be read is read.",
     ),
     Decision(
         "Errors",
@@ -128,7 +250,8 @@ DECISIONS = (
     ),
     Decision(
         "Sizes",
-        "A body of 16 MB, a URN of 512 bytes; GraphQL documents are bounded in depth and cost. "
+        "A body of 16 MB, a URN of 512 bytes; GraphQL documents are bounded in depth and in what "
+        "they take. "
         "There is no limit on how often you ask.",
     ),
     Decision("Other versions of the protocol header", "Served the same."),
@@ -140,7 +263,8 @@ DECISIONS = (
     Decision("Editing a soft-deleted entity", "Allowed; it stays soft-deleted."),
     Decision(
         "Whom a change is by",
-        "The token's actor, else the audit header of the proposal, else urn:li:corpuser:unknown.",
+        "The token's actor, else the audit header of the proposal; else, in the catalog of one "
+        "machine, CATALOG_USER or the login name, and on a server urn:li:corpuser:unknown.",
     ),
     Decision(
         "The order of search results",
@@ -148,12 +272,25 @@ DECISIONS = (
         "little by use; what is equal goes by URN. * and the empty text mean all.",
     ),
     Decision(
+        "Words with wildcards, and /q",
+        "In a text, * stands for any characters of a word and ? inside one for a single one. A "
+        "text that begins with /q is read like one without it, and the singular of tags, owners, "
+        "domains and glossaryTerms names the field too, as agents write it.",
+    ),
+    Decision(
+        "What a facet counts",
+        "What a filter by its value finds: tags and glossaryTerms also those of columns, origin "
+        "also env, and values that differ only in case as one, under the most frequent.",
+    ),
+    Decision(
         "Names that ship", "Every one of the model below; a registry file of your own adds more."
     ),
     Decision(
         "Where an edited description is kept",
         "In editableDatasetProperties, editableSchemaMetadata and editableContainerProperties; the "
-        "ingested text stays as it was, and stands first in properties.description.",
+        "ingested text stays as it was. GraphQL's properties.description and fields[].description "
+        "give plain callers, who have no other place to read it, the edited text where there is "
+        "one; DataHub's the ingested text, and the edited one where nothing was ingested.",
     ),
     Decision(
         "Ingestion that does not speak of a description",
@@ -161,6 +298,7 @@ DECISIONS = (
     ),
     Decision(
         "status on an entity that is not there",
-        "removed: false is a first write like any other; removed: true fails and makes nothing.",
+        "removed: false is a first write like any other. removed: true fails and makes nothing for "
+        "plain callers, and is a first write too for DataHub's, whose stateful ingestion sends it.",
     ),
 )

@@ -9,7 +9,7 @@ import orjson
 from explorer.server.docs.markup import REQUIRED, Markup, anchor, code, element, table
 from explorer.server.endpoint import Endpoint, Parameter
 
-__all__ = ["EXAMPLE_URN", "address_of", "endpoint_section", "example_of", "title_of"]
+__all__ = ["EXAMPLE_URN", "address_of", "endpoint_section", "example_of"]
 
 # The page puts a dataset of the catalog at hand in its place.
 EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
@@ -20,12 +20,6 @@ _STANDINGS = {
     "to be replaced": "to be replaced",
     "ours": "this service only",
 }
-
-
-def title_of(endpoint: Endpoint) -> str:
-    """What tells an endpoint from every other: `POST /aspects?action=ingestProposal`."""
-    action = f"?action={endpoint.action}" if endpoint.action else ""
-    return f"{endpoint.method} {endpoint.path}{'/<urn>' if endpoint.item else ''}{action}"
 
 
 def address_of(endpoint: Endpoint) -> str:
@@ -65,11 +59,13 @@ def endpoint_section(endpoint: Endpoint) -> Markup:
     """The section of one endpoint, closed until it is asked for."""
     badges = [element("span", endpoint.method, class_=f"method {endpoint.method.lower()}")]
     standing = _STANDINGS[endpoint.standing]
-    names = element("span", title_of(endpoint).partition(" ")[2], class_="address")
+    names = element("span", endpoint.title.partition(" ")[2], class_="address")
     head = [*badges, names, element("span", endpoint.summary, class_="summary")]
     if standing:
         head.append(element("span", standing, class_=f"standing {anchor(endpoint.standing)}"))
     parts: list[Markup] = []
+    if endpoint.role != "reader":
+        parts.append(element("p", [element("b", "Needs "), f"the role {endpoint.role}"]))
     if endpoint.parameters:
         parts.append(_parameters(endpoint.parameters))
     if endpoint.gives:
@@ -82,7 +78,7 @@ def endpoint_section(endpoint: Endpoint) -> Markup:
         [element("summary", head), element("div", parts, class_="inside")],
         id=address_of(endpoint),
         class_="endpoint",
-        data_find=f"{title_of(endpoint)} {endpoint.summary}".lower(),
+        data_find=f"{endpoint.title} {endpoint.summary}".lower(),
     )
 
 

@@ -6,7 +6,14 @@ from typing import Any
 from explorer.errors import InvalidInput
 from explorer.metadata.filters import Criterion, Filter
 from explorer.server.call import DEFAULT_PAGE, MAX_PAGE
-from explorer.server.filters import read_filter
+from explorer.server.filters import (
+    MAX_VALUES,
+    check_size,
+    forgive_fields,
+    forgive_query,
+    read_filter,
+)
+from explorer.server.graphql.nodes import Session
 from explorer.server.search.index import SearchQuery, SortBy
 
 __all__ = ["Given", "page_bounds", "read_query", "read_types", "wanted_filter"]
@@ -17,28 +24,34 @@ _ENTITY_TYPE = "_entityType"
 
 
 def read_query(
-    asked: Given, known: Mapping[str, str], types: Sequence[str], *, facets: bool
+    asked: Given, known: Mapping[str, str], types: Sequence[str], session: Session, *, facets: bool
 ) -> SearchQuery:
-    """A search as an input describes it. Raises `InvalidInput` for a page that is none."""
+    """Return the search that an input describes, in the session's dialect.
+
+    Raises `InvalidInput` for a page that is none.
+    """
     if asked.get("viewUrn"):
         raise InvalidInput("there are no views here; say with orFilters what the view would")
     flags: Given = asked.get("searchFlags") or {}
     start, count = page_bounds(asked)
-    return SearchQuery(
+    query = SearchQuery(
         text=asked.get("query") or "",
         entity_types=tuple(types) or None,
-        filter=wanted_filter(asked, known),
+        filter=wanted_filter(asked, known, types, session),
         start=start,
         count=count,
         facets=facets and not flags.get("skipAggregates"),
         include_removed=flags.get("includeSoftDeleted") is True,
         sort=_sort(asked.get("sortInput") or {}),
     )
+    if session.dialect == "datahub":
+        return forgive_query(query, session.catalog.index.vocabulary)
+    return query
 
 
 def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:
     """The entity types that an input names; none mean all."""
-    return [known[symbol] for symbol in asked.get("types") or ()]
+    return [known[symbol] for symbol in dict.fromkeys(asked.get("types") or ())]
 
 
 def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") -> tuple[int, int]:
@@ -53,21 +66,39 @@ def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") ->
     return start, length
 
 
-def wanted_filter(asked: Given, known: Mapping[str, str]) -> Filter:
-    """The filter that `orFilters` and `filters` make together, kinds of entities by their names.
-    Raises `InvalidInput`."""
+def wanted_filter(
+    asked: Given,
+    known: Mapping[str, str],
+    types: Sequence[str],
+    session: Session,
+    others: Sequence[str] = (),
+) -> Filter:
+    """Return the filter that `orFilters` and `filters` make together, entity types by their names.
+
+    In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
+    have no values. Raises `InvalidInput`.
+    """
     groups = [{"and": group.get("and") or []} for group in asked.get("orFilters") or ()]
     either = read_filter({"or": groups} if groups else None)
     every = read_filter({"criteria": list(asked.get("filters") or ())})
     added = every.any_of[0] if every.any_of else ()
     if not either.any_of and not added:
         return Filter()
-    return Filter(
+    if len(either.any_of) * len(added) > MAX_VALUES:
+        raise InvalidInput(
+            f"'filters' and 'orFilters' make more than {MAX_VALUES:,} criteria together; ask for "
+            "fewer alternatives"
+        )
+    wanted = Filter(
         tuple(
             tuple(_named(one, known) for one in (*group, *added))
             for group in either.any_of or ((),)
         )
     )
+    check_size(wanted)
+    if session.dialect == "datahub":
+        return forgive_fields(wanted, types, session.catalog.index.vocabulary, others)
+    return wanted
 
 
 def _named(criterion: Criterion, known: Mapping[str, str]) -> Criterion:

@@ -104,7 +104,7 @@ def _deprecation(node: Node, _info: Info) -> Value | None:
 
 def _container(node: Node, info: Info) -> Any:
     found = node.aspect("container")
-    return info.context.refer(found["container"], info) if found else None
+    return entity_or_null("container")(found or {}, info)
 
 
 async def _parent_containers(node: Node, info: Info) -> Value:
@@ -127,15 +127,17 @@ async def parents(node: Node, info: Info, aspect: str, field: str) -> list[Node]
 
 
 def _instance(node: Node, info: Info) -> Any:
-    found = (node.aspect("dataPlatformInstance") or {}).get("instance")
-    return info.context.refer(found, info) if found else None
+    found = node.aspect("dataPlatformInstance")
+    return entity_or_null("instance")(found or {}, info)
 
 
 def _browse_paths(node: Node, _info: Info) -> list[Value] | None:
     found = node.aspect("browsePaths")
     if found is None:
         return None
-    return [{"path": [part for part in path.split("/") if part]} for path in found["paths"]]
+    return [
+        {"path": [part for part in path.split("/") if part]} for path in found.get("paths") or ()
+    ]
 
 
 def _structured(node: Node, _info: Info) -> Value | None:
@@ -143,7 +145,9 @@ def _structured(node: Node, _info: Info) -> Value | None:
     if found is None:
         return None
     about = str(node.urn)
-    return {"properties": [{**one, "associatedUrn": about} for one in found["properties"]]}
+    return {
+        "properties": [{**one, "associatedUrn": about} for one in found.get("properties") or ()]
+    }
 
 
 def property_value(value: Any) -> Value | None:
@@ -160,7 +164,7 @@ def property_value(value: Any) -> Value | None:
 
 
 def _values(entry: Value, _info: Info) -> list[Value | None]:
-    return [property_value(value) for value in entry["values"]]
+    return [property_value(value) for value in entry.get("values") or ()]
 
 
 def _value_entities(entry: Value, info: Info) -> list[Any]:
@@ -169,7 +173,7 @@ def _value_entities(entry: Value, info: Info) -> list[Any]:
 
 
 def _ownership_type(owner: Value, _info: Info) -> str | None:
-    kind: str = owner["type"]
+    kind = owner.get("type")
     return kind if kind in _OWNERSHIP_TYPES else None
 
 

@@ -5,15 +5,19 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from typing import Any
 
+from graphql.error import GraphQLError
 from graphql.language import (
     DocumentNode,
+    IntValueNode,
     ObjectTypeDefinitionNode,
     ObjectTypeExtensionNode,
+    ValueNode,
     parse,
 )
 from graphql.type import (
     GraphQLInterfaceType,
     GraphQLObjectType,
+    GraphQLScalarType,
     GraphQLSchema,
     GraphQLUnionType,
 )
@@ -26,6 +30,8 @@ __all__ = ["Resolvers", "assemble"]
 
 # The one kind that the files name, where all that the registry has are to stand.
 _PLACE = "  DATASET\n"
+# Of the longest integer of 64 bits, with its sign.
+_LONG_DIGITS = 20
 
 Resolvers = Mapping[str, Mapping[str, Callable[..., Any]]]
 
@@ -49,7 +55,25 @@ def assemble(
                         kind.fields[field].resolve = resolve
         elif isinstance(kind, GraphQLInterfaceType | GraphQLUnionType):
             kind.resolve_type = type_of
+    long = schema.type_map["Long"]
+    if isinstance(long, GraphQLScalarType):
+        long.coerce_input_value, long.coerce_input_literal = _long, _long_literal
     return schema
+
+
+def _long(given: Any) -> int:
+    """An integer of 64 bits as an input has it; a float without a fraction will do."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if type(given) is not int or not -(2**63) <= given < 2**63:
+        raise GraphQLError(f"Long cannot represent {str(given)[:40]!r}: an integer of 64 bits")
+    return given
+
+
+def _long_literal(given: ValueNode) -> int:
+    if not isinstance(given, IntValueNode) or len(given.value) > _LONG_DIGITS:
+        raise GraphQLError("Long takes an integer of 64 bits", given)
+    return _long(int(given.value))
 
 
 def _written() -> str:

@@ -24,8 +24,9 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
     known = symbols(catalog.registry)
     path = tuple(asked.get("path") or ())
     start, count = page_bounds(asked)
-    among = wanted_filter(asked, known)
-    place = (known[asked["type"]], path, start, count)
+    entity_type = known[asked["type"]]
+    among = wanted_filter(asked, known, (entity_type,), info.context)
+    place = (entity_type, path, start, count)
     page = await catalog.offload(_page, catalog, place, among)
     return {
         "urns": [urn for _, urn in page.entities],
@@ -56,7 +57,8 @@ async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
     types = [known[kind]] if kind else read_types(asked, known)
     path = tuple(asked.get("path") or ())
     start, count = page_bounds(asked)
-    text, among = asked.get("query") or "*", wanted_filter(asked, known)
+    text = asked.get("query") or "*"
+    among = wanted_filter(asked, known, types, info.context)
     page = await catalog.offload(catalog.browse_v2, types, path, start, count, text, among)
     return {
         "groups": [

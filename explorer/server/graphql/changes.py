@@ -1,4 +1,9 @@
-"""Which mutation is done how."""
+"""Which mutation is done how, and by whom."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphql.type import GraphQLSchema
 
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.creating import (
@@ -17,6 +22,7 @@ from explorer.server.graphql.describing import (
 )
 from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, remove_terms
 from explorer.server.graphql.linking import add_link, remove_link, update_link
+from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.owning import add_owners, remove_owners
 from explorer.server.graphql.pen import edit, edit_of
 from explorer.server.graphql.standing import (
@@ -27,8 +33,9 @@ from explorer.server.graphql.standing import (
     set_removed,
     unset_domain,
 )
+from explorer.server.tokens import Role
 
-__all__ = ["RESOLVERS"]
+__all__ = ["RESOLVERS", "guard"]
 
 RESOLVERS: Resolvers = {
     "Mutation": {
@@ -71,3 +78,64 @@ RESOLVERS: Resolvers = {
         "createGroup": edit(create_group),
     }
 }
+
+# The role that each mutation needs. None of them removes anything for good: what is taken off an
+# entity is in an earlier version of its aspect, and batchUpdateSoftDeleted hides.
+ROLES: Mapping[str, Role] = {
+    "updateDataset": "editor",
+    "updateChart": "editor",
+    "updateDashboard": "editor",
+    "updateDataFlow": "editor",
+    "updateDataJob": "editor",
+    "updateTag": "editor",
+    "updateDescription": "editor",
+    "updateName": "editor",
+    "addLink": "editor",
+    "updateLink": "editor",
+    "removeLink": "editor",
+    "addTag": "editor",
+    "addTags": "editor",
+    "batchAddTags": "editor",
+    "removeTag": "editor",
+    "batchRemoveTags": "editor",
+    "addTerm": "editor",
+    "addTerms": "editor",
+    "batchAddTerms": "editor",
+    "removeTerm": "editor",
+    "batchRemoveTerms": "editor",
+    "addOwner": "editor",
+    "addOwners": "editor",
+    "batchAddOwners": "editor",
+    "removeOwner": "editor",
+    "batchRemoveOwners": "editor",
+    "setDomain": "editor",
+    "unsetDomain": "editor",
+    "batchSetDomain": "editor",
+    "updateDeprecation": "editor",
+    "batchUpdateDeprecation": "editor",
+    "batchUpdateSoftDeleted": "editor",
+    "createTag": "editor",
+    "createDomain": "editor",
+    "createGlossaryTerm": "editor",
+    "createGlossaryNode": "editor",
+    "createGroup": "editor",
+}
+
+
+def guard(schema: GraphQLSchema) -> None:
+    """Make every mutation refuse those who have not the role it needs.
+
+    Raises `KeyError` for a mutation of the schema whose role is not declared.
+    """
+    mutations = schema.mutation_type
+    for name, field in mutations.fields.items() if mutations is not None else ():
+        if field.resolve is not None:
+            field.resolve = _guarded(name, ROLES[name], field.resolve)
+
+
+def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(root: Any, info: Info, **given: Any) -> Any:
+        info.context.access.require(role, f"the mutation {name}")
+        return resolve(root, info, **given)
+
+    return guarded

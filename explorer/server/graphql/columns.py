@@ -1,13 +1,13 @@
 """How the schema of a dataset is answered: its columns, and what people wrote about them."""
 
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from explorer.metadata.urn import Urn
+from explorer.server.cache import cached_short
 from explorer.server.graphql.assembly import Resolvers
-from explorer.server.graphql.fields import Value, entities, entity_or_null, stored
+from explorer.server.graphql.fields import Value, entities, entity_or_null, shown_text, stored
 from explorer.server.graphql.nodes import Info, Node
 
 __all__ = ["RESOLVERS"]
@@ -43,8 +43,9 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
     if schema is None:
         return None
     edited = {
-        info["fieldPath"]: info.get("description")
-        for info in (node.aspect("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo", ())
+        one.get("fieldPath"): one.get("description")
+        for one in (node.aspect("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo")
+        or ()
     }
     return {
         **schema,
@@ -57,20 +58,20 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
         "hash": schema.get("hash") or "",
         "createdAt": (schema.get("created") or {}).get("time"),
         "fields": [
-            _column(about, field, edited.get(field["fieldPath"]))
-            for field in schema.get("fields", ())
+            _column(about, field, edited.get(field.get("fieldPath")), info)
+            for field in schema.get("fields") or ()
         ],
     }
 
 
-def _column(about: str, field: dict[str, Any], edited: str | None) -> dict[str, Any]:
+def _column(about: str, field: dict[str, Any], edited: str | None, info: Info) -> dict[str, Any]:
     return {
         **field,
         "datasetUrn": about,
         "nullable": field.get("nullable") is True,
         "recursive": field.get("recursive") is True,
         "isPartOfKey": field.get("isPartOfKey") is True,
-        "description": field.get("description") or edited or field.get("description"),
+        "description": shown_text(field.get("description"), edited, info),
         "type": _column_type(_record_of(field)),
     }
 
@@ -80,7 +81,7 @@ def _record_of(field: dict[str, Any]) -> str:
     return next(iter((field.get("type") or {}).get("type") or {}), "")
 
 
-@lru_cache(maxsize=256)
+@cached_short(1 << 20)
 def _column_type(record: str) -> str:
     word = record.rpartition(".")[2].removesuffix("Type").upper()
     word = "STRUCT" if word == "RECORD" else word
@@ -93,7 +94,7 @@ def _tags(value: Value, _info: Info) -> Any:
 
 
 def _column_entity(field: Value, info: Info) -> Any:
-    urn = Urn.of("schemaField", field["datasetUrn"], field["fieldPath"])
+    urn = Urn.of("schemaField", field["datasetUrn"], field.get("fieldPath") or "")
     for parsed in Urn.parse_all((str(urn),)):
         return info.context.refer(str(parsed), info)
     return None

@@ -1,7 +1,11 @@
 """What a document asks for, measured before it is executed: how deep it goes, and how many fields
-its answer may have, lists counted as long as they are asked for."""
+its answer may have, lists counted as long as they are asked for.
 
-from collections.abc import Mapping, Sequence
+Most pages are shorter than they may be, so that the fields of an answer are far fewer: what this
+says decides where a document is executed, and bounds edits and descriptions of the schema.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from graphql.language import (
@@ -20,10 +24,23 @@ from graphql.language import (
 )
 from msgspec import Struct
 
-__all__ = ["Cost", "Measure"]
+__all__ = ["Cost", "Measure", "literal_length"]
 
 _LENGTHS = ("count", "limit", "urns")
 _PAGE = 10
+# How long the lists of the schema's description are, about; they say nothing of it themselves.
+_OF_THE_SCHEMA = {
+    "types": 300,
+    "fields": 6,
+    "inputFields": 2,
+    "enumValues": 2,
+    "directives": 6,
+}
+_DESCRIBING = ("__schema", "__type")
+# The deepest that repeated fields are looked for; a document that goes deeper is refused.
+_DEEPEST = 20
+# Python reads no number of thousands of digits; any of more than these is larger than any limit.
+_DIGITS = 18
 
 # A list's length: known, or found in the variables by this path.
 _Length: TypeAlias = int | tuple[str, ...]
@@ -47,7 +64,10 @@ class Cost(Struct, frozen=True):
 
 class Measure:
     """The costs of a document's operations. Of one that selects more than `most` fields only
-    that is known: fragments within fragments can select any number with a few words."""
+    that is known: fragments within fragments can select any number with a few words.
+
+    The document need not be valid: a fragment that is missing, or within itself, counts nothing.
+    """
 
     def __init__(self, document: DocumentNode, most: int) -> None:
         self._most = most
@@ -57,20 +77,62 @@ class Measure:
             if isinstance(definition, FragmentDefinitionNode)
         }
         self._known: dict[str, Cost] = {}
-        self.operations = tuple(
-            self._selection(definition.selection_set)
+        self._left = 2 * most
+        self._sets = [
+            definition.selection_set
             for definition in document.definitions
             if isinstance(definition, OperationDefinitionNode)
-        )
+        ]
+        self.operations = tuple(self._selection(one, describing=False) for one in self._sets)
 
-    def _selection(self, selection_set: SelectionSetNode | None) -> Cost:
+    def root_fields(self) -> int:
+        """Return how many fields of the root the largest operation selects."""
+        return max((sum(1 for _ in self._flat([one], set())) for one in self._sets), default=0)
+
+    def repeats(self) -> int:
+        """Return how many pairs of fields the validator compares because they have the same name
+        in one answer. Meant for a document that selects no more than `most` fields."""
+        self._left = 2 * self._most
+        return sum(self._repeats([one], 0) for one in self._sets)
+
+    def _repeats(self, sets: Iterable[SelectionSetNode], depth: int) -> int:
+        times: dict[str, int] = {}
+        inner: dict[str, list[SelectionSetNode]] = {}
+        for field in self._flat(sets, set()):
+            name = (field.alias or field.name).value
+            times[name] = times.get(name, 0) + 1
+            if field.selection_set:
+                inner.setdefault(name, []).append(field.selection_set)
+        found = sum(count * (count - 1) // 2 for count in times.values())
+        if depth < _DEEPEST and self._left > 0:
+            found += sum(self._repeats(one, depth + 1) for one in inner.values())
+        return found
+
+    def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
+        """The fields of selections, those of fragments among them."""
+        for selection in (one for selection_set in sets for one in selection_set.selections):
+            self._left -= 1
+            match selection:
+                case FieldNode():
+                    yield selection
+                case InlineFragmentNode():
+                    yield from self._flat([selection.selection_set], seen)
+                case FragmentSpreadNode():
+                    name = selection.name.value
+                    fragment = self._fragments.get(name)
+                    if fragment is not None and name not in seen:
+                        seen.add(name)
+                        yield from self._flat([fragment.selection_set], seen)
+
+    def _selection(self, selection_set: SelectionSetNode | None, *, describing: bool) -> Cost:
         found = []
         for selection in selection_set.selections if selection_set else ():
             match selection:
                 case FieldNode():
-                    found.append(self._field(selection))
+                    found.append(self._field(selection, describing=describing))
                 case InlineFragmentNode():
-                    found.append(self._selection(selection.selection_set))
+                    inner = selection.selection_set
+                    found.append(self._selection(inner, describing=describing))
                 case FragmentSpreadNode():
                     found.append(self._fragment(selection.name.value))
         selected = sum(one.selected for one in found)
@@ -81,17 +143,22 @@ class Measure:
             selected,
         )
 
-    def _field(self, field: FieldNode) -> Cost:
-        inner = self._selection(field.selection_set)
-        length = _asked_length(field)
+    def _field(self, field: FieldNode, *, describing: bool) -> Cost:
+        name = field.name.value
+        inner = self._selection(field.selection_set, describing=describing or name in _DESCRIBING)
+        length = _OF_THE_SCHEMA.get(name) if describing else _asked_length(field)
         if length is None or not inner.fields + len(inner.lists):
             return Cost(inner.fields + 1, inner.depth + 1, inner.lists, inner.selected + 1)
         return Cost(1, inner.depth + 1, ((length, inner),), inner.selected + 1)
 
     def _fragment(self, name: str) -> Cost:
-        if name not in self._known:
-            self._known[name] = self._selection(self._fragments[name].selection_set)
-        return self._known[name]
+        fragment = self._fragments.get(name)
+        if name not in self._known and fragment is not None:
+            # What it counts for within itself.
+            self._known[name] = Cost()
+            describing = fragment.type_condition.name.value.startswith("__")
+            self._known[name] = self._selection(fragment.selection_set, describing=describing)
+        return self._known.get(name, Cost())
 
 
 def _asked_length(field: FieldNode) -> _Length | None:
@@ -112,14 +179,21 @@ def _asked_length(field: FieldNode) -> _Length | None:
 
 
 def _value_length(value: ValueNode) -> _Length:
+    if isinstance(value, VariableNode):
+        return (value.name.value,)
+    known = literal_length(value)
+    return _PAGE if known is None else known
+
+
+def literal_length(value: ValueNode) -> int | None:
+    """How long a list a literal asks for: a number itself, of a list its elements. None for any
+    other literal."""
     match value:
-        case VariableNode():
-            return (value.name.value,)
         case IntValueNode():
-            return int(value.value)
+            return int(value.value) if len(value.value) <= _DIGITS else 10**_DIGITS
         case ListValueNode():
             return len(value.values)
-    return _PAGE
+    return None
 
 
 def _length(length: _Length, variables: Mapping[str, Any]) -> int:

@@ -7,6 +7,7 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.labelling import replace_tags
 from explorer.server.graphql.linking import replace_links
+from explorer.server.graphql.names import DESCRIBED
 from explorer.server.graphql.owning import replace_owners
 from explorer.server.graphql.pen import Given, Pen
 from explorer.server.graphql.standing import set_deprecation
@@ -24,7 +25,11 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 
 
 def update_description(pen: Pen, given: Given) -> None:
-    """Set the edited description of a dataset's column or of a container."""
+    """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types.
+
+    An aspect that is not there yet is begun with what it cannot be without. Raises `InvalidInput`
+    for anything else, `NotFound` for an entity or a column that is not there.
+    """
     urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
     text = given["description"]
     if urn.entity_type == "dataset" and path is None:
@@ -32,17 +37,30 @@ def update_description(pen: Pen, given: Given) -> None:
             "Update description without subresource is not currently supported; "
             "name a column with subResource, or use updateDataset"
         )
-    if urn.entity_type not in ("dataset", "container") or (
-        urn.entity_type == "container" and path is not None
-    ):
+    if urn.entity_type != "dataset" and (urn.entity_type not in DESCRIBED or path is not None):
         raise InvalidInput(
-            f"updateDescription takes a column of a dataset or a container, not {urn}"
+            "updateDescription takes a column of a dataset (subResource), or one of these: "
+            f"{', '.join(DESCRIBED)}; not {'a column of ' if path is not None else ''}{urn}"
         )
     pen.stored_entity(str(urn))
-    if path is None:
-        pen.write(urn, "editableContainerProperties", {"description": text})
-    else:
+    if path is not None:
         pen.change_column(urn, path, lambda info: {**info, "description": text})
+        return
+    aspect, field = DESCRIBED[urn.entity_type]
+    begun: Given = {} if pen.read(urn, aspect) else _begun(urn)
+    pen.write(urn, aspect, {**begun, field: text})
+
+
+def _begun(urn: Urn) -> dict[str, str]:
+    """Return what the aspect with a description has at least."""
+    match urn.entity_type:
+        case "tag" | "domain":
+            return {"name": urn.name}
+        case "glossaryTerm":
+            return {"termSource": "INTERNAL"}
+        case "businessAttribute":
+            return {"name": urn.name, "fieldPath": urn.name}
+    return {}
 
 
 def update_dataset(pen: Pen, urn: Urn, given: Given) -> None:

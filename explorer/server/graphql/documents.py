@@ -1,6 +1,5 @@
-"""GraphQL documents: parsed, validated and measured once, then kept by their text."""
+"""GraphQL documents: parsed, measured and validated once, then kept by their text."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,8 @@ from graphql.language import (
 from graphql.type import GraphQLSchema
 from graphql.validation import validate
 
-from explorer.server.graphql.cost import Measure
+from explorer.server.cache import ByteCache
+from explorer.server.graphql.cost import Measure, literal_length
 
 __all__ = ["MAX_COST", "MAX_DEPTH", "MAX_FIELDS", "Document", "Documents", "Rejected"]
 
@@ -23,10 +23,15 @@ MAX_DEPTH = 20
 MAX_FIELDS = 5_000
 # A second or two of work; what a page of 5,000 entities with forty fields each has.
 MAX_COST = 250_000
-_MAX_TOKENS = 50_000
-_KEPT = 256
-# Texts this long carry what somebody wrote, and come once.
-_LONGEST_KEPT = 20_000
+# Reading a document takes milliseconds for a thousand tokens, so these bound it to a second or two.
+_MAX_CHARACTERS = 1_000_000
+_MAX_TOKENS = 20_000
+_MAX_DEFINITIONS = 300
+_MAX_REPEATS = 100_000
+_KEPT_BYTES = 16 * 1024 * 1024
+# One of 4,000 characters; longer texts carry what somebody wrote, and come once.
+_LARGEST_BYTES = 512 * 1024
+_BYTES_PER_CHARACTER = 128
 _OF_THE_SCHEMA = ("__schema", "__type", "__typename")
 
 
@@ -46,6 +51,7 @@ class Document:
         self.parsed = parsed
         operations = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
         self.only_reads = all(one.operation is OperationType.QUERY for one in operations)
+        self._is_one_edit = len(operations) == 1 and _edits_once(operations[0])
         # Variables and directives may change what the same text is answered with.
         self.is_introspection = all(_describes(one) for one in operations)
         self._defaults = {
@@ -54,67 +60,87 @@ class Document:
             for variable in operation.variable_definitions or ()
             if variable.default_value is not None
         }
-        self._costs = Measure(parsed, MAX_FIELDS).operations
+        measure = Measure(parsed, MAX_FIELDS)
+        self._costs = measure.operations
+        self._repeats = measure.repeats
+        self.root_fields = measure.root_fields()
 
     def check_size(self) -> None:
         """Raises `Rejected` for a document too deep or too large whatever its variables are."""
+        if len(self.parsed.definitions) > _MAX_DEFINITIONS:
+            raise _refused(
+                f"the document has {len(self.parsed.definitions)} operations and fragments, at "
+                f"most {_MAX_DEFINITIONS} are read; send it in several"
+            )
         for cost in self._costs:
             if cost.depth > MAX_DEPTH:
                 raise Rejected((_too("deep", MAX_DEPTH),), "ValidationError")
             if cost.selected > MAX_FIELDS:
                 raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
+        if self._repeats() > _MAX_REPEATS:
+            raise _refused("the query selects the same fields too many times; select each once")
 
-    def check_cost(self, variables: Mapping[str, Any]) -> int:
-        """How many fields the answer may have at most; raises `Rejected` for too many."""
+    def check_one_edit(self) -> None:
+        """Raises `Rejected` for a document that is not one mutation with a single field."""
+        if not self._is_one_edit:
+            message = "ifCurrent is the condition of one edit; send a mutation with a single field"
+            raise Rejected((GraphQLError(message),), "ValidationError")
+
+    def cost(self, variables: Mapping[str, Any]) -> int:
+        """Return how many fields the answer has where every page is as long as it may be."""
         if self._defaults:
-            defaults = {name: _literal(value) for name, value in self._defaults.items()}
+            defaults = {name: literal_length(value) for name, value in self._defaults.items()}
             variables = {**defaults, **variables}
-        cost = max((cost.total(variables) for cost in self._costs), default=0)
+        return max((cost.total(variables) for cost in self._costs), default=0)
+
+    def check_cost(self, variables: Mapping[str, Any]) -> None:
+        """Raise `Rejected` for an answer that may have too many fields."""
+        cost = self.cost(variables)
         if cost > MAX_COST:
-            message = (
+            raise _refused(
                 f"the query asks for up to {cost:,} fields, at most {MAX_COST:,} are given at "
                 "once; ask for fewer fields or smaller pages"
             )
-            raise Rejected((GraphQLError(message),), "ValidationError")
-        return cost
 
 
 class Documents:
-    """Reads documents against one schema; the ones used last are kept. `read` may be called by any
-    thread, the rest by one."""
+    """Reads documents against one schema; the ones used last are kept. Any thread may call."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._kept: OrderedDict[str, Document] = OrderedDict()
+        self._kept: ByteCache[str, Document] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
 
     def known(self, text: str) -> Document | None:
         """The document of a text that was kept."""
-        kept = self._kept.get(text)
-        if kept is not None:
-            self._kept.move_to_end(text)
-        return kept
-
-    def keep(self, text: str, document: Document) -> None:
-        """Know the document of a text, unless it is a long one."""
-        if len(text) <= _LONGEST_KEPT:
-            self._kept[text] = document
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+        return self._kept.get(text)
 
     def read(self, text: str) -> Document:
-        """The document of a text, fit to be executed; raises `Rejected`. Seconds for a long one."""
+        """Return the document of a text, fit to be executed, and keep it unless it is long.
+
+        Raises `Rejected`. Takes up to two seconds for a long one.
+        """
+        if len(text) > _MAX_CHARACTERS:
+            raise _refused(
+                f"the document has {len(text):,} characters, at most {_MAX_CHARACTERS:,} are "
+                "read; send long texts as variables"
+            )
         try:
             parsed = parse(text, max_tokens=_MAX_TOKENS)
+            document = Document(parsed)
+            document.check_size()
+            errors = validate(self._schema, parsed)
         except GraphQLError as error:
             raise Rejected((error,), "InvalidSyntax") from error
         except RecursionError as error:
             raise Rejected((_too("deep", MAX_DEPTH),), "InvalidSyntax") from error
-        errors = validate(self._schema, parsed)
         if errors:
             raise Rejected(tuple(errors), "ValidationError")
-        document = Document(parsed)
-        document.check_size()
+        self._kept.put(text, document, len(text) * _BYTES_PER_CHARACTER)
         return document
+
+
+def _refused(message: str) -> Rejected:
+    return Rejected((GraphQLError(message),), "ValidationError")
 
 
 def _describes(operation: OperationDefinitionNode) -> bool:
@@ -124,10 +150,10 @@ def _describes(operation: OperationDefinitionNode) -> bool:
     )
 
 
-def _literal(value: Any) -> Any:
-    """A default value, as far as it may say how long a list is."""
-    text = getattr(value, "value", None)
-    return int(text) if isinstance(text, str) and text.lstrip("-").isdigit() else None
+def _edits_once(operation: OperationDefinitionNode) -> bool:
+    selections = operation.selection_set.selections
+    is_one = len(selections) == 1 and isinstance(selections[0], FieldNode)
+    return operation.operation is OperationType.MUTATION and is_one
 
 
 def _too(what: str, most: int) -> GraphQLError:

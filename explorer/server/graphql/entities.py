@@ -110,10 +110,10 @@ async def _parent_domains(node: Node, info: Info) -> Value:
 def _view(node: Node, _info: Info) -> Value | None:
     found = node.aspect("viewProperties")
     return found and {
-        "materialized": found["materialized"],
-        "logic": found["viewLogic"],
+        "materialized": found.get("materialized"),
+        "logic": found.get("viewLogic"),
         "formattedLogic": found.get("formattedViewLogic"),
-        "language": found["viewLanguage"],
+        "language": found.get("viewLanguage"),
     }
 
 
@@ -130,7 +130,7 @@ def _subjects(node: Node, _info: Info) -> list[Value] | None:
     found = node.aspect("querySubjects")
     if found is None:
         return None
-    urns = Urn.parse_all(one.get("entity") for one in found["subjects"])
+    urns = Urn.parse_all(one.get("entity") for one in found.get("subjects") or ())
     return [
         {"dataset": urn.parts[0] if urn.entity_type == "schemaField" else str(urn)}
         | ({"schemaField": str(urn)} if urn.entity_type == "schemaField" else {})
@@ -341,7 +341,7 @@ RESOLVERS: Resolvers = {
         "valueType": entity("valueType"),
         "entityTypes": entities("entityTypes"),
     },
-    "AllowedValue": {"value": lambda allowed, _info: property_value(allowed["value"])},
+    "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
     "OwnershipTypeEntity": {"info": stored("ownershipTypeInfo")},
     "DataProcessInstance": {
         "name": flat("dataProcessInstanceProperties", "name"),

@@ -22,6 +22,7 @@ __all__ = [
     "or_else",
     "properties",
     "renamed",
+    "shown_text",
     "stored",
     "symbol",
 ]
@@ -71,8 +72,13 @@ def or_else(field: str, default: Any) -> Resolver:
 
 
 def entity(field: str) -> Resolver:
-    """The entity that a field names; it need not be stored."""
-    return lambda value, info: info.context.refer(value[field], info)
+    """The entity that a field names; it need not be stored. None where the field is missing."""
+
+    def resolve(value: Value, info: Info) -> Any:
+        text = value.get(field)
+        return info.context.refer(text, info) if text else None
+
+    return resolve
 
 
 def entity_or_null(field: str) -> Resolver:
@@ -104,12 +110,13 @@ def entities(field: str, entity_type: str | None = None) -> Resolver:
 
 
 def properties(aspect: str, edited: str | None = None, name: str = "name") -> Resolver:
-    """Properties as ingested; people's description stands in where ingestion gave none.
+    """Properties as ingested. The description is what people wrote, where they wrote one, for
+    plain callers, who have no other field for it; for DataHub's, only where ingestion gave none.
 
     `name` is what the aspect calls the name; the one in the URN stands in for it.
     """
 
-    def resolve(node: Node, _info: Info) -> Value | None:
+    def resolve(node: Node, info: Info) -> Value | None:
         found = node.aspect(aspect)
         written = (node.aspect(edited) or {}).get("description") if edited else None
         if found is None:
@@ -119,10 +126,17 @@ def properties(aspect: str, edited: str | None = None, name: str = "name") -> Re
         return {
             **found,
             "name": found.get(name) or node.urn.name,
-            "description": found.get("description") or written or found.get("description"),
+            "description": shown_text(found.get("description"), written, info),
         }
 
     return resolve
+
+
+def shown_text(ingested: str | None, written: str | None, info: Info) -> str | None:
+    """Return which of two descriptions is shown first in the request's dialect."""
+    if info.context.dialect == "plain":
+        return written or ingested or written
+    return ingested or written or ingested
 
 
 def custom_properties(value: Value, _info: Info) -> list[dict[str, str]]:

@@ -63,7 +63,7 @@ async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
 async def _searched(
     info: Info, asked: Given, types: Sequence[str], known: Mapping[str, str]
 ) -> Given:
-    query = read_query(asked, known, types, facets=_asks(info, "facets"))
+    query = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
     return await found(info, query, asked.get("searchFlags") or {})
 
 
@@ -76,7 +76,8 @@ async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
 async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
     asked: Given = given["input"]
-    first = read_query(asked, known, read_types(asked, known), facets=_asks(info, "facets"))
+    types = read_types(asked, known)
+    first = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
     query = begin_scroll(first, asked.get("scrollId"))
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     results = await _results(info, page, asked.get("searchFlags") or {})
@@ -86,7 +87,8 @@ async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
 async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
     asked: Given = given["input"]
-    query = read_query({**asked, "count": 0}, known, read_types(asked, known), facets=True)
+    types = read_types(asked, known)
+    query = read_query({**asked, "count": 0}, known, types, info.context, facets=True)
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     wanted = [name.removesuffix(".keyword") for name in asked.get("facets") or () if name]
     facets = _facets(page.facets, asked.get("searchFlags") or {})
@@ -199,7 +201,7 @@ async def _completed(
     info: Info, asked: Given, types: tuple[str, ...], known: Mapping[str, str]
 ) -> dict[str, Any]:
     _, limit = page_bounds(asked, name="limit")
-    wanted = wanted_filter(asked, known)
+    wanted = wanted_filter(asked, known, types, info.context)
     complete = info.context.catalog.index.autocomplete
     names = await info.context.catalog.offload(complete, asked["query"], types, wanted, 0, limit)
     return {

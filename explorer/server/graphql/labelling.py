@@ -34,7 +34,7 @@ def replace_tags(pen: Pen, urn: Urn, given: Given) -> None:
     ]
 
     def change(stored: _List) -> list[dict[str, Any]]:
-        return _with([one for one in stored if one["tag"] in tags], "tag", tags)
+        return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
 
     pen.change_list(urn, ("globalTags", "tags"), change)
 
@@ -102,9 +102,9 @@ def _urns(given: Given, what: str) -> list[str]:
 
 
 def _with(stored: _List, key: str, urns: Iterable[str]) -> list[dict[str, Any]]:
-    present = {one[key] for one in stored}
+    present = {one.get(key) for one in stored}
     return [*stored, *({key: urn} for urn in dict.fromkeys(urns) if urn not in present)]
 
 
 def _without(stored: _List, key: str, urns: set[str]) -> list[dict[str, Any]]:
-    return [one for one in stored if one[key] not in urns]
+    return [one for one in stored if one.get(key) not in urns]

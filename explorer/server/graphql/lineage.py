@@ -2,11 +2,10 @@
 carries."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from explorer.errors import InvalidInput, InvalidUrn
-from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.asking import Given, page_bounds, read_types, wanted_filter
 from explorer.server.graphql.fields import Resolver, entity_or_null
@@ -22,8 +21,10 @@ from explorer.server.lineage import (
     Question,
     Reached,
 )
-from explorer.server.lineage.narrowing import platform_of
+from explorer.server.lineage.narrowing import DEGREE, platform_of
 from explorer.server.lineage.stamps import NO_STAMPS, Stamps, read_stamps
+from explorer.server.search.criteria import names_field
+from explorer.server.search.fields import REMOVED
 
 __all__ = ["RESOLVERS"]
 
@@ -58,8 +59,9 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
     flags: Given = asked.get("searchFlags") or {}
     text = (asked.get("query") or "").strip()
     start, count = bounds
+    wanted = wanted_filter(asked, known, (), info.context, (DEGREE,))
     question = Question(
-        urn=Urn.parse(asked["urn"]),
+        urn=catalog.intake.read_urn(asked["urn"]),
         upstream=asked["direction"] == "UPSTREAM",
         start=start,
         count=count,
@@ -69,26 +71,24 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
             # An edge may lead to a kind of entity that there is not, which has no symbol.
             types=read_types(asked, known) or tuple(catalog.registry.entities),
             text="" if text == "*" else text,
-            narrowed_by=_filter(asked, known, flags),
+            narrowed_by=wanted,
         ),
         candidates=not flags.get("skipAggregates"),
+        include_missing=asked.get("includeGhostEntities") is True,
+        include_removed=(
+            flags.get("includeSoftDeleted") is True
+            or asked.get("includeSoftDelete") is True
+            or names_field(wanted, REMOVED)
+        ),
     )
     return await catalog.offload(lineage.answer, question)
-
-
-def _filter(asked: Given, known: Mapping[str, str], flags: Given) -> Filter:
-    """The filter of the input; soft-deleted entities stay unless a flag says otherwise."""
-    wanted = wanted_filter(asked, known)
-    if flags.get("includeSoftDeleted") is not False:
-        return wanted
-    kept = Criterion("removed", ("true",), negated=True)
-    return Filter(tuple((*group, kept) for group in wanted.any_of or ((),)))
 
 
 def _results(answer: LineageAnswer) -> dict[str, Any]:
     return {
         "count": len(answer.reached),
         "total": answer.total,
+        "filtered": answer.filtered,
         "searchResults": answer.reached,
         "facets": lambda _info: _facets(answer.candidates),
         "isPartial": answer.truncated is not None,
@@ -159,6 +159,8 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         start=0 if timed else start,
         count=_ALL if timed else count,
         limits=Limits(hops=1),
+        include_missing=asked.get("includeGhostEntities") is True,
+        include_removed=asked.get("includeSoftDelete") is True,
     )
     answer = await catalog.offload(
         Lineage(catalog.store, catalog.registry).answer,
@@ -180,7 +182,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         "start": start,
         "count": len(reached),
         "total": total,
-        "filtered": answer.total - total,
+        "filtered": answer.filtered + answer.total - total,
         "truncated": answer.truncated,
         "relationships": [_one_hop(one, stamps.get(one.urn, NO_STAMPS)) for one in reached],
     }
@@ -191,6 +193,7 @@ def _one_hop(reached: Reached, stamps: Stamps) -> dict[str, Any]:
         "type": reached.types[0],
         "entity": reached.urn,
         "degree": reached.degree,
+        "paths": [{"path": path} for path in reached.paths],
         "createdOn": stamps.created_millis,
         "createdActor": stamps.created_by,
         "updatedOn": stamps.updated_millis,

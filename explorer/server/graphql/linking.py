@@ -19,10 +19,10 @@ def add_link(pen: Pen, given: Given) -> None:
     urn, url = pen.stored_entity(given["resourceUrn"]), given["linkUrl"]
 
     def change(links: _Links) -> list[dict[str, Any]]:
-        same = [link for link in links if link["url"] == url]
-        if any(link["description"] == given["label"] for link in same):
+        same = [link for link in links if link.get("url") == url]
+        if any(link.get("description") == given["label"] for link in same):
             return list(links)
-        kept = [link for link in links if link["url"] != url]
+        kept = [link for link in links if link.get("url") != url]
         return [*kept, {"url": url, "description": given["label"], "createStamp": pen.stamp}]
 
     pen.change_list(urn, _PLACE, change)
@@ -34,7 +34,12 @@ def update_link(pen: Pen, given: Given) -> None:
     url, label = given["currentUrl"], given["currentLabel"]
 
     def change(links: _Links) -> list[dict[str, Any]]:
-        meant = [link for link in links if (link["url"], link["description"]) == (url, label)]
+        # A link may have been ingested without a label, which reads as an empty one.
+        meant = [
+            link
+            for link in links
+            if (link.get("url"), link.get("description") or "") == (url, label)
+        ]
         if not meant:
             raise NotFound(f"{urn} has no link to {url} with the label {label!r}")
         new = {"url": given["linkUrl"], "description": given["label"]}
@@ -51,7 +56,8 @@ def remove_link(pen: Pen, given: Given) -> None:
         kept = [
             link
             for link in links
-            if link["url"] != url or (label is not None and link["description"] != label)
+            if link.get("url") != url
+            or (label is not None and (link.get("description") or "") != label)
         ]
         if len(kept) == len(links):
             raise NotFound(f"{urn} has no link to {url}")

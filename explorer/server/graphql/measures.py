@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
-
+from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
+from explorer.server.filters import read_filter
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import Value, entity_or_null, or_else
 from explorer.server.graphql.nodes import Info, Node
+from explorer.server.timeseries import read_documents
 
 __all__ = ["RESOLVERS"]
 
@@ -27,6 +28,7 @@ _RANGE_DAYS = {
 _MOST = 10_000
 _TOP_USERS = 5
 _USAGE = "datasetUsageStatistics"
+_EVERYTHING = Filter()
 
 
 async def _usage(node: Node, info: Info, **given: Any) -> Value:
@@ -42,7 +44,7 @@ async def _usage(node: Node, info: Info, **given: Any) -> Value:
 
 def _bucket(node: Node, point: Value) -> Value:
     return {
-        "bucket": point["timestampMillis"],
+        "bucket": point.get("timestampMillis"),
         "duration": (point.get("eventGranularity") or {}).get("unit"),
         "resource": str(node.urn),
         "metrics": {
@@ -51,7 +53,11 @@ def _bucket(node: Node, point: Value) -> Value:
             "topSqlQueries": point.get("topSqlQueries"),
             "users": point.get("userCounts"),
             "fields": _fields(
-                {one["fieldPath"]: one["count"] for one in point.get("fieldCounts") or ()}
+                {
+                    one["fieldPath"]: one.get("count")
+                    for one in point.get("fieldCounts") or ()
+                    if one.get("fieldPath")
+                }
             ),
         },
     }
@@ -65,10 +71,12 @@ def _aggregated(points: Iterable[Value]) -> Value:
     for point in points:
         queries += point.get("totalSqlQueries") or 0
         for one in point.get("userCounts") or ():
-            users[one["user"]] += one["count"]
-            emails[one["user"]] = one.get("userEmail") or emails.get(one["user"])
+            if user := one.get("user"):
+                users[user] += one.get("count") or 0
+                emails[user] = one.get("userEmail") or emails.get(user)
         for one in point.get("fieldCounts") or ():
-            fields[one["fieldPath"]] += one["count"]
+            if path := one.get("fieldPath"):
+                fields[path] += one.get("count") or 0
     return {
         "uniqueUserCount": len(users),
         "totalSqlQueries": queries,
@@ -80,7 +88,7 @@ def _aggregated(points: Iterable[Value]) -> Value:
     }
 
 
-def _fields(counts: Mapping[str, int]) -> list[Value]:
+def _fields(counts: Mapping[str, int | None]) -> list[Value]:
     return [{"fieldName": path, "count": count} for path, count in counts.items()]
 
 
@@ -117,30 +125,26 @@ async def _asked_points(
 ) -> list[Value]:
     limit = given.get("limit")
     wanted = _MOST if limit is None else max(limit, 0)
-    criteria = (given.get("filter") or {}).get("and") or []
+    filtered_by = read_filter({"or": [given["filter"]]} if given.get("filter") else None)
     bounds = given.get("startTimeMillis"), given.get("endTimeMillis")
-    # What a filter drops is not known before it is read.
-    points = await _points(node, info, aspect, *bounds, _MOST if criteria else wanted)
-    return [point for point in points if all(_holds(one, point) for one in criteria)][:wanted]
+    return await _points(node, info, aspect, *bounds, wanted, filtered_by)
 
 
 async def _points(
-    node: Node, info: Info, aspect: str, start: int | None, end: int | None, limit: int
+    node: Node,
+    info: Info,
+    aspect: str,
+    start: int | None,
+    end: int | None,
+    limit: int,
+    filtered_by: Filter = _EVERYTHING,
 ) -> list[Value]:
     """Documents of a timeseries aspect, newest first; both ends belong to it."""
-    store, urn = info.context.catalog.store, str(node.urn)
-
-    def read() -> list[Value]:
-        found = store.points(urn, aspect, start, end, min(limit, _MOST))
-        return [orjson.loads(value) for value, _ in found]
-
-    return await info.context.catalog.offload(read)
-
-
-def _holds(criterion: Value, point: Value) -> bool:
-    values = criterion.get("values") or ([criterion["value"]] if criterion.get("value") else [])
-    found = point.get(criterion["field"])
-    return (str(found) in values) is not (criterion.get("negated") is True)
+    catalog, most = info.context.catalog, min(limit, _MOST)
+    documents = await catalog.offload(
+        read_documents, catalog.store, str(node.urn), aspect, (start, end), most, filtered_by
+    )
+    return [value for value, _, _ in documents]
 
 
 def _operation_properties(operation: Value, _info: Info) -> list[Value]:

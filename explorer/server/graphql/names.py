@@ -1,9 +1,28 @@
-"""The symbols by which GraphQL knows the kinds of entities."""
+"""The symbols by which GraphQL knows the kinds of entities, and where their texts are kept."""
 
 import re
+from collections.abc import Mapping
 
-__all__ = ["entity_type_symbol"]
+__all__ = ["DESCRIBED", "entity_type_symbol"]
 
+DESCRIBED: Mapping[str, tuple[str, str]] = {
+    "container": ("editableContainerProperties", "description"),
+    "domain": ("domainProperties", "description"),
+    "glossaryTerm": ("glossaryTermInfo", "definition"),
+    "glossaryNode": ("glossaryNodeInfo", "definition"),
+    "tag": ("tagProperties", "description"),
+    "corpGroup": ("corpGroupEditableInfo", "description"),
+    "notebook": ("editableNotebookProperties", "description"),
+    "mlModel": ("editableMlModelProperties", "description"),
+    "mlModelGroup": ("editableMlModelGroupProperties", "description"),
+    "mlFeature": ("editableMlFeatureProperties", "description"),
+    "mlFeatureTable": ("editableMlFeatureTableProperties", "description"),
+    "mlPrimaryKey": ("editableMlPrimaryKeyProperties", "description"),
+    "dataProduct": ("dataProductProperties", "description"),
+    "businessAttribute": ("businessAttributeInfo", "description"),
+    "application": ("applicationProperties", "description"),
+}
+"""The aspect and field with the text that updateDescription sets, by entity type."""
 _IRREGULAR = {
     "corpuser": "CORP_USER",
     "mlModel": "MLMODEL",

@@ -2,6 +2,7 @@
 document together, and decoded when asked for."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,13 +11,17 @@ from graphql.language import FieldNode, FragmentSpreadNode, InlineFragmentNode, 
 
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.server.authentication import Access
 from explorer.server.catalog import Catalog
+from explorer.server.dialect import Dialect
 from explorer.server.store import StoredAspect
 
 if TYPE_CHECKING:
     from graphql import GraphQLResolveInfo
 
-__all__ = ["Info", "Node", "Session"]
+    from explorer.server.graphql.precondition import IfCurrent
+
+__all__ = ["Budget", "Info", "Node", "Session", "TooMuch"]
 
 Info: TypeAlias = "GraphQLResolveInfo[Session]"
 
@@ -24,16 +29,80 @@ Info: TypeAlias = "GraphQLResolveInfo[Session]"
 _IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
 # The first part of their key is a name of their own choice.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey", "schemaField"})
+# What one request may take. So many fields are answered in about two seconds.
+MAX_FIELDS = 250_000
+MAX_ENTITIES = 100_000
+MAX_SECONDS = 30.0
 # So many are read beside the event loop.
 _MANY = 50
 
 
-class Session:
-    """One request: what it has read so far, and who asks."""
+class TooMuch(InvalidInput):
+    """A request took more than one may: fields answered, entities read, or time."""
 
-    def __init__(self, catalog: Catalog, actor: str) -> None:
+
+class Budget:
+    """What one request may still take, counted while it is answered. Any call may raise `TooMuch`;
+    from then on all of them do, and `exceeded` is that error. The time runs from the first."""
+
+    __slots__ = ("_deadline", "_entities", "_fields", "_seconds", "exceeded")
+
+    def __init__(
+        self,
+        fields: float = MAX_FIELDS,
+        entities: float = MAX_ENTITIES,
+        seconds: float = MAX_SECONDS,
+    ) -> None:
+        self._fields = fields
+        self._entities = entities
+        self._seconds = seconds
+        self._deadline: float | None = None
+        self.exceeded: TooMuch | None = None
+
+    def answer(self, fields: int) -> None:
+        """Count fields that are answered now."""
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._seconds
+        self._fields -= fields
+        if self.exceeded is None:
+            if self._fields < 0:
+                self.exceeded = _too_much(f"its answer has more than {MAX_FIELDS:,} fields")
+            elif now > self._deadline:
+                self.exceeded = _too_much(f"it took more than {MAX_SECONDS:g} seconds")
+        if self.exceeded is not None:
+            raise self.exceeded
+
+    def read(self, entities: int) -> None:
+        """Count entities that are read now."""
+        self._entities -= entities
+        if self._entities < 0 and self.exceeded is None:
+            self.exceeded = _too_much(f"it reads more than {MAX_ENTITIES:,} entities")
+        self.answer(0)
+
+
+def _too_much(why: str) -> TooMuch:
+    return TooMuch(f"the query was ended: {why}; ask for fewer fields or smaller pages")
+
+
+class Session:
+    """One request: what it has read so far, who asks and in which dialect, and what its edit
+    depends on."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        access: Access,
+        if_current: "IfCurrent | None" = None,
+        dialect: Dialect = "plain",
+        budget: Budget | None = None,
+    ) -> None:
         self.catalog = catalog
-        self.actor = actor
+        self.dialect = dialect
+        self.access = access
+        self.actor = access.actor or catalog.intake.default_actor
+        self.if_current = if_current
+        self.budget = budget or Budget()
         self._nodes: dict[str, Node] = {}
         self._wanted: list[Node] = []
         self._reading: asyncio.Task[None] | None = None
@@ -95,6 +164,7 @@ class Session:
 
     async def _read_now(self, nodes: "list[Node]") -> None:
         urns = list({str(node.urn): None for node in nodes})
+        self.budget.read(len(urns))
         read = self.catalog.store.aspects
         found = await self.catalog.offload(read, urns) if len(urns) > _MANY else read(urns)
         for node in nodes:
@@ -159,7 +229,8 @@ class Node:
         if named is not None:
             return str(Urn.of("dataPlatform", named))
         instance = self.aspect("dataPlatformInstance")
-        return str(instance["platform"]) if instance else None
+        platform = (instance or {}).get("platform")
+        return str(platform) if platform else None
 
 
 def _shallow(info: Info) -> bool:

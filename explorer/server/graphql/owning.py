@@ -7,7 +7,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.pen import Given, Pen
 
-__all__ = ["add_owners", "remove_owners", "replace_owners"]
+__all__ = ["add_owners", "kind_of_owner", "remove_owners", "replace_owners"]
 
 _PLACE = ("ownership", "owners")
 _OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
@@ -19,7 +19,7 @@ _Owners = Sequence[dict[str, Any]]
 def add_owners(pen: Pen, given: Given) -> None:
     """Add owners to what the input names; one who owns it in the same way already stays."""
     common = given.get("ownershipTypeUrn") if "owners" in given else None
-    owners = [_owner(pen, one, common) for one in given.get("owners") or (given,)]
+    owners = [_owner(pen, one, common) for one in given.get("owners", (given,))]
 
     def change(stored: _Owners) -> list[dict[str, Any]]:
         present = [_way(one) for one in stored]
@@ -31,15 +31,15 @@ def add_owners(pen: Pen, given: Given) -> None:
 
 def remove_owners(pen: Pen, given: Given) -> None:
     """Take owners away, in one kind of ownership or in all; who owns nothing here does no harm."""
-    single = given.get("ownerUrn")
-    gone = {str(Urn.parse(urn)) for urn in ([single] if single else given["ownerUrns"])}
+    named = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
+    gone = {str(Urn.parse(urn)) for urn in named}
     kind = given.get("ownershipTypeUrn")
 
     def change(stored: _Owners) -> list[dict[str, Any]]:
         return [
             one
             for one in stored
-            if one["owner"] not in gone or (kind is not None and _kind(one) != kind)
+            if one.get("owner") not in gone or (kind is not None and _kind(one) != kind)
         ]
 
     for urn in _resources(pen, given):
@@ -55,6 +55,14 @@ def replace_owners(pen: Pen, urn: Urn, given: Given) -> None:
         return [known.get(_way(one), one) for one in owners]
 
     pen.change_list(urn, _PLACE, change)
+
+
+def kind_of_owner(owner: Given) -> str:
+    """The kind of ownership as people write it: a word (`DATA_STEWARD`) for those that every
+    catalog has, the URN of an ownership type for others."""
+    kind = _kind(owner)
+    word = kind.removeprefix(_BUILT_IN)
+    return word.upper() if word != kind else kind
 
 
 def _owner(pen: Pen, given: Given, common: str | None) -> dict[str, Any]:
@@ -74,12 +82,12 @@ def _owner(pen: Pen, given: Given, common: str | None) -> dict[str, Any]:
 
 
 def _way(owner: Given) -> tuple[str, str]:
-    return owner["owner"], _kind(owner)
+    return owner.get("owner", ""), _kind(owner)
 
 
 def _kind(owner: Given) -> str:
     """The kind of ownership as a URN; owners ingested long ago have a word alone."""
-    return owner.get("typeUrn") or f"{_BUILT_IN}{owner['type'].lower()}"
+    return owner.get("typeUrn") or f"{_BUILT_IN}{owner.get('type', 'NONE').lower()}"
 
 
 def _resources(pen: Pen, given: Given) -> list[Urn]:

@@ -1,5 +1,10 @@
 """What an edit may do within one job of the writer: read what is stored and write what it became,
-so that two edits at once never lose one another's."""
+so that two edits at once never lose one another's.
+
+Where the request says what its writer saw (`precondition.IfCurrent`), that is compared in the same
+job. An edit that finds something else is taken back, unless it found nothing left to do: then it
+was made before, most likely by the same request whose answer got lost.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +33,7 @@ class Pen:
         self._transaction = transaction
         self._catalog = catalog
         self.actor = actor
+        self.has_written = False
         self._now_millis = time.time_ns() // 1_000_000
 
     @property
@@ -80,10 +86,12 @@ class Pen:
         intake = self._catalog.intake
         change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor)
         intake.apply(self._transaction, change, self._now_millis)
+        self.has_written = True
 
     def columns(self, urn: Urn) -> list[str]:
         """The paths of a dataset's columns, as ingested."""
-        return [field["fieldPath"] for field in self.read(urn, "schemaMetadata").get("fields", ())]
+        fields = self.read(urn, "schemaMetadata").get("fields") or ()
+        return [field["fieldPath"] for field in fields if "fieldPath" in field]
 
     def change_column(
         self, urn: Urn, path: str, change: Callable[[dict[str, Any]], dict[str, Any]]
@@ -95,10 +103,10 @@ class Pen:
             hint = f" Nearest: {', '.join(near)}" if near else ""
             raise NotFound(f"Field {path} does not exist in the datasets schema.{hint}")
         aspect = "editableSchemaMetadata"
-        infos = self.read(urn, aspect).get("editableSchemaFieldInfo", [])
-        if not any(info["fieldPath"] == path for info in infos):
+        infos = self.read(urn, aspect).get("editableSchemaFieldInfo") or []
+        if not any(info.get("fieldPath") == path for info in infos):
             infos = [*infos, {"fieldPath": path}]
-        changed = [change(info) if info["fieldPath"] == path else info for info in infos]
+        changed = [change(info) if info.get("fieldPath") == path else info for info in infos]
         self.write(urn, aspect, {"editableSchemaFieldInfo": changed})
 
     def change_list(
@@ -141,7 +149,16 @@ def edit_of(change: Callable[[Pen, Urn, Given], None], argument: str = "urn") ->
 
 async def _run(info: Info, job: Callable[[Pen], Any], *, default: Any) -> Any:
     session = info.context
-    catalog, actor = session.catalog, session.actor
-    made = await catalog.write(lambda transaction: job(Pen(transaction, catalog, actor)))
+    catalog, actor, expected = session.catalog, session.actor, session.if_current
+
+    def write(transaction: Transaction) -> Any:
+        changed = expected.compare(transaction) if expected is not None else None
+        pen = Pen(transaction, catalog, actor)
+        made = job(pen)
+        if changed is not None and pen.has_written:
+            raise changed
+        return made
+
+    made = await catalog.write(write)
     session.forget()
     return default if made is None else made

@@ -3,6 +3,7 @@ takes a fraction of the time for the columns of a table."""
 
 from typing import Any
 
+from graphql.error import GraphQLError
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.execution.executor_throwing_on_incremental import ExecutorThrowingOnIncremental
 from graphql.pyutils import AwaitableOrValue, Path
@@ -10,6 +11,7 @@ from graphql.type import (
     GraphQLList,
     GraphQLObjectType,
     GraphQLOutputType,
+    is_list_type,
     is_non_null_type,
     is_object_type,
     is_scalar_type,
@@ -17,6 +19,8 @@ from graphql.type import (
 
 __all__ = ["PlainExecutor"]
 
+# What a field answers that the schema promises and the stored aspect lacks, by its scalar.
+_STAND_INS: dict[str, Any] = {"String": "", "Boolean": False, "Int": 0, "Long": 0, "Float": 0.0}
 # The scalars that JSON has as they are.
 _PLAIN = {"String": str, "Boolean": bool}
 
@@ -36,7 +40,8 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         grouped_field_set: GroupedFieldSet,
         position_context: Any,
     ) -> AwaitableOrValue[dict[str, Any]]:
-        """The fields selected of one object."""
+        """The fields selected of one object; raises `TooMuch` beyond the request's budget."""
+        self.context_value.budget.answer(len(grouped_field_set))
         if type(source_value) is dict:
             plan = self._plan(parent_type, grouped_field_set)
             found = None if plan is None else _read(plan, source_value)
@@ -44,6 +49,30 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
                 return found
         return super().execute_fields(
             parent_type, source_value, path, grouped_field_set, position_context
+        )
+
+    def complete_value(
+        self,
+        return_type: GraphQLOutputType,
+        field_details_list: FieldDetailsList,
+        info: Any,
+        path: Path,
+        result: Any,
+        position_context: Any,
+    ) -> AwaitableOrValue[Any]:
+        """The answer of one field.
+
+        Aspects may lack what the schema promises. Such a field answers with an empty text, false,
+        0, an empty list or a record without values; one that promises an entity is an error, and
+        null stands in place of the nearest record that may be null.
+        """
+        if result is None and is_non_null_type(return_type):
+            result = _stand_in(return_type.of_type)
+            if result is None:
+                name = f"{info.parent_type.name}.{info.field_name}"
+                raise GraphQLError(f"{name} is not known: the stored aspect lacks it")
+        return super().complete_value(
+            return_type, field_details_list, info, path, result, position_context
         )
 
     def complete_list_value(
@@ -61,6 +90,8 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         if type(result) is list and is_object_type(kind):
             selected = self.collect_subfields(kind, field_details_list).grouped_field_set
             plan = self._plan(kind, selected)
+            if plan is not None:
+                self.context_value.budget.answer(len(plan) * len(result))
             if plan is not None and all(type(one) is dict for one in result):
                 found = [_read(plan, one) for one in result]
                 if None not in found:
@@ -78,6 +109,15 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         except KeyError:
             plan = plans[id(selected)] = _plan_of(parent_type, selected)
             return plan
+
+
+def _stand_in(kind: Any) -> Any:
+    """What stands for a missing value of a type; None where nothing can."""
+    if is_list_type(kind):
+        return []
+    if is_object_type(kind):
+        return None if kind.interfaces else {}
+    return _STAND_INS.get(kind.name)
 
 
 def _plan_of(parent_type: GraphQLObjectType, selected: GroupedFieldSet) -> _Plan | None:

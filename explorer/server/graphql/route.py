@@ -8,7 +8,7 @@ from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.intake import UNKNOWN_ACTOR
+from explorer.server.graphql.names import DESCRIBED
 
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
@@ -43,6 +43,7 @@ class GraphqlRoute:
                 GRAPHQL_PATH,
                 self._run,
                 "read what is asked for, and edit: descriptions, links, tags, owners and more",
+                role="reader",
                 parameters=(
                     parameter("query", "string", "a GraphQL document", _READ),
                     parameter(
@@ -58,6 +59,12 @@ class GraphqlRoute:
                         "which operation is meant, in a document of several",
                         required=False,
                     ),
+                    parameter(
+                        "extensions",
+                        "object",
+                        "ifCurrent in it is the condition of an edit: see below",
+                        required=False,
+                    ),
                 ),
                 gives=(
                     "data with what was selected; errors, if there are any, each with message, "
@@ -65,26 +72,42 @@ class GraphqlRoute:
                 ),
                 notes=(
                     "query dataset(urn) gives null for a dataset that does not exist. "
-                    "properties.description is the ingested text, and the edited one where "
-                    "nothing was ingested; editableProperties.description is the edited text.",
+                    "properties.description and the description of a column are the edited text "
+                    "where there is one for plain callers, and the ingested text, or the edited "
+                    "one where nothing was ingested, for DataHub's; "
+                    "editableProperties.description is the edited text.",
                     "mutation updateDataset(urn, input) sets the edited description and the "
                     "links, and whatever else is given; a part left out stays as it is, a list "
                     "of links given replaces the one stored. addLink, updateLink and removeLink "
                     "change a single one.",
                     "mutation updateDescription(input) sets the edited description of a column "
-                    "(subResource is its path, subResourceType DATASET_FIELD) or of a container, "
-                    "and fails for anything else. A column that the schema has not is an error "
+                    "(subResource is its path, subResourceType DATASET_FIELD) or of an entity: "
+                    + ", ".join(DESCRIBED)
+                    + ". It fails for anything else. A column that the schema has not is an error "
                     "that names the nearest ones.",
+                    "A mutation needs the role editor; without it the field is an error with code "
+                    "403, which names the role.",
                     "Every kind of entity can be read by its URN; a kind without a type of its "
                     "own is a GenericEntity. The schema can be asked for as a whole "
                     "(introspection), and lists every search, listing and edit.",
                     "An answer is 200 once a document was read, whatever came of it; a body that "
                     "is no JSON or has no query is 400.",
-                    "A document is at most 20 levels deep and asks for 250,000 fields at most, "
-                    "lists counted as long as their count or limit says.",
+                    "A document is at most 20 levels deep. Its answer has 250,000 fields at most, "
+                    "is made of 100,000 entities and takes 30 seconds at most; an edit's is "
+                    "measured before it begins, "
+                    "lists counted as long as their count or limit says. It has at most "
+                    "1,000,000 characters, 20,000 tokens and 300 operations and fragments.",
                     "Each edit is one step: it is made as a whole or not at all, never undoes "
                     "another's, and repeated changes nothing. What it edits must exist, and so "
                     "must the tags, terms, owners and domains it names.",
+                    "With extensions {ifCurrent: {urn, column, what, value}} the one edit of a "
+                    "document is made only while that is what is stored. what is description, "
+                    "tags, terms, owners, domain, links or deprecation; value is the text, the "
+                    "list (URNs, '<URN> <kind>' of owners, '<address> <label>' of links) or the "
+                    "object {note, decommissionTime, replacement}; null is nothing. Otherwise "
+                    "nothing is written and the error has type CONFLICT and, in its extensions, "
+                    "current {value, version, actor, time}. An edit that finds its work done "
+                    "already is no conflict, so one whose answer got lost may be sent again.",
                 ),
             ),
         )
@@ -109,5 +132,8 @@ class GraphqlRoute:
         executor = self._executor
         if executor is None:
             executor = await self._catalog.offload(self.ready)
-        actor = call.actor or UNKNOWN_ACTOR
-        return Answer.of(await executor.run(query, variables or {}, operation, actor))
+        extensions = parameters.given.get("extensions")
+        answer = await executor.run(
+            query, variables or {}, operation, call.access, extensions, call.dialect
+        )
+        return Answer(answer)

@@ -11,6 +11,7 @@ from explorer.metadata.condition import Condition
 from explorer.metadata.proposal import ChangeType
 from explorer.metadata.registry import Aspect
 from explorer.metadata.urn import Urn
+from explorer.server.dialect import Dialect
 from explorer.server.store import Point, StoredEdge, Write
 
 __all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change"]
@@ -23,7 +24,7 @@ _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 
 class Change(Struct, frozen=True):
     """A proposal that passed every check that needs no look at the store. The value of a PATCH is
-    the `Patch`."""
+    the `Patch`. `dialect` says whose rules it is taken by."""
 
     urn: Urn
     text: str
@@ -34,6 +35,7 @@ class Change(Struct, frozen=True):
     actor: str
     system: Mapping[str, Any] | None
     condition: Condition | None = None
+    dialect: Dialect = "plain"
 
     def write(
         self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,6 +14,8 @@ from explorer.metadata.registry import Aspect, Registry
 from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
 from explorer.metadata.values import edges_of, key_value
+from explorer.server.cache import cached_short
+from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import Refusal
 from explorer.server.intake.change import UNKNOWN_ACTOR, Change
 from explorer.server.intake.columns import keep_descriptions
@@ -38,13 +40,16 @@ class Intake:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._validator = Validator(registry)
+        self.default_actor = UNKNOWN_ACTOR
+        """The actor of a change that names none."""
 
     def check_urn(self, urn: Urn) -> dict[str, str]:
         """The value of the URN's key aspect.
 
         Raises `UnknownName` for an entity type that is none, `InvalidUrn` for a URN that is not
-        of its shape.
+        of its shape or has a character that no URN may have.
         """
+        urn.check_characters()
         fields = self._registry.key_fields(urn.entity_type)
         key = key_value(urn, fields)
         platform = key.get("platform")
@@ -52,14 +57,33 @@ class Intake:
             raise InvalidUrn(f"expected {_PLATFORM}<platform> as the platform in {urn}")
         return key
 
-    def check(self, proposal: Proposal, actor: str | None = None) -> Change:
-        """The proposal as a change that may be applied, by `actor` if the caller proved to be one.
+    def read_urn(self, text: str) -> Urn:
+        """Return the URN that a text is, of whatever entity type.
+
+        Raises `InvalidUrn` for one that is not of the shape of its entity type, where that is
+        known.
+        """
+        urn = Urn.parse(text)
+        urn.check_characters()
+        if urn.entity_type in self._registry.entities:
+            self.check_urn(urn)
+        return urn
+
+    def check(
+        self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
+    ) -> Change:
+        """Return the proposal as a change that may be applied, by `actor` if the caller proved to
+        be one.
+
+        DataHub's callers and connectors may write a key aspect that disagrees with the URN, and
+        hide an entity that does not exist; plain callers may not.
 
         Raises `InvalidUrn` and `UnknownName` for what it is about, `InvalidAspect` for an aspect
         that is none of the entity's or a value that does not fit, `InvalidInput` for a change
         type that the aspect does not take, a patch or a condition that cannot be read.
         """
         urn, name, value = proposal.urn, proposal.aspect, proposal.value
+        dialect = dialect_of_write(proposal.system, dialect)
         key = self.check_urn(urn)
         declared = self._declared(urn.entity_type, name)
         if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
@@ -70,7 +94,7 @@ class Intake:
 
             value = read_patch(value)
         elif proposal.change != "DELETE":
-            self._check_value(urn, name, value, key)
+            self._check_value(urn, name, value, key, dialect)
         return Change(
             urn,
             str(urn),
@@ -78,9 +102,10 @@ class Intake:
             proposal.change,
             value,
             declared,
-            actor or proposal.actor or UNKNOWN_ACTOR,
+            actor or proposal.actor or self.default_actor,
             proposal.system,
             read_condition(proposal.headers) if proposal.headers else None,
+            dialect,
         )
 
     def apply(
@@ -106,7 +131,8 @@ class Intake:
             if value is None:
                 return
         if not exists:
-            if change.aspect == "status" and value.get("removed") is True:
+            removes = change.aspect == "status" and value.get("removed") is True
+            if removes and change.dialect == "plain":
                 raise NotFound(f"{change.text} does not exist.")
             self._begin(transaction, change, now_millis, spoken)
         if change.declared.timeseries:
@@ -138,12 +164,14 @@ class Intake:
             raise InvalidAspect(name, "", f"Unknown aspect {name} for entity {entity_type}; {hint}")
         return self._registry.aspect(name)
 
-    def _check_value(self, urn: Urn, name: str, value: Any, key: dict[str, str]) -> None:
+    def _check_value(
+        self, urn: Urn, name: str, value: Any, key: dict[str, str], dialect: Dialect
+    ) -> None:
         self._validator.check(name, value)
         declared = self._registry.aspect(name)
         if declared.timeseries and not -_MAX_MILLIS < value["timestampMillis"] < _MAX_MILLIS:
             raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
-        if name == self._registry.entity(urn.entity_type).key:
+        if dialect == "plain" and name == self._registry.entity(urn.entity_type).key:
             _check_key(name, value, key)
 
     def _may(self, change: Change, stored: StoredAspect | None, *, exists: bool) -> bool:
@@ -183,7 +211,7 @@ class Intake:
             return None
         start = orjson.loads(stored.value) if stored else self._patcher.start(name, stamp)
         value = self._patcher.apply(name, start, patch, stamp)
-        self._check_value(change.urn, name, value, self.check_urn(change.urn))
+        self._check_value(change.urn, name, value, self.check_urn(change.urn), change.dialect)
         return value
 
     def _begin(
@@ -215,7 +243,7 @@ class Intake:
         transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
 
 
-@lru_cache(maxsize=1024)
+@cached_short(1 << 20)
 def _is_platform(text: str) -> bool:
     try:
         return Urn.parse(text).entity_type == "dataPlatform"

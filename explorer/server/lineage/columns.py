@@ -16,7 +16,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.store import Store
 from explorer.server.store.lineage import KnownUrn
 
-__all__ = ["Columns", "is_column"]
+__all__ = ["Columns", "is_column", "parent_of"]
 
 _DATASET = "upstreamLineage"
 _JOB = "dataJobInputOutput"
@@ -53,7 +53,7 @@ class Columns:
 
     def named(self, columns: Sequence[str]) -> dict[str, KnownUrn]:
         """The columns as nodes; one exists when its dataset's schema has it, or it is stored."""
-        parents = {column: _parent(column) for column in columns}
+        parents = {column: parent_of(column) for column in columns}
         schemas = self._store.aspects(
             sorted({parent for parent in parents.values() if parent}), ("schemaMetadata",)
         )
@@ -66,7 +66,7 @@ class Columns:
 
     def _sayings(self, frontier: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Every fine-grained lineage that may speak of the columns."""
-        parents = sorted({parent for column in frontier if (parent := _parent(column))})
+        parents = sorted({parent for column in frontier if (parent := parent_of(column))})
         known = self._store.handles(parents)
         nearby = self._store.lineage_edges(
             sorted(known.values()), upstream=self._upstream, limit=1_000_000
@@ -80,7 +80,10 @@ class Columns:
                     yield from orjson.loads(one.value).get("fineGrainedLineages") or ()
 
 
-def _parent(column: str) -> str | None:
+def parent_of(column: str) -> str | None:
+    """Return the URN of a column's dataset, or None for what is no column."""
+    if not is_column(column):
+        return None
     try:
         return Urn.parse(column).parts[0]
     except InvalidUrn:

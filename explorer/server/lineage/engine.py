@@ -3,13 +3,14 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from typing import Protocol, TypeVar
 
 import orjson
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.lineage.columns import Columns, is_column
+from explorer.server.lineage.columns import Columns, is_column, parent_of
 from explorer.server.lineage.lists import LineageLists, list_lineage, list_tables
 from explorer.server.lineage.narrowing import Candidate, Narrowing
 from explorer.server.lineage.tables import Tables
@@ -32,7 +33,12 @@ _LIMITS = Limits()
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked: everything upstream or downstream of `urn` within the limits, of that what
-    the narrowing takes, of that the entries from `start` on."""
+    the narrowing takes, of that the entries from `start` on.
+
+    Entities that are only pointed at, and soft-deleted ones, are left out of the answer unless
+    `include_missing` and `include_removed`; the walk goes on through them. A column counts as its
+    dataset does.
+    """
 
     urn: Urn
     upstream: bool
@@ -42,6 +48,8 @@ class Question:
     narrowing: Narrowing | None = None
     edges: bool = False
     candidates: bool = False
+    include_missing: bool = True
+    include_removed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,8 @@ class LineageAnswer:
 
     `truncated` says in a few words why the answer is not complete, nothing when it is. `edges` is
     every edge between entities that the walk reached, whatever the page and the narrowing;
-    `candidates` all that the narrowing took. Both are empty unless asked for.
+    `candidates` all that the narrowing took. Both are empty unless asked for. `filtered` counts
+    what is missing or removed and was left out for that.
     """
 
     total: int
@@ -93,6 +102,7 @@ class LineageAnswer:
     truncated: str | None = None
     edges: tuple[LineageEdge, ...] = ()
     candidates: tuple[Candidate, ...] = ()
+    filtered: int = 0
 
 
 class Lineage:
@@ -181,14 +191,16 @@ class Lineage:
         nodes = walked.reached()
         candidates: list[Candidate] = []
         looked_at_all = True
-        if narrowing is not None or question.candidates:
+        hides = not (question.include_missing and question.include_removed)
+        if narrowing is not None or question.candidates or hides:
             candidates = _candidates(walked, _named(graph, nodes))
         if narrowing is not None:
             wanted, looked_at_all = narrowing.choose(self._store, candidates, limits.seconds)
-            nodes = [node for node, is_wanted in zip(nodes, wanted, strict=True) if is_wanted]
-            candidates = [
-                one for one, is_wanted in zip(candidates, wanted, strict=True) if is_wanted
-            ]
+            nodes, candidates = list(compress(nodes, wanted)), list(compress(candidates, wanted))
+        taken = len(nodes)
+        if hides:
+            shown = self._shown(question, candidates)
+            nodes, candidates = list(compress(nodes, shown)), list(compress(candidates, shown))
         page = nodes[question.start : question.start + question.count]
         reached = self._fill_in(walked, page, graph)
         return LineageAnswer(
@@ -197,7 +209,26 @@ class Lineage:
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
             self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
             tuple(candidates) if question.candidates else (),
+            taken - len(nodes),
         )
+
+    def _shown(self, question: Question, candidates: Sequence[Candidate]) -> list[bool]:
+        """Return which entities stay where missing or removed ones are left out."""
+        tables = [parent_of(one.urn) or one.urn for one in candidates]
+        shown = [True] * len(candidates)
+        if not question.include_missing:
+            columns = [t for t, one in zip(tables, candidates, strict=True) if t != one.urn]
+            stored = self._store.existing(sorted(set(columns)))
+            shown = [
+                one.exists if table == one.urn else table in stored
+                for table, one in zip(tables, candidates, strict=True)
+            ]
+        if not question.include_removed:
+            removed = self.removed(sorted(set(compress(tables, shown))))
+            shown = [
+                is_shown and t not in removed for is_shown, t in zip(shown, tables, strict=True)
+            ]
+        return shown
 
     def _fill_in(
         self, walked: Walked[N], page: Sequence[N], graph: "_Named[N]"
@@ -267,7 +298,9 @@ def _walk(question: Question, start: N, graph: Graph[N]) -> tuple[Walked[N], Lim
 
 def _candidates(walked: Walked[N], named: Mapping[N, KnownUrn]) -> list[Candidate]:
     return [
-        Candidate(named[node].urn, named[node].entity_type, walked.degrees[node])
+        Candidate(
+            named[node].urn, named[node].entity_type, walked.degrees[node], named[node].exists
+        )
         for node in walked.reached()
     ]
 

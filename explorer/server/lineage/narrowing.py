@@ -18,9 +18,9 @@ from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
 from explorer.server.search.wanted import read_text
 from explorer.server.store import Store
 
-__all__ = ["Candidate", "Narrowing", "platform_of"]
+__all__ = ["DEGREE", "Candidate", "Narrowing", "platform_of"]
 
-_DEGREE = "degree"
+DEGREE = "degree"
 _PLATFORM = "platform"
 _STATUS = "status"
 # What can be told of an entity from its type, its platform and its status alone.
@@ -35,11 +35,12 @@ _Verdict: TypeAlias = tuple[bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity reached, and how far away."""
+    """An entity reached, and how far away. One that is only pointed at does not `exist`."""
 
     urn: str
     entity_type: str
     degree: int
+    exists: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Narrowing:
             registry.entity(entity_type)
         groups = (narrowed_by or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
-        named = {one.field for group in groups for one in group if one.field != _DEGREE}
+        named = {one.field for group in groups for one in group if one.field != DEGREE}
         self._told = not text and named <= _TOLD
         self._verdicts: dict[tuple[str, bool], _Verdict | None] = {}
 
@@ -125,8 +126,8 @@ class Narrowing:
         return wanted, True
 
     def _alternative(self, group: tuple[Criterion, ...], text: str) -> _Alternative:
-        degree = tuple(one for one in group if one.field == _DEGREE)
-        others = tuple(one for one in group if one.field != _DEGREE)
+        degree = tuple(one for one in group if one.field == DEGREE)
+        others = tuple(one for one in group if one.field != DEGREE)
         for criterion in degree:
             for value in criterion.values:
                 _last(value)

@@ -1,6 +1,5 @@
 """Writing changes, and reading single aspects and their documents over time."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,27 +7,37 @@ import orjson
 
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.condition import CONDITION_HEADERS
-from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal, read_proposal
-from explorer.metadata.urn import Urn
-from explorer.metadata.values import key_value, reach
+from explorer.metadata.values import key_value
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
-from explorer.server.dialect import Dialect, dialect_of, record_name
+from explorer.server.dialect import record_name
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.filters import read_filter
-from explorer.server.routes.proposals import ASYNC, CONDITIONS, NOTES, PROPOSAL, PROPOSALS
+from explorer.server.routes.proposals import (
+    ALL_OR_NONE,
+    ASYNC,
+    BATCHED,
+    CONDITIONS,
+    NOTES,
+    PROPOSAL,
+    PROPOSALS,
+    all_or_none,
+)
 from explorer.server.routes.usage import ENTITY, PATH_URN, URN
+from explorer.server.sorting import read_sort
+from explorer.server.timeseries import read_documents
 
 __all__ = ["AspectRoutes"]
+
+_DELETE_NOTE = "A proposal with changeType DELETE removes every version, and needs the role admin."
 
 
 class AspectRoutes:
     """`/aspects`"""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect | None) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._dialect = dialect
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -37,30 +46,33 @@ class AspectRoutes:
                 "/aspects",
                 self._ingest,
                 "write or remove one aspect of an entity",
+                role="editor",
                 action="ingestProposal",
                 parameters=(PROPOSAL, ASYNC, *CONDITIONS),
                 gives="the entity's URN as value",
-                notes=NOTES,
+                notes=(*NOTES, _DELETE_NOTE),
             ),
             Endpoint(
                 "POST",
                 "/aspects",
                 self._ingest_batch,
-                "write several aspects, all or none",
+                "write several aspects",
+                role="editor",
                 action="ingestProposalBatch",
-                parameters=(PROPOSALS, ASYNC),
+                parameters=(PROPOSALS, ASYNC, ALL_OR_NONE),
                 gives='"success" as value',
                 notes=(
-                    "Applied in the order given, in one transaction: when one is refused, none is "
-                    "written, and the message names it as proposals[n].",
+                    "Applied in the order given. " + BATCHED,
                     "Conditions are said in the headers of each proposal.",
+                    _DELETE_NOTE,
                 ),
             ),
             Endpoint(
                 "POST",
                 "/aspects",
                 self._timeseries,
-                "documents of a timeseries aspect, newest first",
+                "documents of a timeseries aspect",
+                role="reader",
                 action="getTimeseriesAspectValues",
                 parameters=(
                     URN,
@@ -73,7 +85,8 @@ class AspectRoutes:
                             ("endTimeMillis", "integer", "up to when; open without it"),
                             ("limit", "integer", "how many at most; 10000 without it, and at most"),
                             ("latestValue", "boolean", "the newest alone; false without it"),
-                            ("filter", "filter", "EQUAL and IN over the documents' own fields"),
+                            ("filter", "filter", "over the documents' own fields"),
+                            ("sort", "sort", "by one of their fields; newest first without it"),
                         )
                     ),
                 ),
@@ -82,7 +95,10 @@ class AspectRoutes:
                     "aspect {value (JSON as text), contentType} and systemMetadata"
                 ),
                 notes=(
-                    "Newest first; both bounds are inclusive; the limit keeps the newest.",
+                    "Newest first unless a sort is given; both bounds are inclusive; the limit "
+                    "keeps the first.",
+                    "A filter takes every condition; numbers are compared as numbers, texts as "
+                    "they are written. A sort puts documents without a value last.",
                     "A document of the same moment, partition and granularity takes the place of "
                     "the one before. An aspect that is not over time is refused.",
                 ),
@@ -92,6 +108,7 @@ class AspectRoutes:
                 "/aspects",
                 self._aspect,
                 "one version of an aspect",
+                role="reader",
                 item=True,
                 standing="to be replaced",
                 parameters=(
@@ -118,24 +135,37 @@ class AspectRoutes:
 
     async def _ingest(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        proposal = _conditional(read_proposal(parameters.record("proposal")), call)
-        await self._catalog.ingest(proposal, call.actor)
+        given = parameters.record("proposal")
+        _require_role(call, given)
+        proposal = read_proposal(given, complete=call.dialect == "plain")
+        proposal = _conditional(proposal, call)
+        await self._catalog.ingest(proposal, call.actor, call.dialect)
         return Answer.of({"value": str(proposal.urn)})
 
     async def _ingest_batch(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        await self._catalog.ingest_batch(parameters.items("proposals"), call.actor)
+        given = parameters.items("proposals")
+        for one in given:
+            _require_role(call, one)
+        await self._catalog.ingest_batch(
+            "proposals",
+            given,
+            lambda wire: [read_proposal(wire, complete=call.dialect == "plain")],
+            call.actor,
+            call.dialect,
+            all_or_none=all_or_none(call),
+        )
         return Answer.of({"value": "success"})
 
     async def _aspect(self, call: Call) -> Answer:
-        urn = Urn.parse(call.key)
+        urn = self._catalog.intake.read_urn(call.key)
         name = call.query.required("aspect")
         version = _version(call.query.one("version"))
         stored = self._catalog.store.aspect(str(urn), name, version)
         if stored is None:
             raise NotFound(f"{urn} has no version {version} of the aspect {name}")
         aspect = self._catalog.registry.aspects.get(name)
-        spelled = record_name(aspect.record, dialect_of(call, self._dialect)) if aspect else name
+        spelled = record_name(aspect.record, call.dialect) if aspect else name
         return Answer.of(
             {
                 "version": stored.version,
@@ -149,7 +179,7 @@ class AspectRoutes:
         return Answer(await self._catalog.offload(self._read_timeseries, parameters))
 
     def _read_timeseries(self, parameters: Parameters) -> bytes:
-        urn = Urn.parse(parameters.text("urn"))
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
         entity, name = parameters.text("entity"), parameters.text("aspect")
         if entity != urn.entity_type:
             raise InvalidInput(f"entity {entity!r} is not that of the URN {urn}")
@@ -163,44 +193,37 @@ class AspectRoutes:
             raise InvalidInput(
                 f"{name} is no timeseries aspect; read it with /entitiesV2 or /aspects/<urn>"
             )
-        bounds = {
-            field: parameters.integer(field) for field in ("startTimeMillis", "endTimeMillis")
-        }
+        start = parameters.integer("startTimeMillis")
+        end = parameters.integer("endTimeMillis")
         limit = parameters.count("limit", MAX_PAGE, MAX_PAGE)
         if parameters.flag("latestValue", default=False):
             limit = 1
-        narrowed_by = read_filter(parameters.given.get("filter"))
-        points = self._points(str(urn), name, tuple(bounds.values()), limit, narrowed_by)
+        documents = read_documents(
+            self._catalog.store,
+            str(urn),
+            name,
+            (start, end),
+            limit,
+            read_filter(parameters.given.get("filter")),
+            next(iter(read_sort(parameters)), None),
+        )
         values = [
             {
                 "aspect": {"value": value.decode(), "contentType": "application/json"},
                 "systemMetadata": orjson.Fragment(system),
             }
-            for value, system in points
+            for _, value, system in documents
         ]
         answer: dict[str, Any] = {"entityName": entity, "aspectName": name}
+        bounds = {"startTimeMillis": start, "endTimeMillis": end}
         answer |= {field: bound for field, bound in bounds.items() if bound is not None}
         return orjson.dumps({"value": answer | {"limit": limit, "values": values}})
 
-    def _points(
-        self,
-        urn: str,
-        name: str,
-        bounds: tuple[int | None, ...],
-        limit: int,
-        narrowed_by: Filter,
-    ) -> Iterator[tuple[bytes, bytes]]:
-        start, end = (None if bound is None else _clamp(bound) for bound in bounds)
-        if not narrowed_by:
-            yield from self._catalog.store.points(urn, name, start, end, limit)
-            return
-        passed = 0
-        for value, system in self._catalog.store.points(urn, name, start, end):
-            if passed == limit:
-                return
-            if _passes(orjson.loads(value), narrowed_by):
-                passed += 1
-                yield value, system
+
+def _require_role(call: Call, proposal: Any) -> None:
+    """Raise `Refusal` (403) where the proposal removes something and its sender may not."""
+    if isinstance(proposal, dict) and proposal.get("changeType") == "DELETE":
+        call.access.require("admin", "a proposal with changeType DELETE")
 
 
 def _conditional(proposal: Proposal, call: Call) -> Proposal:
@@ -211,10 +234,6 @@ def _conditional(proposal: Proposal, call: Call) -> Proposal:
     return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal
 
 
-def _clamp(millis: int) -> int:
-    return max(-(2**62), min(millis, 2**62))
-
-
 def _version(text: str | None) -> int:
     if text is None:
         return 0
@@ -223,23 +242,3 @@ def _version(text: str | None) -> int:
     except ValueError:
         raise InvalidInput(f"the query parameter 'version' is an integer, not {text!r}") from None
     return max(-(2**31), min(version, 2**31))
-
-
-def _passes(value: dict[str, Any], narrowed_by: Filter) -> bool:
-    """Whether a document meets a filter over its own fields (`partitionSpec.partition`)."""
-    for criteria in narrowed_by.any_of:
-        met = True
-        for criterion in criteria:
-            if criterion.condition not in ("EQUAL", "IN"):
-                raise InvalidInput(
-                    f"a filter over documents in time takes EQUAL and IN, not {criterion.condition}"
-                )
-            found = {_spelled(part) for part in reach(value, criterion.field)}
-            met = met and (not found.isdisjoint(criterion.values)) != criterion.negated
-        if met:
-            return True
-    return False
-
-
-def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -32,6 +32,7 @@ class BatchRoutes:
                 "/openapi/v3/entity",
                 self._read,
                 "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet",
+                role="reader",
                 item=True,
                 parameters=(
                     parameter(
@@ -78,6 +79,8 @@ class BatchRoutes:
             )
         self._catalog.registry.entity(entity)
         asked = _asked(_items(await call.body()), entity)
+        for urn in asked:
+            self._catalog.intake.check_urn(Urn.parse(urn))
         with_system = (call.query.one("systemMetadata") or "").lower() == "true"
         stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
         return Answer.of(

@@ -2,11 +2,10 @@
 
 import orjson
 
-from explorer.metadata.urn import Urn
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import read_filter
+from explorer.server.filters import forgive_fields, read_filter
 from explorer.server.paths import browse_paths, components
 from explorer.server.projection import noted_delimiter
 from explorer.server.routes.usage import ENTITY, FILTER, LIMIT, START, URN
@@ -29,6 +28,7 @@ class BrowsingRoutes:
                 "/entities",
                 self._browse,
                 "folders and entities at a path",
+                role="reader",
                 action="browse",
                 parameters=(
                     parameter("path", "string", "folders between slashes; / is the top", "/prod"),
@@ -53,6 +53,7 @@ class BrowsingRoutes:
                 "/entities",
                 self._paths,
                 "the paths at which an entity is found when browsing",
+                role="reader",
                 action="getBrowsePaths",
                 parameters=(URN,),
                 gives="the paths as stored, or the one that the URN suggests; none for no entity",
@@ -65,6 +66,8 @@ class BrowsingRoutes:
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
         narrowed_by = read_filter(parameters.given.get("filter"))
+        if call.dialect == "datahub":
+            narrowed_by = forgive_fields(narrowed_by, (entity,), self._catalog.index.vocabulary)
         query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None
         page = await self._catalog.offload(self._read, entity, path, start, limit, query)
         groups = [{"name": name, "count": count} for name, count in page.groups]
@@ -99,7 +102,7 @@ class BrowsingRoutes:
 
     async def _paths(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        urn = Urn.parse(parameters.text("urn"))
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
         self._catalog.registry.entity(urn.entity_type)
         store = self._catalog.store
         found: list[str] = []

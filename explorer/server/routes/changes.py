@@ -13,6 +13,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.call import Answer, Call, Send, Stream
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, Parameter
+from explorer.server.failures import Refusal
 from explorer.server.following import Follower
 from explorer.server.store import LogEntry
 
@@ -31,7 +32,6 @@ _MAX_LOOKED_AT = 20_000
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
 _MAX_OFFSET = 2**62
 _KEEP_ALIVE_SECONDS = 15.0
-_PATIENCE_SECONDS = 30.0
 _RETRY_MILLIS = 2_000
 
 _EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
@@ -50,6 +50,8 @@ _NOTES = (
     "Every committed change is one row, in the order of the commits; writing a value again that "
     "is there already is none.",
     "A removed entity is one DELETE of its key aspect.",
+    "Old rows are dropped, see --keep-changes of catalog serve; who asks for what comes after one "
+    "that is gone is answered 410, with the offset to go on from in the header x-changes-after.",
 )
 
 
@@ -74,7 +76,8 @@ class ChangeRoutes:
         self._catalog = catalog
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        after = Parameter("after", "integer", "the offset to go on from; 0", "query", example=0)
+        oldest = "the offset to go on from; without it, the first that is kept"
+        after = Parameter("after", "integer", oldest, "query", example=0)
         limit = Parameter("limit", "integer", "how many at most; 100, at most 1000", "query")
         start = Parameter(
             "after", "integer", "the offset to go on from; without it, only what is new", "query"
@@ -88,6 +91,7 @@ class ChangeRoutes:
                 _PATH,
                 self._read,
                 "what was changed, from an offset of the change log on",
+                role="reader",
                 standing="ours",
                 parameters=(after, limit, *_FILTERS),
                 gives=f"changes, next (the offset to go on from) and head (the last one); {_SHAPE}",
@@ -103,13 +107,16 @@ class ChangeRoutes:
                 _STREAM_PATH,
                 self._stream,
                 "what is changed, as it happens, as server-sent events",
+                role="reader",
                 standing="ours",
                 parameters=(start, resume, *_FILTERS),
                 gives=f"events named change, with the offset as id and a change as data; {_SHAPE}",
                 notes=(
                     *_NOTES,
                     "A comment is sent every 15 seconds when nothing happens.",
-                    "Who takes nothing for 30 seconds is hung up on, and goes on from the last id.",
+                    "After its token was revoked a stream ends instead of sending more.",
+                    "A follower that takes nothing for 30 seconds is disconnected; it goes on from "
+                    "its last id.",
                 ),
             ),
         )
@@ -117,8 +124,11 @@ class ChangeRoutes:
     async def _read(self, call: Call) -> Answer:
         if _EVENTS.decode() in (call.header(b"accept") or ""):
             return await self._stream(call)
-        after = _number(call, "after", 0, _MAX_OFFSET)
         limit = _number(call, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
+        floor = await self._catalog.offload(self._catalog.store.log_floor)
+        after = _number(call, "after", floor, _MAX_OFFSET)
+        if limit:
+            _check_kept(after, floor)
         body = await self._catalog.offload(self._page, after, limit, _wanted(call))
         return Answer(body)
 
@@ -150,21 +160,22 @@ class ChangeRoutes:
             after = _number(call, "after", 0, _MAX_OFFSET)
         else:
             after = await self._catalog.offload(self._catalog.store.log_head)
+        _check_kept(after, await self._catalog.offload(self._catalog.store.log_floor))
         return _Events(call, self._catalog, after, _wanted(call))
 
 
 class _Events(Stream):
-    """The stream of one follower: it ends when the follower leaves, takes nothing any more, or
-    the service stops."""
+    """The stream of one follower: it ends when the follower leaves, its token is revoked, or the
+    service stops. One that takes nothing is disconnected by the server, as any reader is."""
 
     __slots__ = ("_call", "_events", "_follower")
 
     def __init__(self, call: Call, catalog: Catalog, after: int, wanted: _Wanted) -> None:
         self._call = call
-        self._follower = catalog.feed.follow()
+        self._follower = catalog.feed.follow(after)
         # A proxy that gathers what goes through it would hold the events back.
         headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
-        self._events = _pieces(catalog, self._follower, after, wanted)
+        self._events = _pieces(call, catalog, self._follower, after, wanted)
         super().__init__(self._events, _EVENTS, headers)
 
     async def send(self, send: Send) -> None:
@@ -176,39 +187,52 @@ class _Events(Stream):
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async with aclosing(self._events) as pieces:
                 async for piece in pieces:
-                    async with asyncio.timeout(_PATIENCE_SECONDS):
-                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
-        except TimeoutError:
-            # It takes nothing any more; the connection is closed on it when this returns.
-            return
         finally:
             leaving.cancel()
 
 
 async def _pieces(
-    catalog: Catalog, follower: Follower, after: int, wanted: _Wanted
+    call: Call, catalog: Catalog, follower: Follower, after: int, wanted: _Wanted
 ) -> AsyncGenerator[bytes, None]:
     clock = asyncio.get_running_loop().time
     with follower:
+        if await catalog.offload(catalog.store.log_floor) > after:
+            # Dropped just now; whoever comes back for it is told.
+            return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()
         at = sent = after
         due = clock() + _KEEP_ALIVE_SECONDS
         while not follower.is_over:
             rows = await catalog.offload(catalog.feed.read, at, _AT_ONCE)
             if rows:
-                at = rows[-1].offset
+                at = follower.at = rows[-1].offset
             events = [_event(row, values=wanted.values) for row in rows if wanted.has(row)]
+            if not events and not rows:
+                await follower.news(max(due - clock(), 0))
+            # A token may have been revoked since the last piece.
+            if (events or clock() >= due) and not call.is_admitted():
+                break
             if events:
                 sent, due = at, clock() + _KEEP_ALIVE_SECONDS
                 yield b"".join(events)
-            elif not rows:
-                await follower.news(max(due - clock(), 0))
             if clock() >= due:
                 # An id without data moves the place to go on from past what was left out.
                 due = clock() + _KEEP_ALIVE_SECONDS
                 yield f"id: {at}\n\n".encode() if at > sent else b": keep-alive\n\n"
                 sent = at
+
+
+def _check_kept(after: int, floor: int) -> None:
+    """Raise `Refusal` when rows after an offset are not kept any more."""
+    if after < floor:
+        raise Refusal(
+            410,
+            f"the changes after {after} are not kept any more; read anew what you follow, then go "
+            f"on after {floor}, the first place that is whole, or without 'after' from now on",
+            ((b"x-changes-after", str(floor).encode()),),
+        )
 
 
 def _event(row: LogEntry, *, values: bool) -> bytes:

@@ -26,6 +26,7 @@ class CountRoutes:
                 "/entities",
                 self._urns,
                 "the URNs of all entities of a type",
+                role="reader",
                 action="listUrns",
                 parameters=(ENTITY, START, COUNT),
                 gives="entities: URNs in their own order; start, count (of this page) and total",
@@ -36,6 +37,7 @@ class CountRoutes:
                 "/entities",
                 self._total,
                 "how many entities of a type there are",
+                role="reader",
                 action="getTotalEntityCount",
                 parameters=(ENTITY,),
                 gives="a number",
@@ -46,6 +48,7 @@ class CountRoutes:
                 "/entities",
                 self._totals,
                 "how many entities of several types there are",
+                role="reader",
                 action="batchGetTotalEntityCount",
                 parameters=(
                     parameter(
@@ -60,6 +63,7 @@ class CountRoutes:
                 "/aspects",
                 self._aspects,
                 "how many entities have an aspect",
+                role="reader",
                 action="getCount",
                 parameters=(
                     parameter("aspect", "string", "the name of an aspect", "ownership"),

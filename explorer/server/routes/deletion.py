@@ -24,6 +24,7 @@ class DeletionRoutes:
                 "/entities",
                 self._delete,
                 "remove an entity, or one of its aspects, with all versions",
+                role="admin",
                 action="delete",
                 parameters=(
                     URN,
@@ -43,7 +44,8 @@ class DeletionRoutes:
                 ),
                 gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
                 notes=(
-                    "404 for an entity that does not exist. The key aspect stands for the entity.",
+                    "404 for an entity that does not exist; for DataHub's callers 200 and no rows. "
+                    "The key aspect stands for the entity.",
                     "A deleted entity reads as its key alone, and can be written anew. To hide one "
                     "and keep it, write its status with removed true.",
                 ),
@@ -53,6 +55,7 @@ class DeletionRoutes:
                 "/entities",
                 self._delete_references,
                 "take the references to an entity out of all other aspects",
+                role="admin",
                 action="deleteReferences",
                 parameters=(
                     URN,
@@ -74,16 +77,18 @@ class DeletionRoutes:
                     "it, it stays and is listed in leftAspects.",
                     "The aspects keep their earlier versions. The entity itself need not exist, "
                     "and is not touched.",
+                    "Each aspect is changed as a whole; of many, others are written in between. "
+                    "Ended early, ask again: it goes on with what is left, and counts that.",
                 ),
             ),
         )
 
     async def _delete(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        urn = Urn.parse(parameters.text("urn"))
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
         aspect = parameters.optional_text("aspectName")
         bounds = (_millis(parameters, "startTimeMillis"), _millis(parameters, "endTimeMillis"))
-        rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor)
+        rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor, call.dialect)
         return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
     async def _delete_references(self, call: Call) -> Answer:

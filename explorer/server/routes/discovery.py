@@ -2,9 +2,8 @@
 
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
-from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import read_filter
+from explorer.server.filters import forgive_fields, forgive_query, read_filter
 from explorer.server.routes.results import GIVES_RESULTS, SORTING, read_search, search_value
 from explorer.server.routes.usage import (
     COUNT,
@@ -34,9 +33,8 @@ _SEARCHED = (
 class DiscoveryRoutes:
     """`/entities` where it finds"""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect | None) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._dialect = dialect
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -45,6 +43,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._search,
                 "search one entity type",
+                role="reader",
                 action="search",
                 parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
                 gives=GIVES_RESULTS,
@@ -55,6 +54,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._search_across,
                 "search several entity types, or all",
+                role="reader",
                 action="searchAcrossEntities",
                 parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
                 gives=GIVES_RESULTS,
@@ -65,6 +65,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._scroll,
                 "go through all that a search finds, page by page",
+                role="reader",
                 action="scrollAcrossEntities",
                 parameters=(
                     INPUT,
@@ -98,6 +99,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._filter,
                 "the entities of one type that a filter lets pass",
+                role="reader",
                 action="filter",
                 parameters=(ENTITY, *_PAGED, *_NARROWED),
                 gives=GIVES_RESULTS,
@@ -108,6 +110,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._list,
                 "the URNs of one type that a filter lets pass",
+                role="reader",
                 action="list",
                 parameters=(ENTITY, *_PAGED, *_NARROWED),
                 gives="start, count, total, and entities: URNs",
@@ -118,6 +121,7 @@ class DiscoveryRoutes:
                 "/entities",
                 self._autocomplete,
                 "names that begin as typed",
+                role="reader",
                 action="autocomplete",
                 parameters=(
                     parameter("query", "string", "the beginning of a name", "fct_us"),
@@ -148,7 +152,7 @@ class DiscoveryRoutes:
     async def _list(self, call: Call) -> Answer:
         parameters = await call.parameters()
         query = read_search(parameters, "*", (parameters.text("entity"),))
-        page = await self._asked(query)
+        page = await self._asked(call, query)
         return Answer.of(
             {
                 "value": {
@@ -165,31 +169,36 @@ class DiscoveryRoutes:
         entities = tuple(parameters.texts("entities") or ())
         asked = read_search(parameters, parameters.text("input"), entities)
         query = begin_scroll(asked, parameters.optional_text("scrollId"))
-        dialect = dialect_of(call, self._dialect)
-        page = await self._asked(query)
-        value = search_value(query, page, dialect)
+        page = await self._asked(call, query)
+        value = search_value(query, page, call.dialect)
         return Answer.of({"value": value | {"scrollId": scroll_id(query, page)}})
 
     async def _found(self, call: Call, query: SearchQuery) -> Answer:
-        dialect = dialect_of(call, self._dialect)
-        page = await self._asked(query)
-        return Answer.of({"value": search_value(query, page, dialect)})
+        page = await self._asked(call, query)
+        return Answer.of({"value": search_value(query, page, call.dialect)})
 
-    async def _asked(self, query: SearchQuery) -> SearchPage:
+    async def _asked(self, call: Call, query: SearchQuery) -> SearchPage:
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
-        return await self._catalog.offload(self._catalog.index.search, query)
+        index = self._catalog.index
+        if call.dialect == "datahub":
+            query = forgive_query(query, index.vocabulary)
+        return await self._catalog.offload(index.search, query)
 
     async def _autocomplete(self, call: Call) -> Answer:
         parameters = await call.parameters()
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         text = parameters.text("query")
+        index = self._catalog.index
+        narrowed_by = read_filter(parameters.given.get("filter"))
+        if call.dialect == "datahub":
+            narrowed_by = forgive_fields(narrowed_by, (entity,), index.vocabulary)
         suggestions = await self._catalog.offload(
-            self._catalog.index.autocomplete,
+            index.autocomplete,
             text,
             (entity,),
-            read_filter(parameters.given.get("filter")),
+            narrowed_by,
             parameters.start(),
             parameters.page("limit"),
         )

@@ -47,7 +47,7 @@ class DocumentationRoutes:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         summary = "this page: every address, aspect, field, relationship and decision"
-        return (Endpoint("GET", "/restli/docs", self._page, summary, gives="HTML"),)
+        return (Endpoint("GET", "/restli/docs", self._page, summary, role="reader", gives="HTML"),)
 
     async def _page(self, call: Call) -> Answer:
         base = f"{call.scope.get('root_path', '')}{self._base}"

@@ -10,7 +10,7 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
-from explorer.server.dialect import Dialect, dialect_of, record_name
+from explorer.server.dialect import record_name
 from explorer.server.endpoint import Endpoint, parameter
 from explorer.server.intake import UNKNOWN_ACTOR
 from explorer.server.routes.snapshots import WITH_SNAPSHOT, snapshot_name
@@ -43,9 +43,8 @@ _READING = (
 class EntityRoutes:
     """`/entitiesV2`, and `/entities` where it names entities"""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect | None) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._dialect = dialect
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -54,6 +53,7 @@ class EntityRoutes:
                 "/entitiesV2",
                 self._entity,
                 "an entity's latest aspects",
+                role="reader",
                 item=True,
                 parameters=(PATH_URN, _ASPECTS),
                 gives=_GIVES_ENTITY,
@@ -64,6 +64,7 @@ class EntityRoutes:
                 "/entitiesV2",
                 self._entities,
                 "many entities' latest aspects",
+                role="reader",
                 parameters=(
                     parameter(
                         "ids",
@@ -82,6 +83,7 @@ class EntityRoutes:
                 "/entities",
                 self._snapshot,
                 "an entity as a snapshot record",
+                role="reader",
                 item=True,
                 standing="deprecated",
                 parameters=(PATH_URN,),
@@ -97,6 +99,7 @@ class EntityRoutes:
                 "/entities",
                 self._exists,
                 "whether an entity has any aspect",
+                role="reader",
                 action="exists",
                 parameters=(
                     URN,
@@ -112,7 +115,7 @@ class EntityRoutes:
         )
 
     async def _entity(self, call: Call) -> Answer:
-        urn = Urn.parse(call.key)
+        urn = self._catalog.intake.read_urn(call.key)
         names = call.query.many("aspects")
         stored = self._read([urn], names)
         return Answer(orjson.dumps(self._wire(urn, stored.get(str(urn), ()))))
@@ -121,7 +124,7 @@ class EntityRoutes:
         ids = call.query.many("ids")
         if ids is None:
             raise InvalidInput("the query parameter 'ids' is required: ids=List(<urn>,<urn>)")
-        urns = [Urn.parse(text) for text in dict.fromkeys(ids)]
+        urns = [self._catalog.intake.read_urn(text) for text in dict.fromkeys(ids)]
         names = call.query.many("aspects")
         if len(urns) > _LONG_BATCH:
             return Answer(await self._catalog.offload(self._results, urns, names))
@@ -153,8 +156,7 @@ class EntityRoutes:
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")
 
     async def _snapshot(self, call: Call) -> Answer:
-        urn = Urn.parse(call.key)
-        dialect = dialect_of(call, self._dialect)
+        urn = self._catalog.intake.read_urn(call.key)
         registry = self._catalog.registry
         registry.entity(urn.entity_type)
         if urn.entity_type not in WITH_SNAPSHOT:
@@ -167,19 +169,19 @@ class EntityRoutes:
         stored.sort(key=lambda aspect: aspect.name != key)
         aspects = [
             {
-                record_name(registry.aspect(aspect.name).record, dialect): orjson.Fragment(
+                record_name(registry.aspect(aspect.name).record, call.dialect): orjson.Fragment(
                     aspect.value
                 )
             }
             for aspect in stored
             if aspect.name in registry.aspects
         ]
-        name = record_name(snapshot_name(registry, urn.entity_type), dialect)
+        name = record_name(snapshot_name(registry, urn.entity_type), call.dialect)
         return Answer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
 
     async def _exists(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        urn = Urn.parse(parameters.text("urn"))
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
         found = str(urn) in self._catalog.store.existing([str(urn)])
         if found and not parameters.flag("includeSoftDelete", default=True):
             status = self._catalog.store.aspect(str(urn), "status")

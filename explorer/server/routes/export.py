@@ -41,6 +41,7 @@ class ExportRoutes:
                 _PATH,
                 self._export,
                 "every latest aspect and every timeseries document, as proposals",
+                role="admin",
                 standing="ours",
                 parameters=(
                     Parameter("after", "URN", "the URN to go on from", "query"),

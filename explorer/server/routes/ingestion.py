@@ -1,16 +1,15 @@
 """Legacy ingestion: whole snapshots, one or many, and usage by the hour or day."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from explorer.errors import CatalogError, InvalidAspect, InvalidInput, UnknownName
+from explorer.errors import InvalidAspect, InvalidInput, UnknownName
 from explorer.metadata.files import read_record
 from explorer.metadata.proposal import Proposal, read_auditor, read_system
 from explorer.server.call import Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.failures import Refusal, status_of
+from explorer.server.routes.proposals import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.routes.snapshots import WITH_SNAPSHOT
 from explorer.server.routes.usage import DATASET
 
@@ -37,7 +36,6 @@ _NAMES = (
 _WITHOUT = (
     "Entity types that never had a snapshot record are refused; ingestProposal writes any type."
 )
-_ALL_OR_NONE = "All of a request is written, or nothing of it."
 _ENTITY = parameter(
     "entity",
     "snapshot",
@@ -66,17 +64,19 @@ class IngestionRoutes:
                 "/entities",
                 self._ingest,
                 "write the aspects of a snapshot record, all or none",
+                role="editor",
                 action="ingest",
                 standing="deprecated",
                 parameters=(_ENTITY, _SYSTEM, _AUDIT),
                 gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _WITHOUT, _ALL_OR_NONE),
+                notes=(_NAMES, _WITHOUT, "All of a request is written, or nothing of it."),
             ),
             Endpoint(
                 "POST",
                 "/entities",
                 self._ingest_batch,
-                "write the aspects of several snapshot records, all or none",
+                "write the aspects of several snapshot records",
+                role="editor",
                 action="batchIngest",
                 standing="deprecated",
                 parameters=(
@@ -88,22 +88,25 @@ class IngestionRoutes:
                         required=False,
                     ),
                     _AUDIT,
+                    ALL_OR_NONE,
                 ),
                 gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _WITHOUT, _ALL_OR_NONE),
+                notes=(_NAMES, _WITHOUT, BATCHED),
             ),
             Endpoint(
                 "POST",
                 "/usageStats",
                 self._ingest_usage,
                 "write the use of datasets by the hour or day",
+                role="editor",
                 action="batchIngest",
                 standing="deprecated",
                 parameters=(
                     parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
+                    ALL_OR_NONE,
                 ),
                 gives="nothing: 200 and an empty body",
-                notes=("Each bucket becomes a document of datasetUsageStatistics.", _ALL_OR_NONE),
+                notes=("Each bucket becomes a document of datasetUsageStatistics.", BATCHED),
             ),
         )
 
@@ -111,7 +114,8 @@ class IngestionRoutes:
         parameters = await call.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
         system = parameters.given.get("systemMetadata")
-        await self._write(self._proposals(parameters.record("entity"), system, auditor), call)
+        proposals = self._proposals(parameters.record("entity"), system, auditor)
+        await self._catalog.ingest_all(proposals, call.actor, call.dialect)
         return Answer()
 
     async def _ingest_batch(self, call: Call) -> Answer:
@@ -125,26 +129,31 @@ class IngestionRoutes:
             raise InvalidInput(
                 f"'systemMetadata' has {len(systems)} elements for {len(entities)} entities"
             )
-        proposals: list[Proposal] = []
-        for at, (entity, system) in enumerate(zip(entities, systems, strict=True)):
-            try:
-                proposals += self._proposals(entity, system, auditor)
-            except CatalogError as error:
-                raise Refusal(status_of(error), f"entities[{at}]: {error}") from error
-        await self._write(proposals, call)
+        await self._catalog.ingest_batch(
+            "entities",
+            list(zip(entities, systems, strict=True)),
+            lambda one: self._proposals(*one, auditor),
+            call.actor,
+            call.dialect,
+            all_or_none=all_or_none(call),
+        )
         return Answer()
 
     async def _ingest_usage(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        proposals: list[Proposal] = []
-        for at, bucket in enumerate(parameters.items("buckets")):
-            try:
-                _check_lists(bucket)
-                proposals += read_record({"buckets": [bucket]}, self._catalog.registry)
-            except CatalogError as error:
-                raise Refusal(status_of(error), f"buckets[{at}]: {error}") from error
-        await self._write(proposals, call)
+        await self._catalog.ingest_batch(
+            "buckets",
+            parameters.items("buckets"),
+            self._usage,
+            call.actor,
+            call.dialect,
+            all_or_none=all_or_none(call),
+        )
         return Answer()
+
+    def _usage(self, bucket: Any) -> list[Proposal]:
+        _check_lists(bucket)
+        return read_record({"buckets": [bucket]}, self._catalog.registry)
 
     def _proposals(self, entity: Any, system: Any, auditor: str | None) -> list[Proposal]:
         if not isinstance(entity, dict):
@@ -167,10 +176,6 @@ class IngestionRoutes:
                 "write its aspects with /aspects?action=ingestProposal"
             )
         return [replace(proposal, actor=actor) for proposal in found]
-
-    async def _write(self, proposals: Sequence[Proposal], call: Call) -> None:
-        if proposals:
-            await self._catalog.ingest_all(proposals, call.actor)
 
 
 def _check_lists(bucket: Any) -> None:

@@ -5,9 +5,8 @@ from typing import Any
 
 import orjson
 
-from explorer.errors import InvalidInput
+from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.metadata.filters import Criterion, all_of
-from explorer.metadata.urn import Urn
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
@@ -56,6 +55,7 @@ class LineageRoutes:
                 "/relationships",
                 self._get_lineage,
                 "what an entity's data is made of, or what is made of it, any number of hops away",
+                role="reader",
                 action="getLineage",
                 parameters=(
                     parameter(
@@ -94,6 +94,22 @@ class LineageRoutes:
                         required=False,
                     ),
                     parameter(
+                        "includeGhostEntities",
+                        "boolean",
+                        "whether entities that were never stored are among the entries; true for "
+                        "plain callers, false for DataHub's",
+                        False,
+                        required=False,
+                    ),
+                    parameter(
+                        "includeSoftDelete",
+                        "boolean",
+                        "whether soft-deleted entities are among the entries; true for plain "
+                        "callers, false for DataHub's",
+                        False,
+                        required=False,
+                    ),
+                    parameter(
                         "form",
                         "string",
                         "`entries`, or `lists` for all at once without paths, as large answers "
@@ -126,7 +142,8 @@ class LineageRoutes:
                 ),
                 gives=(
                     "`value` with `start`, `count` (entries of this page), `total` (distinct "
-                    "entities) and `relationships`: each with the `entity`, the `type` of the "
+                    "entities), `filtered` (how many were left out as never stored or "
+                    "soft-deleted) and `relationships`: each with the `entity`, the `type` of the "
                     "relationship at the end of the shortest way (all of them in `types`), its "
                     "`degree`, the `degrees` at which it was met, its `paths` from the start to "
                     "it, whether it `exists` and is `removed`. With `includeEdges`, `edges`: "
@@ -145,7 +162,8 @@ class LineageRoutes:
                     "every relationship that the registry marks as lineage is followed, the way "
                     "that data flows; a job between two datasets makes them two hops apart",
                     "entities that were never stored are reached and have `exists` false; "
-                    "soft-deleted ones stay and have `removed` true",
+                    "soft-deleted ones stay and have `removed` true, unless the parameters say "
+                    "otherwise; `lists` have them always, and say which they are",
                     "nearest first; equally near ones in the order the catalog first saw them",
                     "`paths` are the shortest ones, 100 an entity at most; `pathsTruncated` is "
                     "there where they are not all, and they are left out once an answer's paths "
@@ -158,7 +176,7 @@ class LineageRoutes:
 
     async def _get_lineage(self, call: Call) -> Answer:
         parameters = await call.parameters()
-        question = self._question(parameters)
+        question = self._question(parameters, leaves_out=call.dialect == "datahub")
         if _reads_lists(parameters):
             return Answer(await self._catalog.offload(self._lists, question))
         answer = await self._catalog.offload(self._lineage.answer, question)
@@ -166,6 +184,7 @@ class LineageRoutes:
             "start": question.start,
             "count": len(answer.reached),
             "total": answer.total,
+            "filtered": answer.filtered,
             "relationships": [_entry(one) for one in answer.reached],
         }
         if question.edges:
@@ -200,10 +219,13 @@ class LineageRoutes:
         """Which of the URNs are soft-deleted; of many, search knows it sooner than the store."""
         if len(urns) <= _READ_ONE_BY_ONE:
             return self._lineage.removed(urns)
-        return self._catalog.index.found_urns(_EVERY_REMOVED)
+        try:
+            return self._catalog.index.found_urns(_EVERY_REMOVED)
+        except (Busy, ServerFault):
+            return self._lineage.removed(urns)
 
-    def _question(self, parameters: Parameters) -> Question:
-        urn = Urn.parse(parameters.text("urn"))
+    def _question(self, parameters: Parameters, *, leaves_out: bool) -> Question:
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
         direction = parameters.text("direction")
         if direction not in _UPSTREAM:
             raise InvalidInput(
@@ -229,6 +251,8 @@ class LineageRoutes:
             limits=_limits(parameters, hops),
             narrowing=narrowing if types or platforms else None,
             edges=parameters.flag("includeEdges", default=False),
+            include_missing=parameters.flag("includeGhostEntities", default=not leaves_out),
+            include_removed=parameters.flag("includeSoftDelete", default=not leaves_out),
         )
 
 

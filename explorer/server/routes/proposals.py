@@ -1,9 +1,23 @@
-"""What a proposal may say, as the documentation of the endpoints that take one tells it."""
+"""What a proposal and a batch of them may say, as the documentation of the endpoints that take one
+tells it."""
 
+from explorer.errors import InvalidInput
+from explorer.server.call import Call
 from explorer.server.endpoint import parameter
 from explorer.server.routes.usage import DATASET
 
-__all__ = ["ASYNC", "CONDITIONS", "NOTES", "PROPOSAL", "PROPOSALS"]
+__all__ = [
+    "ALL_OR_NONE",
+    "ASYNC",
+    "BATCHED",
+    "CONDITIONS",
+    "NOTES",
+    "PROPOSAL",
+    "PROPOSALS",
+    "all_or_none",
+]
+
+_ALL_OR_NONE = "X-Catalog-All-Or-None"
 
 _EXAMPLE = {
     "entityType": "dataset",
@@ -26,6 +40,20 @@ PROPOSAL = parameter(
 PROPOSALS = parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
 ASYNC = parameter(
     "async", "string", "taken and not looked at: every answer follows the commit", required=False
+)
+ALL_OR_NONE = parameter(
+    _ALL_OR_NONE,
+    "boolean",
+    "whether one element that is refused keeps all others from being written; true for plain "
+    "callers and false for DataHub's without it",
+    place="header",
+    required=False,
+)
+BATCHED = (
+    "A plain caller's batch is one transaction: when one element is refused, none is written, and "
+    "the message names it by its place. Of a DataHub client's batch every element is written or "
+    "refused by itself; when some are refused, the status is an error's, and the message names "
+    "them and says how many were written. The header X-Catalog-All-Or-None settles it."
 )
 CONDITIONS = (
     parameter(
@@ -72,10 +100,25 @@ NOTES = (
     "A value that does not fit the aspect's record is refused with 422 and the place inside it. "
     "Fields and symbols that the registry does not name are kept; fields that only describe, such "
     "as a schema's hash, may be left out.",
+    "status with removed true is refused with 404 for an entity that does not exist, and so is a "
+    "key aspect that disagrees with the URN with 422; DataHub's callers may write both, and so may "
+    "whoever names a runId in systemMetadata, as connectors do.",
     "An entity's first write also writes its key, and dataPlatformInstance and browsePaths where "
     "the URN tells them and the request does not.",
     "systemMetadata.version counts the changes of an aspect from 1 up; writing the same value "
     "again changes only lastObserved and lastRunId.",
     "An ingested editableSchemaMetadata that does not speak of a column's description keeps it.",
-    "The actor is the token's, else the one of auditHeader, else urn:li:corpuser:unknown.",
+    "The actor is the token's, else the one of auditHeader, else in the catalog of one machine "
+    "its user, and on a server urn:li:corpuser:unknown.",
 )
+
+
+def all_or_none(call: Call) -> bool:
+    """Return whether a batch is written as a whole or not at all; raises `InvalidInput` for a
+    header that is neither true nor false."""
+    said = call.header(_ALL_OR_NONE.lower().encode())
+    if said is None:
+        return call.dialect == "plain"
+    if said.lower() not in ("true", "false"):
+        raise InvalidInput(f"{_ALL_OR_NONE} is true or false, not {said!r:.60}")
+    return said.lower() == "true"

@@ -3,7 +3,6 @@
 from typing import get_args
 
 from explorer.errors import InvalidInput
-from explorer.metadata.urn import Urn
 from explorer.server.call import MAX_PAGE, Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, Parameter, parameter
@@ -30,6 +29,7 @@ class RelationshipRoutes:
                 "/relationships",
                 self._relationships,
                 "the entities on the other side of an entity's relationships",
+                role="reader",
                 parameters=_parameters("types", "all of them, 10000 at most", is_required=True),
                 gives=(
                     "entities: URNs, none twice; start, count (of this page), total, and "
@@ -48,6 +48,7 @@ class RelationshipRoutes:
                 "/openapi/relationships/v1",
                 self._related,
                 "an entity's relationships, page by page",
+                role="reader",
                 parameters=_parameters("relationshipTypes", "1000", is_required=False),
                 gives="start, count (of this page), total, entities {urn, relationshipType}",
                 notes=("Ask again with start increased by count until count is 0.",),
@@ -85,7 +86,7 @@ class RelationshipRoutes:
         self, call: Call, types: list[str], most: int
     ) -> tuple[int, int, list[tuple[str, str]]]:
         query = call.query
-        urn = Urn.parse(query.required("urn"))
+        urn = self._catalog.intake.read_urn(query.required("urn"))
         direction = _direction(query.required("direction"))
         start = read_number(query, "start", 0)
         count = min(read_number(query, "count", most), MAX_PAGE)

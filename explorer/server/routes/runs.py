@@ -33,6 +33,7 @@ class RunRoutes:
                 "/runs",
                 self._list,
                 "the runs that something is left of, newest first",
+                role="reader",
                 action="list",
                 parameters=(
                     parameter(
@@ -58,6 +59,7 @@ class RunRoutes:
                 "/runs",
                 self._describe,
                 "what a run wrote, as far as it is still there",
+                role="reader",
                 action="describe",
                 parameters=(
                     _RUN,
@@ -86,6 +88,7 @@ class RunRoutes:
                 "/runs",
                 self._roll_back,
                 "take back everything that a run wrote",
+                role="admin",
                 action="rollback",
                 parameters=(
                     _RUN,
@@ -113,6 +116,8 @@ class RunRoutes:
                     "deleted; one that others wrote to since is unsafe, and with safe it is only "
                     "soft-deleted.",
                     "A dry run tells the same as the real one. no-run-id-provided is refused.",
+                    "Each entity is taken back as a whole; of many, others are written in between. "
+                    "Ended early, ask again: it goes on with what is left, and counts that.",
                 ),
             ),
         )

@@ -26,9 +26,10 @@ class StatusRoutes:
                 "/config",
                 self._config,
                 "what the server is and can do",
+                role="reader",
                 gives="the flags and the release by which clients choose their calls; under "
-                "catalogExplorer this server's own release, whether it holds the sample, and how "
-                "many entities",
+                "catalogExplorer this server's own release, whether it holds the sample, how "
+                "many entities, and that edits in GraphQL take the condition ifCurrent",
                 notes=(
                     "Answered without a token.",
                     "The release is that of the real service whose calls are spoken here; it stays "
@@ -40,14 +41,22 @@ class StatusRoutes:
                 "/health",
                 self._health,
                 "whether the server is up",
+                role="reader",
                 gives="nothing: 200 and an empty body",
-                notes=("Answered without a token.",),
+                notes=(
+                    "Answered without a token.",
+                    "503 with a sentence when nothing can be written: the database is damaged, or "
+                    "the writer does not take a job in 5 seconds.",
+                    "A search index that is being made anew is no fault: only searches are "
+                    "answered with 503 and Retry-After until it is done.",
+                ),
             ),
             Endpoint(
                 "GET",
                 "/metrics",
                 self._measured,
                 "what the server counts of itself",
+                role="reader",
                 standing="ours",
                 gives="text as Prometheus reads it: requests by endpoint and status, how long they "
                 "took, what is under way; the writer's queue and commits; the change log's and the "
@@ -78,6 +87,7 @@ class StatusRoutes:
         )
 
     async def _health(self, _call: Call) -> Answer:
+        await self._catalog.prove_writer()
         return Answer()
 
     async def _measured(self, _call: Call) -> Answer:

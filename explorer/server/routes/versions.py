@@ -28,6 +28,7 @@ class VersionRoutes:
                 "/versions",
                 self._versions,
                 "the versions of an aspect in a range, newest first",
+                role="reader",
                 item=True,
                 standing="ours",
                 parameters=(
@@ -61,7 +62,7 @@ class VersionRoutes:
         )
 
     async def _versions(self, call: Call) -> Answer:
-        urn = Urn.parse(call.key)
+        urn = self._catalog.intake.read_urn(call.key)
         name = call.query.required("aspect")
         self._check(urn, name)
         ends = (

@@ -14,7 +14,7 @@ from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.folders import folder_keys
-from explorer.server.search.forms import bare_names, forms, readable
+from explorer.server.search.forms import bare_names, forms, needle, readable
 from explorer.server.search.text import joined, word_line
 
 __all__ = [
@@ -89,7 +89,7 @@ class Analysed:
         return tuple(
             (name, value)
             for name in self.vocabulary.facet_names
-            for value in facet_values(self.document, name)
+            for value in facet_values(self.document, name, self.vocabulary)
         )
 
     @cached_property
@@ -166,10 +166,16 @@ def order_key(document: Document) -> str:
     return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
 
 
-def facet_values(document: Document, name: str) -> tuple[str, ...]:
-    """The values of a field as a facet counts them; far too long ones are not counted."""
-    found = (as_text(value) for value in values_of(document, name))
-    return tuple(dict.fromkeys(value for value in found if len(value) <= _MAX_FACET))
+def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The values of a field as a facet counts them, each of those that a filter takes for one
+    once; far too long ones are not counted."""
+    found: dict[str, str] = {}
+    for field in vocabulary.counted_for(name):
+        for value in values_of(document, field):
+            text = as_text(value)
+            if len(text) <= _MAX_FACET:
+                found.setdefault(needle(vocabulary.trait(name), text), text)
+    return tuple(found.values())
 
 
 def as_text(value: Scalar) -> str:

@@ -1,14 +1,16 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
+import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 
+from explorer.server.cache import cached_short
 from explorer.server.search.analysed import as_text, join_names, values_of
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabulary
 from explorer.server.search.forms import forms, readable
-from explorer.server.search.query import And, Node, Or, Phrase, Reference, Value, Word
+from explorer.server.search.matching import like
+from explorer.server.search.query import And, Node, Or, Phrase, Reference, Value, Wildcard, Word
 from explorer.server.search.text import fold, word_line
 
 __all__ = ["Evidence"]
@@ -33,6 +35,7 @@ class Evidence:
                 for name in CALLED if leaf.field == DISPLAY else (leaf.field,):
                     self._compared.setdefault(name, []).append(leaf)
         self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
+        self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
         self._refers = any(isinstance(leaf, Reference) for leaf in leaves)
 
@@ -89,6 +92,9 @@ class Evidence:
                 case Phrase():
                     if any(f" {' '.join(words)} " in line for words in (leaf.words, leaf.wholes)):
                         return True
+                case Wildcard():
+                    if self._like[leaf](line):
+                        return True
                 case Word():
                     if any(f" {part}" in line for part in (*leaf.parts, leaf.whole)):
                         return True
@@ -96,29 +102,31 @@ class Evidence:
 
 
 # The same documents are found again while somebody types, and the same columns in many of them.
-@lru_cache(maxsize=1 << 13)
+@cached_short(32 << 20, longest=1_000)
 def _line(text: str) -> str:
     return word_line((text,))
 
 
-@lru_cache(maxsize=1 << 12)
+@cached_short(4 << 20)
 def _name_line(text: str) -> str:
     return word_line((text, *join_names((text,))))
 
 
-def _letters(leaf: Word | Phrase | Reference) -> tuple[str, ...]:
+def _letters(leaf: Word | Wildcard | Phrase | Reference) -> tuple[str, ...]:
     match leaf:
         case Word():
             return leaf.parts
+        case Wildcard():
+            return (max(re.split("[*?]", leaf.pattern), key=len),)
         case Phrase():
             return leaf.words
         case Reference():
             return (leaf.urn,)
 
 
-def _asked(node: Node) -> Iterator[Word | Phrase | Reference | Value]:
+def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | Reference | Value]:
     match node:
-        case Word() | Phrase() | Reference() | Value():
+        case Word() | Wildcard() | Phrase() | Reference() | Value():
             yield node
         case And() | Or():
             for inner in node.nodes:

@@ -140,6 +140,10 @@ class Vocabulary:
         meant = (name, *_ALSO.get(name, ()))
         return tuple(one for one in meant if one in known)
 
+    def counted_for(self, name: str) -> tuple[str, ...]:
+        """The fields whose values a facet counts: those that a filter by its name looks into."""
+        return (name, *_ALSO.get(name, ()))
+
     def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """As `meant_by`, but raises `UnknownName` for a field that cannot be searched."""
         meant = self.meant_by(name, known)

@@ -3,11 +3,11 @@
 import hashlib
 import math
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from explorer.errors import InvalidUrn
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.server.cache import cached_short
 from explorer.server.search.document import Scalar
 from explorer.server.search.fields import ENTITY_TYPE, Trait
 from explorer.server.search.text import fold, in_words
@@ -37,7 +37,7 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
     return (_digits(value),)
 
 
-@lru_cache(maxsize=1 << 14)
+@cached_short(16 << 20)
 def bare_names(value: str) -> tuple[str, ...]:
     """What a URN is called in short, as written; nothing for what is no URN."""
     if not value.startswith("urn:li:"):
@@ -58,7 +58,7 @@ def readable(trait: Trait, value: str) -> str:
     return _plain_path(value) if trait.column and value.startswith("[") else value
 
 
-@lru_cache(maxsize=1 << 14)
+@cached_short(16 << 20)
 def _plain_path(value: str) -> str:
     return FieldPath(value).simple
 
@@ -99,13 +99,13 @@ def _bounded(text: str) -> str:
     return f"{text[: _LONGEST_TERM - 20]}…{digest}"
 
 
-@lru_cache(maxsize=1 << 14)
+@cached_short(16 << 20)
 def _term_forms(value: str) -> tuple[str, ...]:
     found = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
     return tuple(_bounded(text) for text in found)
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_short(32 << 20)
 def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
     if "." not in value and not value.startswith("urn:li:"):
         return (fold(value),)

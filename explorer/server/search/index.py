@@ -3,20 +3,28 @@
 A change can be found as soon as `apply` returned. A thread of its own brings the changes into the
 index on disk, with the offset of the change log that they are good for; after a crash the caller
 replays the log from `committed_offset`. Reading never waits for a commit.
+
+When the engine fails, the checksums of its files decide what it means. Files that are damaged
+cannot be searched: the index is suspended, which searches are told, until its owner has made it
+anew (`on_damage`, `renew`, `resume`). With files that are whole only the one search failed.
 """
 
+import logging
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from explorer.errors import ServerFault
+from explorer.errors import Busy, CatalogError, ServerFault
 from explorer.metadata.filters import Filter
 from explorer.metadata.registry import Registry
+from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search.analysed import USED_MOST, Analysed, usage_step
+from explorer.server.search.base import STATE, Source
 from explorer.server.search.document import Document
+from explorer.server.search.engine import EngineFailed
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.folders import FolderQuery, Folders, listed
 from explorer.server.search.layers import Layers, View
@@ -31,6 +39,7 @@ from explorer.server.search.page import (
     Suggestion,
 )
 from explorer.server.search.plan import Plan
+from explorer.server.search.query import size_bytes
 from explorer.server.search.sorted import Sorted
 from explorer.server.search.sorting import check_key, urn_of
 from explorer.server.search.suggestion import suggested_name
@@ -46,28 +55,45 @@ __all__ = [
     "Suggestion",
 ]
 
-_PLANS = 64
+_log = logging.getLogger("explorer.server.search")
+
+_PLANS_BYTES = 32 * 1024 * 1024
+# Of a catalog with very many tags and owners, one plan's counts take this.
+_LARGEST_PLAN_BYTES = 4 * 1024 * 1024
+_RETRY_AFTER_SECONDS = 5.0
+_IS_RENEWED = "the search index is being made anew; try again in a moment"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 # In a smaller index the facets are counted before another thread would have begun.
 _BIG = 5_000
 
-_Key = tuple[int, Wanted]
-
 
 class SearchIndex:
-    """Finds entities by text, filters and the beginnings of names. Any thread may call."""
+    """Finds entities by text, filters and the beginnings of names. Any thread may call.
 
-    def __init__(self, directory: Path | None, registry: Registry) -> None:
+    `on_damage` is called, in any thread and once until `resume`, when the index was found to be
+    damaged; it must return at once. Everything that reads raises `Busy` while it is suspended.
+    """
+
+    def __init__(
+        self, directory: Path | None, registry: Registry, source: Source | None = None
+    ) -> None:
         """Open the index in a directory, or make it; in memory without one.
 
-        One of another format, or a damaged one, is thrown away and made anew with
-        `committed_offset` 0. Raises `Unusable` when another process has it open or the directory
-        cannot be written.
+        One of another format, of another catalog than `source`, or a damaged one, is thrown away
+        and made anew with `committed_offset` 0. Raises `Unusable` when another process has it open
+        or the directory cannot be written.
         """
+        self._directory = directory
+        self._source = source
         self._vocabulary = Vocabulary(registry)
-        self._layers = Layers(directory, self._vocabulary)
-        self._plans: OrderedDict[_Key, Plan] = OrderedDict()
+        self._layers = self._opened()
+        self._judging = threading.Lock()
+        self.on_damage: Callable[[], None] | None = None
+        self.is_suspended = False
+        self._reason = _IS_RENEWED
+        self._plans: ByteCache[Wanted, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
+        self._planned_for = -1
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
 
@@ -90,8 +116,8 @@ class SearchIndex:
 
         Never raises for a text. Raises `UnknownName` for an entity type or a field of the filter
         or the sort that is none, `InvalidInput` for a filter that compares a number with something
-        else and for an `after` of another search, and `ServerFault` when the index on disk cannot
-        be read.
+        else and for an `after` of another search, `Busy` while the index is suspended, and
+        `ServerFault` when the engine fails on this search.
         """
         types = query.entity_types or None
         wanted = read_text(
@@ -104,19 +130,18 @@ class SearchIndex:
         )
         if query.after is not None:
             check_key(wanted.sorted_by, query.after)
-        try:
-            return self._searched(query, wanted)
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
+        with self._reading() as layers:
+            return self._searched(query, wanted, layers)
 
     def document(self, urn: str) -> Document | None:
-        """What the index holds of an entity, whichever layer has it."""
-        view = self._layers.view()
-        for change in view.pending:
-            if change.urn == urn:
-                return change.new.document if change.new else None
-        found = self._layers.read(view, urn)
-        return found.document if found else None
+        """What the index holds of an entity, whichever layer has it. Raises as `search`."""
+        with self._reading() as layers:
+            view = layers.view()
+            for change in view.pending:
+                if change.urn == urn:
+                    return change.new.document if change.new else None
+            found = layers.read(view, urn)
+            return found.document if found else None
 
     def found_urns(self, query: SearchQuery) -> set[str]:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
@@ -129,17 +154,15 @@ class SearchIndex:
             include_removed=query.include_removed,
             sort=(SortBy("urn"),),
         )
-        try:
-            view = self._layers.view()
-            plan = self._plan(wanted, view)
-            merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(wanted, view, layers)
+            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
                 found.update(urn_of(one.key) for one in page)
                 after = page[-1].key
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
         return found
 
     def autocomplete(
@@ -155,37 +178,37 @@ class SearchIndex:
         Removed entities are not suggested. Looks at the 2,000 best entities. Raises as `search`.
         """
         wanted = read_typed(text, entity_types or None, filter, self._vocabulary)
-        try:
-            return self._suggested(wanted, start + limit)[start:]
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
+        with self._reading() as layers:
+            return self._suggested(wanted, start + limit, layers)[start:]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The searchable fields."""
+        return self._vocabulary
 
     def folders(self, query: FolderQuery) -> Folders:
         """The folders at a path that hold what a query finds, in the order of their ids, 10,000 at
         most; none where nothing is below it. Raises as `search`."""
         wanted = self._wanted_below(query, query.path)
-        try:
-            view = self._layers.view()
-            plan = self._plan(wanted, view)
-            weighed = plan.weigh(view.pending, partial(self._layers.read, view))
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(wanted, view, layers)
+            weighed = plan.weigh(view.pending, partial(layers.read, view))
             found = plan.folders(weighed, len(query.path))
+            self._keep(plan, view)
             return Folders(plan.merged(weighed).total(), tuple(listed(found)))
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
         as `search`."""
         path = (*query.path, folder)
         wanted = self._wanted_below(query, path)
-        try:
-            view = self._layers.view()
-            plan = self._plan(wanted, view)
-            merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(wanted, view, layers)
+            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
             for found in merged.page(0, 1):
                 return self._document(found, plan).folders[len(path) - 1][1] or None
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
         return None
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
@@ -193,30 +216,109 @@ class SearchIndex:
         wanted = read_text(
             "", entity_types or None, Filter(), self._vocabulary, include_removed=False
         )
-        try:
-            view = self._layers.view()
-            plan = self._plan(wanted, view)
-            return plan.merged(plan.weigh(view.pending, partial(self._layers.read, view))).total()
-        except ValueError as error:
-            raise ServerFault(f"the search index cannot be read: {error}") from error
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(wanted, view, layers)
+            return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total()
 
     def holds(self, document: Document) -> bool:
-        """Whether exactly this is held under its URN, once; about 0.2 ms."""
-        return self._layers.holds(document)
+        """Whether exactly this is held under its URN, once; about 0.2 ms. Raises as `search`."""
+        with self._reading() as layers:
+            return layers.holds(document)
 
     def urns(self) -> Iterator[str]:
-        """The URN of every document held, in no order; once for each document."""
-        yield from self._layers.urns()
+        """The URN of every document held, in no order; once for each document. Raises as
+        `search`."""
+        with self._reading() as layers:
+            yield from layers.urns()
 
     def flush(self) -> None:
         """Bring all that is pending into the index on disk and commit. Raises `Unusable` when it
         cannot be written."""
         self._layers.drain()
 
+    def suspend(self, reason: str = _IS_RENEWED) -> None:
+        """Let nothing be searched until `resume`; searches are told the reason, a sentence."""
+        self.is_suspended = True
+        self._reason = reason
+
+    def renew(self) -> None:
+        """Throw the index away and begin an empty one, with `committed_offset` 0, which stays
+        suspended. Raises `Unusable` when the directory cannot be written."""
+        self.is_suspended = True
+        self._layers.close()
+        if self._directory is not None:
+            (self._directory / STATE).unlink(missing_ok=True)
+        self._layers = self._opened()
+
+    def resume(self) -> None:
+        """Let the index be searched: it holds what it should."""
+        self.is_suspended = False
+
+    def find_damage(self) -> list[str]:
+        """Return what is wrong with the files of the index, one sentence each; see `engine`."""
+        return self._layers.find_damage()
+
     def close(self) -> None:
         """Let go of the directory. What was not flushed is for the caller to replay."""
         self._layers.close()
         self._counters.shutdown()
+
+    def _opened(self) -> Layers:
+        return Layers(self._directory, self._vocabulary, self._source, self._examine)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Layers]:
+        """The layers, for reading; turns what the engine raises into what callers are told."""
+        if self.is_suspended:
+            raise self._busy()
+        layers = self._layers
+        try:
+            yield layers
+        except EngineFailed as error:
+            raise self._judged(error, layers) from error
+        except ValueError as error:
+            raise ServerFault(f"the search index cannot be read: {error}") from error
+
+    def _judged(self, error: EngineFailed, layers: Layers) -> CatalogError:
+        """What to tell whoever met a failure of the engine."""
+        with self._judging:
+            if layers is self._layers and not self.is_suspended:
+                self._suspend_if_damaged()
+        if layers is not self._layers or self.is_suspended:
+            return self._busy()
+        return ServerFault(
+            f"the search engine failed ({error}), and its index is whole: this is a fault of the "
+            "program; report it with the search that was made"
+        )
+
+    def _busy(self) -> Busy:
+        error = Busy(self._reason)
+        error.retry_after_seconds = _RETRY_AFTER_SECONDS
+        return error
+
+    def _examine(self) -> None:
+        """After a failed write: see whether damage is the reason, if somebody can mend it."""
+
+        def examine() -> None:
+            with self._judging:
+                if not self.is_suspended:
+                    self._suspend_if_damaged()
+
+        if self.on_damage is not None:
+            threading.Thread(target=examine, name="search-examination", daemon=True).start()
+
+    def _suspend_if_damaged(self) -> None:
+        if not (problems := self._layers.find_damage()):
+            return
+        self.is_suspended = True
+        _log.error(
+            "the search index in %s is damaged: %s; searches are refused until it is made anew",
+            self._directory,
+            "; ".join(problems[:3]),
+        )
+        if self.on_damage is not None:
+            self.on_damage()
 
     def _wanted_below(self, query: FolderQuery, path: tuple[str, ...]) -> Wanted:
         return read_text(
@@ -228,15 +330,15 @@ class SearchIndex:
             below=path,
         )
 
-    def _searched(self, query: SearchQuery, wanted: Wanted) -> SearchPage:
-        view = self._layers.view()
-        plan = self._plan(wanted, view)
+    def _searched(self, query: SearchQuery, wanted: Wanted, layers: Layers) -> SearchPage:
+        view = layers.view()
+        plan = self._plan(wanted, view, layers)
         if query.facets and view.searcher.num_docs >= _BIG:
             # Counting lets other threads run: let it go on beside the search for the page.
             counting = self._counters.submit(plan.count_facets)
         else:
             counting = None
-        weighed = plan.weigh(view.pending, partial(self._layers.read, view))
+        weighed = plan.weigh(view.pending, partial(layers.read, view))
         merged = plan.merged(weighed)
         if query.after is None:
             found = merged.page(max(query.start, 0), max(query.count, 0))
@@ -246,13 +348,15 @@ class SearchIndex:
         if counting is not None:
             counting.result()
         facets = plan.facets(weighed) if query.facets else {}
+        if query.facets:
+            self._keep(plan, view)
         last = found[-1].key if found and wanted.sorted_by else None
         return SearchPage(merged.total(), hits, self._labelled(facets, wanted), last)
 
-    def _suggested(self, wanted: Wanted, count: int) -> list[Suggestion]:
-        view = self._layers.view()
-        plan = self._plan(wanted, view)
-        merged = plan.merged(plan.weigh(view.pending, partial(self._layers.read, view)))
+    def _suggested(self, wanted: Wanted, count: int, layers: Layers) -> list[Suggestion]:
+        view = layers.view()
+        plan = self._plan(wanted, view, layers)
+        merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
         found: dict[str, Suggestion] = {}
         start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
@@ -267,25 +371,32 @@ class SearchIndex:
             size = min(size * 4, 500)
         return list(found.values())[:count]
 
-    def _plan(self, wanted: Wanted, view: View) -> Plan:
-        key = (view.commit, wanted)
+    def _plan(self, wanted: Wanted, view: View, layers: Layers) -> Plan:
+        """Return the plan of a search over one state of the index; a query of more than 64 kB is
+        planned each time."""
         with self._plans_lock:
-            plan = self._plans.get(key)
-            if plan is not None:
-                self._plans.move_to_end(key)
-                return plan
-        layers = self._layers
+            if self._planned_for != view.commit:
+                # What was counted in another state of the index is not true of this one.
+                self._plans.clear()
+                self._planned_for = view.commit
+            plan = self._plans.get(wanted)
+        if plan is not None:
+            return plan
         kind = Sorted if wanted.sorted_by else Listing
         listing = kind(view.searcher, layers.terms, self._vocabulary, wanted)
         facets = tuple(self._vocabulary.facets(wanted.types))
         plan = Plan(wanted, listing, facets, self._vocabulary)
-        with self._plans_lock:
-            for old in [one for one in self._plans if one[0] != view.commit]:
-                del self._plans[old]
-            self._plans[key] = plan
-            while len(self._plans) > _PLANS:
-                self._plans.popitem(last=False)
+        self._keep(plan, view)
         return plan
+
+    def _keep(self, plan: Plan, view: View) -> None:
+        """Keep a plan, or count anew how large it is now."""
+        if size_bytes(plan.wanted.node) > LARGEST_BYTES:
+            return
+        size = plan.size_bytes()
+        with self._plans_lock:
+            if self._planned_for == view.commit:
+                self._plans.put(plan.wanted, plan, size)
 
     def _hit(self, found: Found, plan: Plan) -> SearchHit:
         document = self._document(found, plan)

@@ -4,9 +4,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,8 +14,9 @@ import tantivy
 
 from explorer.errors import Unusable
 from explorer.server.search.analysed import Analysed, analyse
-from explorer.server.search.base import Base
+from explorer.server.search.base import Base, Source
 from explorer.server.search.document import Document
+from explorer.server.search.engine import Searcher
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.overlay import Overlay, Pending
 from explorer.server.search.terms import Terms, read_analysed, read_document
@@ -29,15 +30,16 @@ _DRAIN_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
+_commits = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One moment of both layers: a state of the index, with the number of its commit, and all
-    that it lacks."""
+    """One moment of both layers: a state of the index, with the number of its commit, which no
+    other state in this process has, and all that it lacks."""
 
     commit: int
-    searcher: tantivy.Searcher
+    searcher: Searcher
     pending: tuple[Pending, ...]
 
 
@@ -53,18 +55,29 @@ _Step: TypeAlias = tuple[Pending, tantivy.Document | None] | tuple[None, int]
 
 
 class Layers:
-    """The index on disk and the changes it lacks. Any thread may call."""
+    """The index on disk and the changes it lacks. Any thread may call.
 
-    def __init__(self, directory: Path | None, vocabulary: Vocabulary) -> None:
+    `on_failure` is called, in whichever thread it happens, when the index on disk could not be
+    written; the changes stay in memory and are tried again.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        vocabulary: Vocabulary,
+        source: Source | None = None,
+        on_failure: Callable[[], None] = lambda: None,
+    ) -> None:
         self._vocabulary = vocabulary
-        self._base = Base(directory, vocabulary)
+        self._on_failure = on_failure
+        self._base = Base(directory, vocabulary, source)
         self._overlay = Overlay()
         # What is to be written, and what was since the last commit, each with what the change log
         # reached.
         self._queued: deque[_Step] = deque()
         self._written: list[_Step] = []
         self._written_offset = self._base.offset
-        self._commit = 0
+        self._commit = next(_commits)
         self._searcher = self._base.searcher
         self._waiting_since: float | None = None
         self._retry_at = 0.0
@@ -94,6 +107,10 @@ class Layers:
         while part := list(islice(left, _AT_ONCE)):
             self._queue([self._prepared(document) for document in part])
         self._queue([_Change(urn) for urn in gone], offset)
+
+    def find_damage(self) -> list[str]:
+        """Return what is wrong with the files of the index on disk, one sentence each."""
+        return self._base.find_damage()
 
     def view(self) -> View:
         """Both layers as they are now."""
@@ -144,13 +161,13 @@ class Layers:
                 if not self._written and self._written_offset <= self._base.offset:
                     return
                 self._base.commit(self._written_offset)
-            except Unusable:
+            except BaseException:
                 self._requeue()
                 raise
             with self._lock:
                 self._overlay.settle(change for change, _ in self._written if change is not None)
                 self._written.clear()
-                self._commit += 1
+                self._commit = next(_commits)
                 self._searcher = self._base.searcher
                 self._waiting_since = time.monotonic() if len(self._overlay) else None
 
@@ -188,6 +205,7 @@ class Layers:
             except Unusable:
                 _log.exception("the search index cannot be written; trying again")
                 self._requeue()
+                self._on_failure()
             finally:
                 self._writing.release()
 
@@ -224,8 +242,9 @@ class Layers:
         while self._wait_until_due():
             try:
                 self.drain()
-            except Unusable:
+            except Exception:  # noqa: BLE001 - the thread goes on; what is pending stays in memory
                 _log.exception("the search index cannot be written; trying again")
+                self._on_failure()
 
     def _wait_until_due(self) -> bool:
         """Whether there is something to drain; false when there never will be again."""

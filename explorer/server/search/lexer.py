@@ -21,12 +21,14 @@ Mark = Literal["(", ")", "or", "and", "not"]
 @dataclass(frozen=True, slots=True)
 class Text:
     """A word or, `quoted`, a phrase, its escapes undone. The stars are those that were typed at
-    its ends, `*text*`; they are no part of it."""
+    its ends, `*text*`; they are no part of it. `wild` are the places of other `*` and of `?` in
+    it that stand for any characters, or for one."""
 
     text: str
     quoted: bool = False
     star_before: bool = False
     star_after: bool = False
+    wild: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,17 @@ def _word(raw: str) -> Text:
     star_after = raw.endswith("*") and not raw.endswith("\\*") and len(raw) > 1
     inner = raw[star_before : len(raw) - star_after]
     found: list[str] = []
+    wild: list[int] = []
     escaped = False
     for char in inner:
         if char == "\\" and not escaped:
             escaped = True
             continue
+        if char in "*?" and not escaped:
+            wild.append(len(found))
         found.append(char)
         escaped = False
-    return Text("".join(found), star_before=star_before, star_after=star_after)
+    if wild and found[wild[-1]] == "?" and wild[-1] == len(found) - 1 and not star_after:
+        # At the end of a word it ends a question.
+        wild.pop()
+    return Text("".join(found), False, star_before, star_after, tuple(wild))

@@ -5,16 +5,16 @@ full: a step is counted, read on from a key, or sampled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import tantivy
 
 from explorer.server.search.analysed import order_key
 from explorer.server.search.clauses import all_but, both, either
 from explorer.server.search.document import Document
+from explorer.server.search.engine import Searcher, counted, is_too_wide
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
 from explorer.server.search.folders import MOST_FOLDERS
-from explorer.server.search.parts import is_too_wide
 from explorer.server.search.ranking import covers
 from explorer.server.search.terms import Terms, is_term, read_document
 from explorer.server.search.translation import Translator
@@ -38,7 +38,7 @@ class Listing:
 
     def __init__(
         self,
-        searcher: tantivy.Searcher,
+        searcher: Searcher,
         terms: Terms,
         vocabulary: Vocabulary,
         wanted: Wanted,
@@ -93,7 +93,7 @@ class Listing:
             )
         )
         if after is None:
-            self._counts[step] = _count(result)
+            self._counts[step] = counted(result)
         return result.hits
 
     def _at_most(self, limit: int) -> int:
@@ -161,7 +161,7 @@ class Listing:
         return order_key(self.document(address))
 
     def _count(self, query: Callable[[], tantivy.Query]) -> int:
-        return _count(self._run(lambda: self._searcher.search(query(), 1)))
+        return self._run(lambda: self._searcher.count(query()))
 
     def _run(self, work: Callable[[], _T]) -> _T:
         """Do work with the queries; once more with careful ones where they are too wide."""
@@ -207,16 +207,6 @@ class Listing:
 
     def _span(self, after: Key | None, to: Key | None, *, to_is_in: bool = False) -> tantivy.Query:
         return self._terms.span(after, to, to_is_in=to_is_in)
-
-
-class _Counted(Protocol):
-    """What tantivy's own types leave out of a result."""
-
-    count: int | None
-
-
-def _count(result: tantivy.SearchResult) -> int:
-    return cast("_Counted", result).count or 0
 
 
 def _terms(

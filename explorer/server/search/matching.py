@@ -6,7 +6,9 @@ documents.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable
+from fnmatch import translate
 from typing import TypeAlias
 
 from explorer.server.search.analysed import Analysed
@@ -23,11 +25,12 @@ from explorer.server.search.query import (
     Reference,
     TextRange,
     Value,
+    Wildcard,
     Word,
 )
 from explorer.server.search.text import fold
 
-__all__ = ["Test", "has_word", "test_of"]
+__all__ = ["Test", "has_word", "like", "test_of"]
 
 Test: TypeAlias = Callable[[Analysed], bool]
 
@@ -37,6 +40,9 @@ def test_of(node: Node) -> Test:
     match node:
         case Word():
             return _word(node)
+        case Wildcard():
+            is_like = like(node)
+            return lambda document: is_like(document.words)
         case And():
             return _joined(_and, map(test_of, node.nodes))
         case Or():
@@ -77,6 +83,12 @@ def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
         )
 
     return test
+
+
+def like(node: Wildcard) -> Callable[[str], bool]:
+    """The function that tells whether a line of words has one that is like a pattern."""
+    match = re.compile(translate(node.pattern)).match
+    return lambda line: any(map(match, line.split()))
 
 
 def _word(word: Word) -> Test:

@@ -13,33 +13,57 @@
     name:fct_* name:*orders   a value that begins, ends, or with both stars goes on
     tags:(PII OR GDPR)        several values
     owners:*                  any value
+    *orders fct*day cust?mer  words with wildcards: any characters, or one
+    name:fct_*_day            a value that begins and ends so, and has what is between other stars
     urn:li:tag:PII            the entity of that URN, and those that point at it
+    /q orders AND tag:PII     the same as without `/q`, which DataHub's clients begin with; a field
+                              of many values may be said in the singular
 
 Whatever is typed means something: a field that is none is plain words, a parenthesis without its
 other half and an operator without its sides are passed over. The first 4,000 characters and 64
 words count.
 """
 
+import re
+from collections.abc import Iterator
+
 from explorer.server.search.comparison import compared, present
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.lexer import Field, Sign, Text, signs
 from explorer.server.search.query import (
     EVERYTHING,
+    NOTHING,
+    How,
     Node,
     Not,
     Phrase,
     Reference,
+    Wildcard,
     Word,
     all_of,
     any_of,
 )
-from explorer.server.search.text import chunks, fold, split
+from explorer.server.search.text import MAX_WORD, chunks, fold, plain_letters, split
 
 __all__ = ["parse", "typed_words"]
 
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64
 _MAX_DEPTH = 20
+# Of one word. An expression of more takes the engine long, and means hardly more.
+_MAX_WILDCARDS = 8
+# Beside stars; each doubles the size of the expression. More of them are taken as stars.
+_MAX_SINGLE = 3
+_STRUCTURED = re.compile(r"\s*/q(?=\s|$)")
+_PIECE = re.compile(r"(?:[^\W_]|[*?])+")
+# What agents are taught to write, for the fields that hold many values.
+_SINGULAR = {
+    "tag": "tags",
+    "owner": "owners",
+    "domain": "domains",
+    "term": "glossaryTerms",
+    "glossaryTerm": "glossaryTerms",
+}
 
 
 def parse(text: str, vocabulary: Vocabulary, known: frozenset[str]) -> Node:
@@ -47,8 +71,9 @@ def parse(text: str, vocabulary: Vocabulary, known: frozenset[str]) -> Node:
     raises."""
 
     def is_field(name: str) -> bool:
-        return bool(vocabulary.meant_by(name, known))
+        return bool(_meant(name, vocabulary, known))
 
+    text = _STRUCTURED.sub("", text, count=1)
     found = list(signs(text[:_MAX_TEXT], is_field))
     return _Parser(found, vocabulary, known).parse()
 
@@ -57,6 +82,10 @@ def typed_words(text: str, *, named: bool) -> Node:
     """A text of plain words without any signs: all of them."""
     words = [Word(split(chunk), named) for chunk in chunks(text[:_MAX_TEXT])[:_MAX_WORDS]]
     return all_of(tuple(words))
+
+
+def _meant(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
+    return vocabulary.meant_by(name, known) or vocabulary.meant_by(_SINGULAR.get(name, ""), known)
 
 
 class _Parser:
@@ -148,13 +177,15 @@ class _Parser:
         if self._words_left <= 0:
             return None
         self._words_left -= 1
-        fields = self._vocabulary.meant_by(name, self._known)
+        fields = _meant(name, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compared(field, given) for field in fields))
 
     def _compared(self, field: str, given: Text) -> Node:
         trait = self._vocabulary.trait(field)
+        if given.wild:
+            return all_of(tuple(compared(trait, how, text) for how, text in _parts(given) if text))
         match given.star_before, given.star_after:
             case True, True:
                 return compared(trait, "infix", given.text)
@@ -171,6 +202,8 @@ class _Parser:
         if given.text.startswith("urn:li:") and not given.quoted:
             self._words_left -= 1
             return Reference(fold(given.text))
+        if (given.star_before or given.wild) and not given.quoted:
+            return self._wildcards(given)
         found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]
         self._words_left -= len(found)
         if not found:
@@ -179,3 +212,41 @@ class _Parser:
             return all_of(tuple(Word(parts) for parts in found))
         words = tuple(part for parts in found for part in parts)
         return Phrase(words, tuple(Word(parts).whole for parts in found))
+
+    def _wildcards(self, given: Text) -> Node | None:
+        """All the words of a text that has wildcards; those that are nothing else ask nothing."""
+        text = "".join(
+            char if char not in "*?" or at in given.wild else " "
+            for at, char in enumerate(given.text)
+        )
+        text = "*" * given.star_before + text + "*" * given.star_after
+        found: list[Node] = []
+        for piece in _PIECE.findall(plain_letters(text)):
+            pattern = fold(piece)
+            if "*" in pattern and pattern.count("?") > _MAX_SINGLE:
+                pattern = pattern.replace("?", "*")
+            pattern = re.sub(r"\*+", "*", pattern)
+            wild = pattern.count("*") + pattern.count("?")
+            if wild == len(pattern) or self._words_left <= 0:
+                continue
+            self._words_left -= 1
+            if not wild or (wild == 1 and pattern.endswith("*")):
+                found.append(Word(split(piece.removesuffix("*"))))
+            elif wild <= _MAX_WILDCARDS and len(pattern) <= MAX_WORD:
+                found.append(Wildcard(pattern))
+            else:
+                found.append(NOTHING)
+        return all_of(tuple(found)) if found else None
+
+
+def _parts(given: Text) -> Iterator[tuple[How, str]]:
+    """What a value has before, between and after its wildcards."""
+    bounds = (-1, *given.wild, len(given.text))
+    for at in range(len(bounds) - 1):
+        text = given.text[bounds[at] + 1 : bounds[at + 1]]
+        if at == 0 and not given.star_before:
+            yield "prefix", text
+        elif at == len(given.wild) and not given.star_after:
+            yield "suffix", text
+        else:
+            yield "infix", text

@@ -13,10 +13,11 @@ from typing import Literal
 import tantivy
 
 from explorer.server.search.clauses import either
+from explorer.server.search.engine import Searcher, is_too_wide
 from explorer.server.search.patterns import is_short, literal
 from explorer.server.search.text import CUT, SEAM, pieces
 
-__all__ = ["Parts", "is_too_wide", "piece_line"]
+__all__ = ["Parts", "piece_line"]
 
 _BEGIN, _END = "\x02", "\x03"
 _CODE_END = "\x1d"
@@ -96,9 +97,7 @@ class Parts:
     running them on their own, and asked in parts.
     """
 
-    def __init__(
-        self, schema: tantivy.Schema, searcher: tantivy.Searcher, *, careful: bool
-    ) -> None:
+    def __init__(self, schema: tantivy.Schema, searcher: Searcher, *, careful: bool) -> None:
         self._schema = schema
         self._searcher = searcher
         self._careful = careful
@@ -170,11 +169,6 @@ class Parts:
         if len(terms) == 1:
             return tantivy.Query.term_query(self._schema, "pieces", terms[0])
         return tantivy.Query.phrase_query(self._schema, "pieces", [*terms])
-
-
-def is_too_wide(error: ValueError) -> bool:
-    """Whether a query failed for more different pieces than tantivy looks at."""
-    return "max expansions" in str(error)
 
 
 def _word_terms(text: str) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-__all__ = ["is_short", "literal", "within"]
+__all__ = ["is_short", "like", "literal", "within"]
 
 # An expression has at most 1,000 states in tantivy, where a byte is up to three of them.
 _MAX_LITERAL_BYTES = 250
@@ -17,6 +17,12 @@ _Branch = tuple[int, str]
 def literal(text: str) -> str:
     """The expression that stands for a text."""
     return "".join(f"\\{char}" if char in _SIGNS else char for char in text)
+
+
+def like(pattern: str) -> str:
+    """The expression that stands for a word with wildcards, `*` and `?`."""
+    wild = {"*": ".*", "?": "."}
+    return "".join(wild.get(char) or literal(char) for char in pattern)
 
 
 def is_short(text: str) -> bool:

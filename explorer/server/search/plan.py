@@ -8,9 +8,11 @@ from functools import cached_property
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.evidence import Evidence
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.forms import needle
 from explorer.server.search.listing import LISTED_VALUES, Listing
 from explorer.server.search.merging import Anchors, Found, Merged
 from explorer.server.search.overlay import Pending
+from explorer.server.search.query import size_bytes
 from explorer.server.search.sorting import sort_key
 from explorer.server.search.wanted import Wanted
 
@@ -18,6 +20,7 @@ __all__ = ["Plan", "Weighed"]
 
 
 _FACET_VALUES = 100
+_COUNT_BYTES = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ class Plan:
         self._folders: dict[int, dict[str, tuple[int, int]]] = {}
         self._step_of = wanted.grader()
         self._anchors = [Anchors() for _ in range(wanted.last_step + 1)]
+
+    def size_bytes(self) -> int:
+        """Return about how much memory the plan takes, with what was counted for it so far."""
+        counted = sum(map(len, self.__dict__.get("_indexed", {}).values()))
+        folders = sum(map(len, self._folders.values()))
+        return size_bytes(self.wanted.node) + _COUNT_BYTES * (counted + folders)
 
     def weigh(self, pending: Iterable[Pending], read: Callable[[str], Analysed | None]) -> Weighed:
         """Which pending changes matter here; a few microseconds each."""
@@ -94,10 +103,21 @@ class Plan:
         found: dict[str, dict[str, int]] = {}
         for name, indexed in self._indexed.items():
             counts = self._changed(name, indexed, changes[name]) if name in changes else indexed
+            counts = self._together(name, counts)
             best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_FACET_VALUES]
             if best:
                 found[name] = dict(best)
         return found
+
+    def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:
+        """Counts of the values that a filter takes for one as one, under the most frequent."""
+        trait = self._vocabulary.trait(name)
+        found: dict[str, tuple[str, int]] = {}
+        for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+            key = needle(trait, value)
+            shown, before = found.get(key, (value, 0))
+            found[key] = (shown, before + count)
+        return dict(found.values())
 
     def folders(self, weighed: Weighed, depth: int) -> dict[str, tuple[int, int]]:
         """The folders at a depth with what is below them, as `Listing.folders` tells it."""

@@ -21,9 +21,11 @@ __all__ = [
     "Reference",
     "TextRange",
     "Value",
+    "Wildcard",
     "Word",
     "all_of",
     "any_of",
+    "size_bytes",
 ]
 
 How = Literal["equal", "prefix", "suffix", "infix", "words"]
@@ -49,6 +51,14 @@ class Word:
     def whole(self) -> str:
         """The word uncut."""
         return "".join(self.parts)[:MAX_WORD]
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A word typed with wildcards: the document has a word that is like the pattern, folded, in
+    which `*` stands for any characters and `?` for one."""
+
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,7 @@ class Not:
 Node: TypeAlias = (
     Everything
     | Word
+    | Wildcard
     | Phrase
     | Reference
     | Value
@@ -175,3 +186,31 @@ def any_of(nodes: tuple[Node, ...]) -> Node:
     flat = (one for node in nodes for one in (node.nodes if isinstance(node, Or) else (node,)))
     kept = tuple(dict.fromkeys(flat))
     return kept[0] if len(kept) == 1 else Or(kept)
+
+
+_NODE_BYTES = 400
+
+
+def size_bytes(node: Node) -> int:
+    """Return about how much memory a query takes, with what the engine makes of it."""
+    match node:
+        case And() | Or():
+            return _NODE_BYTES + sum(map(size_bytes, node.nodes))
+        case Not():
+            return _NODE_BYTES + size_bytes(node.node)
+        case Word():
+            return _NODE_BYTES + 4 * sum(map(len, node.parts))
+        case Phrase():
+            return _NODE_BYTES + 4 * sum(map(len, (*node.words, *node.wholes)))
+        case Value():
+            return _NODE_BYTES + 4 * len(node.text)
+        case Wildcard():
+            return _NODE_BYTES + 4 * len(node.pattern)
+        case Reference():
+            return _NODE_BYTES + 4 * len(node.urn)
+        case TextRange():
+            return _NODE_BYTES + 4 * (len(node.low or "") + len(node.high or ""))
+        case Below():
+            return _NODE_BYTES + 4 * len(node.folder)
+        case _:
+            return _NODE_BYTES

@@ -12,9 +12,9 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from explorer.errors import InvalidInput
+from explorer.server.cache import cached_short
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import DISPLAY, ENTITY_TYPE, REMOVED, URN, Trait, Vocabulary
 from explorer.server.search.page import SortBy
@@ -149,7 +149,7 @@ def _text_of(value: Scalar) -> bytes:
 
 
 # Names of columns, tags and owners come again and again.
-@lru_cache(maxsize=1 << 14)
+@cached_short(16 << 20)
 def _folded_once(text: str) -> bytes:
     return _folded(text)
 

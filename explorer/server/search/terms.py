@@ -23,15 +23,15 @@ folders    the same as columns, the folders at each depth
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import tantivy
 
-from explorer.errors import ServerFault
+from explorer.server.cache import cached_short
 from explorer.server.search.analysed import Analysed, values_of
 from explorer.server.search.document import Document, Scalar
+from explorer.server.search.engine import EngineFailed, Searcher
 from explorer.server.search.fields import VIRTUAL, Vocabulary
 from explorer.server.search.folders import folder_keys
 from explorer.server.search.forms import forms
@@ -50,11 +50,13 @@ __all__ = [
 ]
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 5
+FORMAT = 6
 MAX_START = 3
 MAX_NAME_START = 16
 
 _NEVER = "\x00"
+
+_T = TypeVar("_T")
 
 _Stored = tuple[
     str, str, str, bool, float, dict[str, tuple[Scalar, ...]], tuple[tuple[str, str], ...]
@@ -79,7 +81,7 @@ class Terms:
         # An index for nothing but to read ranges of keys with.
         self._ranges = self._index(None, keys_are_terms=True)
         # Names of columns, tags, owners: the same in many documents.
-        self._kept = lru_cache(maxsize=1 << 16)(self._made)
+        self._kept = cached_short(32 << 20)(self._made)
 
     def open(self, path: str | None) -> tantivy.Index:
         """The index at a path, made if there is none; in memory without a path."""
@@ -198,15 +200,15 @@ class Terms:
             trait = self._vocabulary.trait(name)
             for value in values_of(document, name):
                 if isinstance(value, str) and not trait.prose:
-                    terms, line = self._kept(name, value)
+                    terms, line = self._kept(value, name)
                 else:
-                    terms, line = self._made(name, value)
+                    terms, line = self._made(value, name)
                 found += terms
                 if line:
                     lines.append(line)
         return found, lines
 
-    def _made(self, name: str, value: Scalar) -> tuple[list[str], str]:
+    def _made(self, value: Scalar, name: str) -> tuple[list[str], str]:
         trait = self._vocabulary.trait(name)
         found = forms(trait, value)
         line = ""
@@ -260,32 +262,33 @@ def is_term(field: str, form: str) -> str:
     return f"{field}{CUT}{form}"
 
 
-def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Document:
+def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
     """The document kept at an address; about 0.05 ms."""
     return _document(searcher.doc(address))
 
 
 def read_analysed(
-    vocabulary: Vocabulary, searcher: tantivy.Searcher, address: tantivy.DocAddress
+    vocabulary: Vocabulary, searcher: Searcher, address: tantivy.DocAddress
 ) -> Analysed:
     """The document kept at an address with what is asked of it; about 0.06 ms."""
     entry = searcher.doc(address)
-    lines, joined_names, references = _analysis_decoder.decode(_bytes(entry, "analysis"))
+    lines, joined_names, references = _decoded(_analysis_decoder, entry, "analysis")
     return Analysed(_document(entry), lines, joined_names, references, vocabulary)
 
 
 def _document(entry: tantivy.Document) -> Document:
-    urn, entity_type, name, removed, usage, fields, folders = _decoder.decode(
-        _bytes(entry, "document")
-    )
+    urn, entity_type, name, removed, usage, fields, folders = _decoded(_decoder, entry, "document")
     return Document(urn, entity_type, name, removed, fields, usage, folders)
 
 
-def _bytes(entry: tantivy.Document, name: str) -> bytes:
+def _decoded(decoder: msgspec.msgpack.Decoder[_T], entry: tantivy.Document, name: str) -> _T:
     stored = entry.get_first(name)
     if not isinstance(stored, bytes):
-        raise ServerFault("the search index holds an entry that is no document; delete the index")
-    return stored
+        raise EngineFailed(f"an entry has no {name}")
+    try:
+        return decoder.decode(stored)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise EngineFailed(f"the {name} of an entry cannot be read: {error}") from error
 
 
 def _write(document: Document, names: Iterable[str]) -> bytes:
@@ -314,7 +317,7 @@ def _starts_of(words: Iterable[str]) -> set[str]:
     return set().union(*map(_word_starts, words))
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_short(32 << 20, longest=64)
 def _word_starts(word: str) -> tuple[str, ...]:
     return tuple(word[:end] for end in range(1, min(len(word), MAX_START) + 1))
 

@@ -11,9 +11,10 @@ accents. Scripts written without spaces (Han, kana) give one word a character.
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import chain, pairwise
 from unicodedata import normalize
+
+from explorer.server.cache import cached_short
 
 __all__ = [
     "CUT",
@@ -26,6 +27,7 @@ __all__ = [
     "in_words",
     "joined",
     "pieces",
+    "plain_letters",
     "split",
     "word_line",
 ]
@@ -66,17 +68,18 @@ def fold(text: str) -> str:
 
 def chunks(text: str) -> list[str]:
     """The runs of letters and digits of a text, as written but for accents."""
-    return _CHUNK.findall(_plain_letters(text[:MAX_TEXT]))
+    return _CHUNK.findall(plain_letters(text[:MAX_TEXT]))
 
 
-def _plain_letters(text: str) -> str:
+def plain_letters(text: str) -> str:
+    """The text without accents."""
     if text.isascii():
         return text
     text = text.encode("utf-8", "replace").decode()
     return normalize("NFKC", _ACCENT.sub("", normalize("NFKD", text)))
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_short(32 << 20, longest=64)
 def split(chunk: str) -> tuple[str, ...]:
     """The words of one run, cut where the case or the script changes."""
     if chunk.isascii() and (chunk.islower() or chunk.isupper() or chunk.isdigit()):
@@ -113,7 +116,7 @@ def word_line(values: Iterable[str]) -> str:
     if text.isascii():
         found = text.translate(_RUNS_AND_GAPS).split()
     else:
-        found = _WORD_OR_GAP.findall(_plain_letters(text))
+        found = _WORD_OR_GAP.findall(plain_letters(text))
     parts_of = list(map(split, found))
     words = list(chain.from_iterable(parts_of))
     if len(words) > len(found):
@@ -130,7 +133,7 @@ def in_words(folded: str) -> str:
     return " ".join(_CHUNK.findall(folded))
 
 
-@lru_cache(maxsize=1 << 14)
+@cached_short(16 << 20)
 def pieces(folded: str) -> tuple[str, ...]:
     """A folded text cut after every run of characters that are neither letter nor digit.
 

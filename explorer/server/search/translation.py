@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import tantivy
 
 from explorer.server.search.clauses import all_but, at_least, both, either
+from explorer.server.search.engine import Searcher
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.parts import Parts
-from explorer.server.search.patterns import is_short, literal, within
+from explorer.server.search.patterns import is_short, like, literal, within
 from explorer.server.search.query import (
     And,
     Below,
@@ -21,6 +22,7 @@ from explorer.server.search.query import (
     Reference,
     TextRange,
     Value,
+    Wildcard,
     Word,
 )
 from explorer.server.search.ranking import InFields, InName, NameBegins, NameIs, Step
@@ -39,7 +41,7 @@ class Translator:
         self,
         terms: Terms,
         vocabulary: Vocabulary,
-        searcher: tantivy.Searcher,
+        searcher: Searcher,
         *,
         careful: bool = False,
     ) -> None:
@@ -55,6 +57,8 @@ class Translator:
         match node:
             case Word():
                 return self._word(("name",) if node.named else ("any",), node, exact=False)
+            case Wildcard():
+                return _Query.regex_query(self._schema, "any.words", like(node.pattern))
             case And():
                 positive = [self.query(one) for one in node.nodes if not isinstance(one, Not)]
                 negative = [self.query(one.node) for one in node.nodes if isinstance(one, Not)]

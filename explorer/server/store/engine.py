@@ -6,6 +6,7 @@ entity is browsed is worked out above and handed in.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeVar
 
 from explorer.server.store.lineage import KnownUrn
@@ -32,11 +33,13 @@ class Transaction(Protocol):
     """What a job of the writer may do. Everything it does is committed, or none of it.
 
     `touched` gathers the URNs whose versioned aspects changed, `measured` those that got points
-    of a timeseries aspect, with its name.
+    of a timeseries aspect, with its name, `stale` those whose own aspects stay while what is
+    derived from them is to be made anew.
     """
 
     touched: set[str]
     measured: set[tuple[str, str]]
+    stale: set[str]
 
     def exists(self, urn: str) -> bool:
         """Whether the entity has any aspect stored."""
@@ -51,7 +54,8 @@ class Transaction(Protocol):
         """Write an aspect, its version, edges and log row; whether the value changed.
 
         An identical value makes no version and no log row; only when it was seen, and by which
-        run, is noted.
+        run, is noted. The version that the system metadata names counts up by one with every value
+        an aspect ever had, also over its removal and that of its entity.
         """
 
     def append(self, point: Point) -> bool:
@@ -77,8 +81,18 @@ class Transaction(Protocol):
     def latest_point(self, urn: str, aspect: str) -> bytes | None:
         """The newest document of a timeseries aspect."""
 
-    def written_by(self, run: str) -> list[tuple[str, StoredAspect]]:
-        """Every version of every aspect that a run wrote, with its URN."""
+    def run_urns(self, run: str) -> list[str]:
+        """The URNs of the entities that a run wrote any version or document of, sorted."""
+
+    def written_by(self, run: str, urn: str) -> list[StoredAspect]:
+        """Every version of every aspect of an entity that a run wrote, the latest first."""
+
+    def points_of(self, run: str, urn: str) -> list[tuple[str, int, int]]:
+        """The timeseries aspects of an entity that a run wrote documents of, how many, and when the
+        run last saw one (milliseconds since 1970)."""
+
+    def version_count(self, urn: str, aspect: str) -> int:
+        """How many versions of an aspect there are, the latest among them."""
 
     def drop_version(self, urn: str, aspect: str, version: int) -> None:
         """Forget one superseded version."""
@@ -96,10 +110,8 @@ class Transaction(Protocol):
     ) -> None:
         """Put a superseded version in the place of the latest, which is forgotten."""
 
-    def remove_points_of(
-        self, run: str, time_millis: int, actor: str
-    ) -> list[tuple[str, str, int]]:
-        """Remove the timeseries documents of a run: URN, aspect and how many went."""
+    def remove_points_of(self, run: str, urn: str, time_millis: int, actor: str) -> None:
+        """Remove the timeseries documents of an entity that a run wrote."""
 
     def references_to(self, urn: str) -> list[Reference]:
         """The aspects of any entity that declare an edge to a URN, by the entities' URNs."""
@@ -111,6 +123,10 @@ class Transaction(Protocol):
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
         """Make an entity found at these places when browsing, and at no other."""
+
+    def trim_log(self, before_millis: int, through: int, most: int) -> int:
+        """Drop rows from the beginning of the change log that are older than `before_millis`, none
+        after the offset `through` and never the last, `most` at most; how many went."""
 
     def note(self, key: str) -> str | None:
         """A note kept about the catalog as a whole."""
@@ -133,7 +149,25 @@ class Observer(Protocol):
 
 
 class Store(Protocol):
-    """A catalog's truth. Reads see every write that was answered; any thread may call."""
+    """A catalog's truth. Reads see every write that was answered; any thread may call.
+
+    A method that finds the kept data damaged raises `Unusable`. From then on `problem` is a
+    sentence that says so, every write raises it, and what can be read is read. `has_died` once the
+    writer ended by an error that nobody foresaw; the process has to be started again.
+    """
+
+    @property
+    def problem(self) -> str | None: ...
+
+    @property
+    def has_died(self) -> bool: ...
+
+    def catalog_id(self) -> str:
+        """The random id of this catalog, by which an index knows that it was made from it."""
+
+    def log_mark(self, offset: int) -> str | None:
+        """A digest of a row of the change log; None when there is no such row or it cannot be
+        read."""
 
     def observe(self, observer: Observer) -> None:
         """Name the one observer; before the first write."""
@@ -142,6 +176,10 @@ class Store(Protocol):
         """Queue a job for the writer. Its future is resolved after the commit that made it
         durable, with what the job gave or the error it raised; a job that raised changed nothing.
         A job may be run again when another's failure took its transaction along."""
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """The store as it is at one moment, through the reading methods of a transaction; writers
+        go on meanwhile."""
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         """One version of an aspect; negative versions count back from the newest superseded."""
@@ -233,6 +271,9 @@ class Store(Protocol):
 
     def log_head(self) -> int:
         """The offset of the last row of the change log; 0 when nothing was ever written."""
+
+    def log_floor(self) -> int:
+        """The offset after which the change log is whole: 0 unless rows were dropped."""
 
     def changed_since(self, offset: int) -> list[str]:
         """The URNs that the change log names after an offset."""

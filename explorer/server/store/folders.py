@@ -214,10 +214,11 @@ def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> li
     return sorted(rows, key=lambda row: _natural(row[0]))
 
 
-def _natural(name: str) -> tuple[list[tuple[int, int | str]], str]:
-    """A key that puts s2 before s10."""
-    pieces: list[tuple[int, int | str]] = [
-        (0, int(piece)) if piece.isdecimal() else (1, piece)
+def _natural(name: str) -> tuple[list[tuple[int, int, str]], str]:
+    """A key that puts s2 before s10. Digits are compared as text, by their count first: Python
+    makes no number of thousands of them."""
+    pieces: list[tuple[int, int, str]] = [
+        (0, len(piece.lstrip("0")), piece.lstrip("0")) if piece.isdecimal() else (1, 0, piece)
         for piece in _DIGITS.split(name.casefold())
         if piece
     ]

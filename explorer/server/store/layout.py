@@ -1,18 +1,32 @@
 """The tables of the SQLite engine, and opening a file that holds them."""
 
+import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from explorer.errors import Unusable
-from explorer.server.store.migration import MIGRATIONS, Migration, migrate
+from explorer.server.store.damage import SQLITE_ERRORS, is_damage
+from explorer.server.store.migration import LAST_VERSIONS, MIGRATIONS, Migration, migrate
 
-__all__ = ["FORMAT", "connect", "open_file"]
+__all__ = [
+    "FORMAT",
+    "check_readable",
+    "connect",
+    "connect_read_only",
+    "is_read_only",
+    "open_file",
+    "read_id",
+    "renew_id",
+]
 
-FORMAT = 1
+FORMAT = 2
 
-_TABLES = """
+_TABLES = f"""
+{LAST_VERSIONS};
+
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -137,10 +151,53 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
     try:
         for setting in (_MMAP, *settings):
             connection.execute(f"PRAGMA {setting}")
-    except sqlite3.Error:
+    except BaseException:
         connection.close()
         raise
     return connection
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a catalog file lies where we may not write, as on read-only media."""
+    return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, also to a file on read-only media.
+
+    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it, and
+    `sqlite3.Error`.
+    """
+    if not is_read_only(path):
+        return connect(path, reading=True)
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise Unusable(
+            f"{path} cannot be written, and its latest changes are in {log.name} beside it: copy "
+            "both to a directory that can be written"
+        )
+    # Nobody writes to it, so that it needs neither a lock nor the log.
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro&immutable=1",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_readable(connection: sqlite3.Connection, path: Path, wanted: int = FORMAT) -> None:
+    """Raise `Unusable` when a file is no catalog, or one of a newer release."""
+    with _sentences(path):
+        found = _find_format(connection, path)
+    if found is None:
+        raise Unusable(f"{path} is empty; name another file")
+    _check_format(found, wanted, MIGRATIONS, path)
 
 
 def open_file(
@@ -174,11 +231,30 @@ def open_file(
     return connection
 
 
+def read_id(connection: sqlite3.Connection) -> str:
+    """The random id of a catalog, which is made when it has none. Raises `sqlite3.Error`."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'id'").fetchone()
+    return str(row[0]) if row else renew_id(connection)
+
+
+def renew_id(connection: sqlite3.Connection) -> str:
+    """Give a catalog a new random id, so that no index made before belongs to it."""
+    found = secrets.token_hex(16)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (found,))
+    return found
+
+
 @contextmanager
 def _sentences(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, *SQLITE_ERRORS) as error:
+        if is_damage(error):
+            raise Unusable(
+                f"{path} cannot be used as a catalog: it is damaged, or something else ({error}); "
+                "run catalog check, and go back to a backup with catalog restore, or name another "
+                "data directory"
+            ) from error
         raise Unusable(
             f"{path} cannot be used as a catalog: {error}; name another data directory"
         ) from error

@@ -14,12 +14,45 @@ from types import MappingProxyType
 
 from explorer.errors import Unusable
 
-__all__ = ["MIGRATIONS", "Migration", "copy_database", "migrate"]
+__all__ = [
+    "LAST_VERSIONS",
+    "MIGRATIONS",
+    "Migration",
+    "copy_database",
+    "flush_directory",
+    "migrate",
+]
 
 Migration = Callable[[sqlite3.Connection], None]
 """Changes the tables, by single `execute`s: it runs inside a transaction that it must not end."""
 
-MIGRATIONS: Mapping[int, Migration] = MappingProxyType({})
+LAST_VERSIONS = """
+-- The number of the last version of an aspect that was removed. It goes on from there when the
+-- aspect is written again, so that a version which somebody has read never names another value.
+CREATE TABLE last_versions (
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (entity, name)
+) WITHOUT ROWID
+"""
+
+
+def _keep_last_versions(connection: sqlite3.Connection) -> None:
+    """Make the table, with the aspects that are gone as far as the change log knows of them."""
+    connection.execute(LAST_VERSIONS)
+    connection.execute(
+        "INSERT INTO last_versions "
+        "SELECT u.id, l.aspect, "
+        "max(CAST(json_extract(CAST(l.system AS TEXT), '$.version') AS INTEGER)) AS version "
+        "FROM log l JOIN urns u ON u.urn = l.urn "
+        "WHERE l.change = 'UPSERT' AND NOT EXISTS "
+        "(SELECT 1 FROM aspects a WHERE a.entity = u.id AND a.name = l.aspect) "
+        "GROUP BY u.id, l.aspect HAVING version IS NOT NULL"
+    )
+
+
+MIGRATIONS: Mapping[int, Migration] = MappingProxyType({1: _keep_last_versions})
 """By the format that each starts from, to the next one."""
 
 _log = logging.getLogger("explorer.server")
@@ -84,6 +117,18 @@ def copy_database(source: sqlite3.Connection, target: Path) -> None:
         finally:
             os.close(descriptor)
         draft.replace(target)
+        flush_directory(target.parent)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def flush_directory(directory: Path) -> None:
+    """Make the names in a directory durable, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

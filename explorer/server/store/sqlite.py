@@ -3,7 +3,9 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar
@@ -16,9 +18,16 @@ from explorer.server.store.census import (
     read_urns,
     read_versions,
 )
+from explorer.server.store.damage import SQLITE_ERRORS, Damage
 from explorer.server.store.engine import Direction, Job, Observer
 from explorer.server.store.folders import browse, browse_among
-from explorer.server.store.layout import connect, open_file
+from explorer.server.store.layout import (
+    check_readable,
+    connect,
+    connect_read_only,
+    open_file,
+    read_id,
+)
 from explorer.server.store.records import (
     BrowsePage,
     LogEntry,
@@ -27,6 +36,7 @@ from explorer.server.store.records import (
     StoredAspect,
 )
 from explorer.server.store.survey import Survey
+from explorer.server.store.transaction import SqliteTransaction
 from explorer.server.store.writer import Writer
 
 __all__ = ["SqliteStore"]
@@ -37,14 +47,62 @@ _AT_ONCE = 500
 
 
 class SqliteStore:
-    """A catalog in one file. See `engine.Store`; opening raises `Unusable`."""
+    """A catalog in one file. See `engine.Store`; opening raises `Unusable`.
 
-    def __init__(self, path: Path) -> None:
+    With `read_only` the file may lie on read-only media; nothing can be written.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._connect = connect_read_only if read_only else partial(connect, reading=True)
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._damage = Damage(path)
+        self._id = ""
+        if read_only:
+            connection = connect_read_only(path)
+            try:
+                check_readable(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+            self._damage.problem = f"{path} is read only: nothing can be written to it"
+            self._writer = Writer(connection, self._damage)
+            return
         connection = open_file(path)
-        lineage.add_indexes(connection)
-        self._writer = Writer(connection)
+        try:
+            self._id = read_id(connection)
+            lineage.add_indexes(connection)
+        except SQLITE_ERRORS as error:
+            # What can be read is read all the same.
+            if self._damage.note(error) is None:
+                connection.close()
+                raise
+        self._writer = Writer(connection, self._damage)
+
+    @property
+    def problem(self) -> str | None:
+        return self._damage.problem
+
+    @property
+    def has_died(self) -> bool:
+        return self._writer.has_died
+
+    def catalog_id(self) -> str:
+        return self._id
+
+    def log_mark(self, offset: int) -> str | None:
+        # A connection of its own: the index also asks while the store is closing.
+        try:
+            with closing(self._connect(self._path)) as connection:
+                row = connection.execute(
+                    "SELECT offset, urn, aspect, change, time_millis, actor, system FROM log "
+                    "WHERE offset = ?",
+                    (offset,),
+                ).fetchone()
+        except SQLITE_ERRORS as error:
+            self._damage.note(error)
+            return None
+        return blake2b(repr(row).encode(), digest_size=8).hexdigest() if row else None
 
     def observe(self, observer: Observer) -> None:
         self._writer.observe(observer)
@@ -224,6 +282,13 @@ class SqliteStore:
             ]
         return found
 
+    def log_floor(self) -> int:
+        with self._reader() as connection:
+            found: int = connection.execute(
+                "SELECT coalesce(min(offset), 1) - 1 FROM log"
+            ).fetchone()[0]
+        return found
+
     def changed_since(self, offset: int) -> list[str]:
         with self._reader() as connection:
             rows = connection.execute("SELECT DISTINCT urn FROM log WHERE offset > ?", (offset,))
@@ -265,6 +330,11 @@ class SqliteStore:
         return row[0] if row else None
 
     @contextmanager
+    def reading(self) -> Iterator[SqliteTransaction]:
+        with self._snapshot() as connection:
+            yield SqliteTransaction(connection)
+
+    @contextmanager
     def survey(self) -> Iterator[Survey]:
         """One moment of the store, row by row; writers go on meanwhile."""
         with self._reader() as connection:
@@ -297,9 +367,13 @@ class SqliteStore:
         try:
             connection = self._readers.get_nowait()
         except Empty:
-            connection = connect(self._path, reading=True)
+            connection = self._connect(self._path)
         try:
             yield connection
+        except SQLITE_ERRORS as error:
+            if damaged := self._damage.note(error):
+                raise damaged from error
+            raise
         finally:
             self._readers.put(connection)
 

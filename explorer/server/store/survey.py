@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from explorer.server.store.damage import find_damage
 from explorer.server.store.records import LogEntry
 
 if TYPE_CHECKING:
@@ -133,12 +134,12 @@ class Survey:
     """One moment of a SQLite store. Nothing is read before it is asked for, nor kept after."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
         self._run = connection.execute
 
     def damage(self) -> list[str]:
         """What the engine itself finds wrong with its file; seconds for a large one."""
-        found = [str(line) for (line,) in self._run("PRAGMA integrity_check(10)")]
-        return [] if found == ["ok"] else found
+        return find_damage(self._connection)
 
     def holdings(self) -> Iterator[Holding]:
         """Every URN with all that is kept about it, in the order in which they were first seen."""

@@ -27,6 +27,7 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: set[str] = set()
         self.measured: set[tuple[str, str]] = set()
+        self.stale: set[str] = set()
         self._run = connection.execute
         self._folders = Folders(connection)
         # What rows are known by here; see `forget`.
@@ -68,7 +69,10 @@ class SqliteTransaction:
             self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, old[0]))
             return False
         run = self._run_id(write.run)
-        before = version_of(old[5], old[2]) if old is not None else 0
+        if old is not None:
+            before = version_of(old[5], old[2])
+        else:
+            before = self._last_version(entity, write.aspect)
         system = counted(write.system, before + 1)
         if old is None:
             self._run(
@@ -141,6 +145,7 @@ class SqliteTransaction:
         if current is None:
             return 0
         entity = self._id(urn)
+        self._keep_last_versions(entity, aspect)
         gone = self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
         ).rowcount
@@ -153,6 +158,7 @@ class SqliteTransaction:
     def erase(self, urn: str, key_aspect: str, time_millis: int, actor: str) -> tuple[int, int]:
         entity = self._id(urn)
         key = self.latest(urn, key_aspect)
+        self._keep_last_versions(entity)
         rows = 0
         for table in ("versions", "aspects"):
             rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
@@ -193,15 +199,41 @@ class SqliteTransaction:
         ).fetchone()
         return row[0] if row else None
 
-    def written_by(self, run: str) -> list[tuple[str, StoredAspect]]:
+    def run_urns(self, run: str) -> list[str]:
         rows = self._run(
-            f"SELECT u.urn, {_ASPECT} FROM runs r JOIN aspects a ON a.run = r.id "
-            "JOIN urns u ON u.id = a.entity WHERE r.name = :run "
-            f"UNION ALL SELECT u.urn, {_VERSION} FROM runs r JOIN versions v ON v.run = r.id "
-            "JOIN urns u ON u.id = v.entity WHERE r.name = :run",
-            {"run": run},
+            "SELECT u.urn FROM urns u JOIN (SELECT entity FROM aspects WHERE run = :run "
+            "UNION SELECT entity FROM versions WHERE run = :run "
+            "UNION SELECT entity FROM points WHERE run = :run) e ON e.entity = u.id ORDER BY u.urn",
+            {"run": self._known_run(run)},
         )
-        return [(urn, StoredAspect(*rest)) for urn, *rest in rows]
+        return [urn for (urn,) in rows]
+
+    def written_by(self, run: str, urn: str) -> list[StoredAspect]:
+        rows = self._run(
+            # The index of the entity, not the one of the run, which may be all there is.
+            f"SELECT {_ASPECT} FROM aspects a WHERE a.entity = :entity AND +a.run = :run "
+            f"UNION ALL SELECT {_VERSION} FROM versions v "
+            "WHERE v.entity = :entity AND +v.run = :run",
+            {"entity": self._id(urn), "run": self._known_run(run)},
+        )
+        return [StoredAspect(*row) for row in rows]
+
+    def points_of(self, run: str, urn: str) -> list[tuple[str, int, int]]:
+        return self._run(
+            "SELECT aspect, count(*), "
+            "max(coalesce(json_extract(system, '$.lastObserved'), at_millis)) "
+            "FROM points WHERE entity = ? AND +run = ? GROUP BY aspect ORDER BY aspect",
+            (self._id(urn), self._known_run(run)),
+        ).fetchall()
+
+    def version_count(self, urn: str, aspect: str) -> int:
+        place = {"entity": self._id(urn), "name": aspect}
+        found: int = self._run(
+            "SELECT (SELECT count(*) FROM aspects WHERE entity = :entity AND name = :name) "
+            "+ (SELECT count(*) FROM versions WHERE entity = :entity AND name = :name)",
+            place,
+        ).fetchone()[0]
+        return found
 
     def drop_version(self, urn: str, aspect: str, version: int) -> None:
         self._run(
@@ -263,19 +295,14 @@ class SqliteTransaction:
         )
         self.touched.add(urn)
 
-    def remove_points_of(
-        self, run: str, time_millis: int, actor: str
-    ) -> list[tuple[str, str, int]]:
-        found: list[tuple[str, str, int]] = self._run(
-            "SELECT u.urn, p.aspect, count(*) FROM runs r JOIN points p ON p.run = r.id "
-            "JOIN urns u ON u.id = p.entity WHERE r.name = ? GROUP BY p.entity, p.aspect",
-            (run,),
-        ).fetchall()
-        self._run("DELETE FROM points WHERE run = (SELECT id FROM runs WHERE name = ?)", (run,))
-        for urn, aspect, _ in found:
+    def remove_points_of(self, run: str, urn: str, time_millis: int, actor: str) -> None:
+        for aspect, _, _ in self.points_of(run, urn):
+            self._run(
+                "DELETE FROM points WHERE entity = ? AND aspect = ? AND +run = ?",
+                (self._id(urn), aspect, self._known_run(run)),
+            )
             self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
             self.measured.add((urn, aspect))
-        return found
 
     def references_to(self, urn: str) -> list[Reference]:
         rows = self._run(
@@ -296,6 +323,19 @@ class SqliteTransaction:
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
         self._folders.place(self._id(urn), urn, entity_type, name, placements)
+
+    def trim_log(self, before_millis: int, through: int, most: int) -> int:
+        (last,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
+        rows = self._run(
+            "SELECT offset, time_millis FROM log WHERE offset <= ? ORDER BY offset LIMIT ?",
+            (min(through, last - 1), most),
+        ).fetchall()
+        cut = 0
+        for offset, time_millis in rows:
+            if time_millis >= before_millis:
+                break
+            cut = offset
+        return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
 
     def note(self, key: str) -> str | None:
         row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
@@ -343,6 +383,11 @@ class SqliteTransaction:
         found = self._id(urn)
         return found if found != -1 else self._new_id(urn, urn.split(":", 3)[2], live=False)
 
+    def _known_run(self, run: str) -> int:
+        """The row of a run, -1 when there is none."""
+        row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
+        return row[0] if row else -1
+
     def _run_id(self, run: str | None) -> int | None:
         if run is None:
             return None
@@ -353,6 +398,26 @@ class SqliteTransaction:
                 row = (self._run("INSERT INTO runs (name) VALUES (?)", (run,)).lastrowid,)
             known = self._runs[run] = int(row[0])
         return known
+
+    def _last_version(self, entity: int, aspect: str) -> int:
+        """The last version that an aspect which is not stored had; 0 where it never had one."""
+        row = self._run(
+            "SELECT version FROM last_versions WHERE entity = ? AND name = ?", (entity, aspect)
+        ).fetchone()
+        return row[0] if row else 0
+
+    def _keep_last_versions(self, entity: int, aspect: str | None = None) -> None:
+        """Remember which version an aspect, or every aspect of an entity, has; before it goes."""
+        rows = self._run(
+            "SELECT name, system, superseded FROM aspects "
+            "WHERE entity = ? AND name = coalesce(?, name)",
+            (entity, aspect),
+        ).fetchall()
+        for name, system, superseded in rows:
+            self._run(
+                "INSERT OR REPLACE INTO last_versions VALUES (?, ?, ?)",
+                (entity, name, version_of(system, superseded)),
+            )
 
     def _set_edges(self, entity: int, aspect: str, edges: Sequence[StoredEdge]) -> None:
         wanted = {(edge.relationship, self._target_id(edge.target), edge.flow) for edge in edges}

@@ -12,7 +12,8 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from explorer.errors import ServerFault
+from explorer.errors import CatalogError, ServerFault
+from explorer.server.store.damage import Damage
 from explorer.server.store.engine import Job, Observer
 from explorer.server.store.transaction import SqliteTransaction
 
@@ -33,6 +34,8 @@ class _Queued:
         self.error: BaseException | None = None
 
     def settle(self) -> None:
+        if self.future.done():
+            return
         if self.error is not None:
             self.future.set_exception(self.error)
         else:
@@ -45,10 +48,17 @@ class _Lost(Exception):
 
 class Writer:
     """Owns the writing connection. Jobs of one group run in the order they were queued, each in
-    a savepoint of its own, so that one that fails takes no other along."""
+    a savepoint of its own, so that one that fails takes no other along.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    `has_died` once the thread ended by an error that nobody foresaw: then every waiting caller got
+    one, and nothing can be written until the process is started again.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, damage: Damage) -> None:
         self._connection = connection
+        self._damage = damage
+        self._group: list[_Queued] = []
+        self.has_died = False
         self._observer: Observer | None = None
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
         self._closing = False
@@ -61,11 +71,15 @@ class Writer:
         self._observer = observer
 
     def queue(self, job: Job[T]) -> Future[T]:
-        """Queue a job; raises `ServerFault` once the store is closing."""
+        """Queue a job. Raises `Unusable` when the database is damaged, and `ServerFault` when the
+        writer has died or the store is closing."""
+        self._damage.check()
         future: Future[T] = Future()
         # A queued change is made whether its caller waits or not, so it cannot be cancelled.
         future.set_running_or_notify_cancel()
         with self._gate:
+            if self.has_died:
+                raise _died()
             if self._closing:
                 raise ServerFault("the catalog is shutting down; try again in a moment")
             self._queue.put(_Queued(job, future))
@@ -74,16 +88,35 @@ class Writer:
     def close(self) -> None:
         """Commit what is queued, then let the connection go."""
         with self._gate:
-            if self._closing:
-                return
-            self._closing = True
-            self._queue.put(None)
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
         self._thread.join()
         self._connection.close()
 
     def _serve(self) -> None:
+        try:
+            self._serve_queue()
+        except BaseException:  # noqa: BLE001 - the edge of this thread; the process ends
+            _log.critical("the writer failed; the service has to be started again", exc_info=True)
+            self._die()
+
+    def _die(self) -> None:
+        with self._gate:
+            self.has_died = self._closing = True
+        left: list[_Queued | None] = [*self._group]
+        while True:
+            try:
+                left.append(self._queue.get_nowait())
+            except Empty:
+                break
+        for queued in filter(None, left):
+            queued.error = _died()
+            queued.settle()
+
+    def _serve_queue(self) -> None:
         while (first := self._queue.get()) is not None:
-            group = [first]
+            group = self._group = [first]
             last = False
             while len(group) < _MAX_GROUP:
                 try:
@@ -100,22 +133,24 @@ class Writer:
 
     def _commit(self, group: list[_Queued]) -> None:
         try:
+            self._damage.check()
             offset = self._transact(group)
         except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+            self._note(error)
             if len(group) > 1:
                 # One job may be to blame; alone, each gets its own commit and its own error.
                 for queued in group:
                     self._commit([queued])
                 return
-            group[0].error = group[0].error or _as_fault(error)
+            group[0].error = group[0].error or self._as_fault(error)
             group[0].settle()
             return
         if offset is not None and self._observer is not None:
             try:
                 self._observer.publish(offset)
-            except Exception:  # noqa: BLE001 - the truth is on disk; the rest is tried again
+            except BaseException:  # noqa: BLE001 - the truth is on disk; the rest is tried again
                 _log.exception("the search index did not take a change; it is tried again")
         for queued in group:
             queued.settle()
@@ -132,18 +167,29 @@ class Writer:
                 queued.result = queued.job(transaction)
             except Exception as error:
                 # It belongs to whoever queued the job, unless the transaction went with it.
-                queued.error = _as_fault(error)
-                if not self._connection.in_transaction:
+                queued.error = self._as_fault(error)
+                if not self._connection.in_transaction or self._damage.problem:
                     raise _Lost from error
                 run("ROLLBACK TO job")
                 transaction.forget()
             run("RELEASE job")
-        changed = bool(transaction.touched or transaction.measured)
+        changed = bool(transaction.touched or transaction.measured or transaction.stale)
         if changed and self._observer is not None:
             self._observer.prepare(transaction)
         transaction.finish()
         run("COMMIT")
         return _head(run) if changed else None
+
+    def _note(self, error: Exception) -> CatalogError | None:
+        # Of a job's own errors only those of SQLite speak of the file.
+        return self._damage.note(error) if isinstance(error, sqlite3.Error) else None
+
+    def _as_fault(self, error: Exception) -> Exception:
+        if damaged := self._note(error):
+            return damaged
+        if isinstance(error, sqlite3.OperationalError):
+            return ServerFault(f"the change could not be kept: {error}")
+        return error
 
 
 def _head(run: Callable[[str], sqlite3.Cursor]) -> int:
@@ -151,7 +197,5 @@ def _head(run: Callable[[str], sqlite3.Cursor]) -> int:
     return found
 
 
-def _as_fault(error: Exception) -> Exception:
-    if isinstance(error, sqlite3.OperationalError):
-        return ServerFault(f"the change could not be kept: {error}")
-    return error
+def _died() -> ServerFault:
+    return ServerFault("the catalog's writer failed; the service has to be started again")

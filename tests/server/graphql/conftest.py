@@ -27,8 +27,10 @@ class Desk:
     def __init__(self, caller):
         self._caller = caller
 
-    def read(self, urn):
-        return self._caller.graphql(READ, urn=urn)
+    def read(self, urn, dialect="plain"):
+        body = {"query": READ, "variables": {"urn": urn}}
+        headers = {"X-Catalog-Dialect": dialect}
+        return self._caller.post("/api/graphql", body, **headers).json()
 
     def edit_dataset(self, urn, changes):
         return self._caller.graphql(EDIT_DATASET, urn=urn, input=changes)

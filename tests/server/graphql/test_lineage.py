@@ -30,7 +30,7 @@ query scrollAcrossLineage($input: ScrollAcrossLineageInput!) {
 SEARCH = """
 query across($input: SearchAcrossLineageInput!) {
   searchAcrossLineage(input: $input) {
-    start count total isPartial truncated
+    start count total filtered isPartial truncated
     searchResults {
       degree degrees exists removed explored truncatedChildren ignoredAsHop pathsComplete
       entity { urn type }
@@ -50,6 +50,7 @@ query lineage($urn: String!, $input: LineageInput!) {
         entity { urn type }
         createdActor { urn }
         updatedActor { urn }
+        paths { path { urn } }
       }
     }
   }
@@ -106,7 +107,8 @@ def drawn(caller):
 @pytest.fixture
 def across(caller):
     def ask(urn, direction="UPSTREAM", *criteria, **more):
-        asked = {"urn": urn, "direction": direction, "count": 100} | more
+        asked = {"urn": urn, "direction": direction, "count": 100, "includeGhostEntities": True}
+        asked |= more
         if criteria:
             asked["orFilters"] = [{"and": list(criteria)}]
         answer = caller.graphql(SEARCH, input=asked)
@@ -124,6 +126,7 @@ def test_the_document_of_the_sdk_is_answered_page_by_page(caller, drawn):
     drawn({"sdk.a": ["sdk.b"], "sdk.b": ["sdk.c"], "sdk.c": ["sdk.d"]})
     a, b, c, d = (hive(f"sdk.{one}") for one in "abcd")
     caller.ingest(b, "datasetProperties", {"description": "of b"})
+    caller.ingest(d, "status", {"removed": False})
     asked = {
         "urn": a,
         "direction": "UPSTREAM",
@@ -178,7 +181,7 @@ def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn, across):
 def test_a_cycle_through_a_ghost_and_a_removed_entity_is_answered_whole(caller, drawn, across):
     drawn({"cyc.a": ["cyc.b", "cyc.ghost"], "cyc.b": ["cyc.a", "cyc.ghost"]})
     caller.ingest(hive("cyc.b"), "status", {"removed": True})
-    found = across(hive("cyc.a"))
+    found = across(hive("cyc.a"), includeSoftDelete=True)
     marks = {one["entity"]["urn"]: one for one in found["searchResults"]}
     assert {urn: (one["exists"], one["removed"]) for urn, one in marks.items()} == {
         hive("cyc.b"): (True, True),
@@ -255,6 +258,7 @@ def test_columns_are_reached_from_a_column_as_the_sdk_asks(caller):
     }
     value = {"upstreams": [upstream("sf.a")], "fineGrainedLineages": [fine]}
     caller.ingest(hive("sf.b"), "upstreamLineage", value)
+    caller.ingest(hive("sf.a"), "status", {"removed": False})
     grouping = {"baseEntityType": "SCHEMA_FIELD", "groupingEntityType": "SCHEMA_FIELD"}
     asked = {
         "urn": column("sf.b", "customer_id"),
@@ -292,7 +296,8 @@ def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
     )
 
     def lineage(**more):
-        answer = caller.graphql(LINEAGE, urn=hive("hop.a"), input={"direction": "UPSTREAM"} | more)
+        asked = {"direction": "UPSTREAM", "includeGhostEntities": True}
+        answer = caller.graphql(LINEAGE, urn=hive("hop.a"), input=asked | more)
         assert "errors" not in answer, answer
         return answer["data"]["dataset"]["lineage"]
 
@@ -308,6 +313,7 @@ def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
         "entity": {"urn": hive("hop.b"), "type": "DATASET"},
         "createdActor": {"urn": ann},
         "updatedActor": {"urn": bob},
+        "paths": [{"path": [{"urn": hive("hop.a")}, {"urn": hive("hop.b")}]}],
     }
     assert by_urn[hive("hop.c")]["updatedOn"] is None
     assert (by_urn[job]["type"], by_urn[job]["updatedOn"]) == ("Produces", 5000)
@@ -317,6 +323,80 @@ def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
     page = lineage(start=1, count=1)
     assert (page["count"], page["total"]) == (1, 3)
     assert page["relationships"] == found["relationships"][1:2]
+
+
+class TestWhatIsNotThere:
+    """Soft-deleted entities and those only pointed at are left out and counted."""
+
+    A, KEPT, REMOVED, GHOST, END = (hive(f"not.{one}") for one in ("a", "b", "c", "ghost", "end"))
+
+    @pytest.fixture(autouse=True)
+    def half_gone(self, caller, drawn):
+        drawn({"not.a": ["not.b", "not.c", "not.ghost"], "not.c": ["not.end"]})
+        for urn in (self.KEPT, self.END):
+            caller.ingest(urn, "status", {"removed": False})
+        caller.ingest(self.REMOVED, "status", {"removed": True})
+
+    @pytest.mark.parametrize(
+        ("asked", "more"),
+        [
+            ({}, []),
+            ({"includeGhostEntities": True}, [GHOST]),
+            ({"includeSoftDelete": True}, [REMOVED]),
+            ({"includeGhostEntities": True, "includeSoftDelete": True}, [REMOVED, GHOST]),
+        ],
+    )
+    def test_is_left_out_of_one_hop_and_of_all(self, caller, across, asked, more):
+        answer = caller.graphql(
+            LINEAGE, urn=self.A, input={"direction": "UPSTREAM", "count": 10} | asked
+        )
+        assert "errors" not in answer, answer
+        found = answer["data"]["dataset"]["lineage"]
+        urns = {one["entity"]["urn"] for one in found["relationships"]}
+        assert urns == {self.KEPT, *more}
+        assert (found["total"], found["filtered"]) == (1 + len(more), 2 - len(more))
+        found = across(self.A, **({"includeGhostEntities": False} | asked))
+        # The walk goes on through what is removed.
+        assert set(degrees(found)) == {self.KEPT, self.END, *more}
+        assert (found["total"], found["filtered"]) == (2 + len(more), 2 - len(more))
+        counts = {one["field"]: one["aggregations"] for one in found["facets"]}
+        assert sum(one["count"] for one in counts["degree"]) == found["total"]
+
+    def test_pages_are_of_what_is_left(self, across):
+        pages = [
+            degrees(across(self.A, start=at, count=1, includeGhostEntities=False)) for at in (0, 1)
+        ]
+        assert pages == [{self.KEPT: 1}, {self.END: 2}]
+
+    def test_a_search_flag_or_a_filter_on_removed_says_otherwise(self, across):
+        flags = {"includeSoftDeleted": True}
+        found = across(self.A, searchFlags=flags, includeGhostEntities=False)
+        assert self.REMOVED in degrees(found)
+        only = {"field": "removed", "values": ["true"]}
+        assert degrees(across(self.A, "UPSTREAM", only)) == {self.REMOVED: 1}
+
+    def test_lineage_flags_of_other_servers_are_taken(self, across):
+        flags = {
+            "startTimeMillis": 1,
+            "endTimeMillis": 2,
+            "entitiesExploredPerHopLimit": 50,
+            "ignoreAsHops": [{"entityType": "DATA_JOB", "platforms": ["urn:li:dataPlatform:dbt"]}],
+        }
+        assert across(self.A, lineageFlags=flags)["total"] == 3
+
+    def test_get_lineage_marks_it_for_plain_callers_and_leaves_it_out_for_datahubs(self, caller):
+        asked = {"urn": self.A, "direction": "UPSTREAM", "maxHops": 3}
+
+        def ask(dialect, **more):
+            path, headers = "/relationships?action=getLineage", {"X-Catalog-Dialect": dialect}
+            value = caller.post(path, asked | more, **headers).json()["value"]
+            return {one["entity"] for one in value["relationships"]}, value["filtered"]
+
+        every = {self.KEPT, self.REMOVED, self.GHOST, self.END}
+        assert ask("plain") == (every, 0)
+        assert ask("plain", includeGhostEntities=False) == (every - {self.GHOST}, 1)
+        assert ask("datahub") == ({self.KEPT, self.END}, 2)
+        assert ask("datahub", includeSoftDelete=True) == (every - {self.GHOST}, 1)
 
 
 def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller):

@@ -1,7 +1,10 @@
 from collections.abc import Callable
+from datetime import date
+from typing import Any
 
-from explorer.metadata import Criterion, all_of
-from explorer.server.search.document import Document
+from explorer.metadata import Criterion, Registry, Urn, all_of
+from explorer.sample import sample_proposals
+from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex, SearchPage
 
 Make = Callable[..., Document]
@@ -92,3 +95,50 @@ def test_facets_forget_what_a_document_was(
         assert counts(search(index, "*"))["tags"] == {"urn:li:tag:new": 1}
         assert counts(search(index, "*"))["_entityType"] == {"dataset": 1}
         index.flush()
+
+
+def assert_picking_gives_what_is_counted(index: SearchIndex, search: Callable) -> int:
+    """For every facet value, over all types and over each; returns how many were picked."""
+    picked = 0
+    every = counts(search(index, "*", count=0))
+    for types in (None, *((name,) for name in every["_entityType"])):
+        for field, values in counts(search(index, "*", types=types, count=0)).items():
+            for value, count in values.items():
+                one = all_of(Criterion(field, (value,)))
+                found = search(index, "*", one, types=types, count=0, facets=False).total
+                assert found == count, (types, field, value)
+                picked += 1
+    return picked
+
+
+def test_a_facet_of_the_sample_counts_what_picking_it_finds(
+    filled: Fill, registry: Registry, search: Callable
+) -> None:
+    aspects: dict[Urn, dict[str, Any]] = {}
+    for proposal in sample_proposals(date(2026, 1, 31)):
+        if not registry.aspect(proposal.aspect).timeseries:
+            aspects.setdefault(proposal.urn, {})[proposal.aspect] = proposal.value
+    index = filled(*(build_document(registry, urn, found) for urn, found in aspects.items()))
+    assert assert_picking_gives_what_is_counted(index, search) > 300
+
+
+def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
+    filled: Fill, dataset: Make, entity: Make, search: Callable
+) -> None:
+    column = {"fieldPath": "a", "globalTags": tagged("PII")}
+    edited = {"editableSchemaFieldInfo": [{"fieldPath": "a", "globalTags": tagged("PII")}]}
+    index = filled(
+        dataset("both", globalTags=tagged("PII"), schemaMetadata={"fields": [column]}),
+        dataset("column", schemaMetadata={"fields": [column]}),
+        dataset("edited", editableSchemaMetadata=edited),
+        dataset("pii", globalTags=tagged("pii", "PII")),
+        dataset("lower", globalTags=tagged("pii")),
+        entity("urn:li:container:c", containerProperties={"name": "c", "env": "PROD"}),
+    )
+    found = counts(search(index, "*"))
+    assert found["tags"] == {"urn:li:tag:PII": 5}
+    assert found["origin"] == {"PROD": 6}
+    assert_picking_gives_what_is_counted(index, search)
+    index.apply(2, (dataset("lower", globalTags=tagged("Pii")), dataset("column")))
+    assert counts(search(index, "*"))["tags"] == {"urn:li:tag:PII": 4}
+    assert_picking_gives_what_is_counted(index, search)

@@ -19,6 +19,7 @@ from explorer.server.search.query import (
     Present,
     Reference,
     Value,
+    Wildcard,
     Word,
 )
 
@@ -48,6 +49,18 @@ def read(text: str) -> Node:
         ("NOT NOT a", A),
         ("-(a b)", Not(And((A, B)))),
         ("a*", A),
+        ("*a", Wildcard("*a")),
+        ("a*b?c", Wildcard("a*b?c")),
+        ("a_*b_**", And((A, Wildcard("*b")))),
+        ("a?", A),
+        ("*a????b", Wildcard("*a*b")),
+        ("?", EVERYTHING),
+        ('"*a"', Phrase(("a",), ("a",))),
+        ("/q a AND b", And((A, B))),
+        (
+            "qualifiedName:a*b",
+            And((Value("qualifiedName", "prefix", "a"), Value("qualifiedName", "suffix", "b"))),
+        ),
         ("+a", A),
         ("or not and", And((Word(("or",)), Word(("not",)), Word(("and",))))),
         ("MySQL", Word(("my", "sql"))),
@@ -108,7 +121,25 @@ def test_a_text_beyond_measure_is_cut() -> None:
 
 
 SIGNS = st.sampled_from(
-    ["(", ")", '"', "-", "*", ":", "\\", "OR", "AND", "NOT", " ", "tags:", "name:", "urn:li:", "a"]
+    [
+        "(",
+        ")",
+        '"',
+        "-",
+        "*",
+        "?",
+        "/q",
+        ":",
+        "\\",
+        "OR",
+        "AND",
+        "NOT",
+        " ",
+        "tags:",
+        "name:",
+        "urn:li:",
+        "a",
+    ]
 )
 TYPED = st.lists(st.one_of(SIGNS, st.text(max_size=6)), max_size=12).map("".join)
 
@@ -117,6 +148,29 @@ TYPED = st.lists(st.one_of(SIGNS, st.text(max_size=6)), max_size=12).map("".join
 @settings(max_examples=300, deadline=None)
 def test_no_text_is_an_error(text: str) -> None:
     read(text)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "*" + "ab" * 49,
+        "*" + "日" * 90 + "?",
+        "*a" * 8 + "b",
+        "*a" + "?" * 7 + "b",
+        "?" + "*日?" * 3 + "*x",
+        "é?" * 8,
+        "*ab" * 60,
+        "?" * 200 + "a",
+    ],
+)
+def test_a_word_of_many_wildcards_is_no_error_for_the_index(
+    filled: Callable[..., SearchIndex],
+    dataset: Callable[..., Document],
+    search: Callable[..., SearchPage],
+    word: str,
+) -> None:
+    index = filled(dataset("ab" * 49), dataset("日" * 91), dataset("a" * 100))
+    search(index, word)
 
 
 def test_no_text_is_an_error_for_the_index(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import NotFound, ServerFault
+from explorer.errors import NotFound, ServerFault, Unusable
 from explorer.server.store import SqliteStore, Transaction, Write
 
 
@@ -155,3 +155,62 @@ def test_a_fault_of_the_engine_is_told_as_the_servers_own(store: SqliteStore) ->
     with pytest.raises(ServerFault, match="disk is full"):
         store.write(fail).result()
     assert store.write(lambda tx: tx.put(tag("after"))).result() is True
+
+
+class Unforeseen(BaseException):
+    """As a panic of a library in Rust, no `Exception`."""
+
+
+def test_a_writer_that_dies_leaves_nobody_waiting(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    go = threading.Event()
+    store.write(lambda _tx: go.wait(10))
+
+    def fail(_tx: Transaction) -> None:
+        raise Unforeseen
+
+    futures = [store.write(lambda tx: tx.put(tag("a"))), store.write(fail)]
+    futures += [store.write(lambda tx: tx.put(tag("b"))) for _ in range(300)]
+    go.set()
+    for future in futures:
+        assert isinstance(future.exception(10), ServerFault)
+    assert store.has_died
+    with pytest.raises(ServerFault, match="writer failed"):
+        store.write(lambda tx: tx.put(tag("late")))
+    assert "Unforeseen" in caplog.text
+    assert store.entity_count() == 0
+
+
+def test_a_publication_that_panics_does_not_stop_the_writer(
+    store: SqliteStore, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panic(_offset: int) -> None:
+        raise Unforeseen
+
+    monkeypatch.setattr(watcher, "publish", panic)
+    assert store.write(lambda tx: tx.put(tag("a"))).result(10) is True
+    assert store.write(lambda tx: tx.put(tag("b"))).result(10) is True
+
+
+def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: SqliteStore) -> None:
+    def fault(code: int) -> Callable[[Transaction], None]:
+        def fail(tx: Transaction) -> None:
+            tx.put(tag("half"))
+            error = sqlite3.DatabaseError("no good")
+            error.sqlite_errorcode = code
+            raise error
+
+        return fail
+
+    for code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
+        with pytest.raises(sqlite3.DatabaseError):
+            store.write(fault(code)).result(10)
+        assert store.problem is None
+    assert store.write(lambda tx: tx.put(tag("a"))).result(10) is True
+    with pytest.raises(Unusable, match="is damaged"):
+        store.write(fault(sqlite3.SQLITE_CORRUPT)).result(10)
+    assert store.problem is not None
+    with pytest.raises(Unusable, match="nothing is written any more"):
+        store.write(lambda tx: tx.put(tag("b"))).result(10)
+    assert store.urns("", 10) == ["urn:li:tag:a"]

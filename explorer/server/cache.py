@@ -1,0 +1,87 @@
+"""Caches that are bounded in bytes, so that no request can make the service keep much for it."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Generic, TypeVar
+
+__all__ = ["LARGEST_BYTES", "ByteCache", "cached_short"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+F = TypeVar("F", bound=Callable[..., object])
+
+# An entry larger than this is what one caller wrote for one request; it is not kept.
+LARGEST_BYTES = 64 * 1024
+_SHORT = 128
+# A text, what is made of it, and the entry that holds both.
+_BYTES_PER_CHARACTER = 8
+
+
+class ByteCache(Generic[K, V]):
+    """The values used last, as many as fit into a number of bytes. Any thread may call.
+
+    The caller says how large an entry is, in bytes; one larger than `largest` is not kept.
+    """
+
+    def __init__(self, most_bytes: int, largest: int = LARGEST_BYTES) -> None:
+        self._most = most_bytes
+        self._largest = largest
+        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.size_bytes = 0
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None when it is not kept."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                return None
+            self._kept.move_to_end(key)
+            return found[0]
+
+    def put(self, key: K, value: V, size_bytes: int) -> None:
+        """Keep a value; those used longest ago give way."""
+        with self._lock:
+            self._drop(key)
+            if size_bytes > self._largest:
+                return
+            self._kept[key] = (value, size_bytes)
+            self.size_bytes += size_bytes
+            while self.size_bytes > self._most:
+                self._drop(next(iter(self._kept)))
+
+    def clear(self) -> None:
+        """Drop every value."""
+        with self._lock:
+            self._kept.clear()
+            self.size_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def _drop(self, key: K) -> None:
+        found = self._kept.pop(key, None)
+        if found is not None:
+            self.size_bytes -= found[1]
+
+
+def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
+    """Decorate a function of a text, and maybe more, that is asked about the same texts again.
+
+    Results for texts of up to `longest` characters are kept, those used last, in about
+    `most_bytes`. A longer text is worked out each time.
+    """
+    entries = most_bytes // (longest * _BYTES_PER_CHARACTER)
+
+    def decorate(function: F) -> F:
+        kept = lru_cache(maxsize=entries)(function)
+
+        @wraps(function)
+        def cached(text: str, *more: object) -> object:
+            return kept(text, *more) if len(text) <= longest else function(text, *more)
+
+        return cached  # type: ignore[return-value]
+
+    return decorate

@@ -1,0 +1,214 @@
+"""The boundary to tantivy: its writer, its searchers, and a proof of the files that it wrote.
+
+Every call that reads or writes the files of an index goes through this module. tantivy is written
+in Rust, and on damaged files it does not only raise `ValueError`, it panics; a panic arrives as
+`pyo3_runtime.PanicException`, which is a `BaseException` and would end a thread that only handles
+errors. Both leave here as `EngineFailed`.
+"""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, cast
+
+import tantivy
+
+__all__ = [
+    "EngineFailed",
+    "Searcher",
+    "Writer",
+    "boundary",
+    "counted",
+    "find_damage",
+    "is_too_wide",
+]
+
+_HEAP_BYTES = 64_000_000
+_READ_BYTES = 1 << 20
+_META = "meta.json"
+# Every segment has a file of each of these kinds. It may also have one of deleted documents.
+_KINDS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
+# How a file of a segment ends: a JSON object with the CRC-32 of all before it, the length of that
+# object, and this number. It is what tantivy's own `validate_checksum` reads; the Python binding
+# has no such function.
+_END = struct.Struct("<II")
+_END_MARK = 1337
+_MOST_FOOTER_BYTES = 10_000
+
+
+class EngineFailed(Exception):
+    """tantivy raised or panicked while it used the files of an index; they may be damaged."""
+
+
+class _Boundary:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        is_panic = type(error).__module__ == "pyo3_runtime"
+        if is_panic or (isinstance(error, ValueError | OSError) and not is_too_wide(error)):
+            raise EngineFailed(str(error)) from error
+
+
+class _Counted(Protocol):
+    """What tantivy's own types leave out of a result."""
+
+    count: int | None
+
+
+def counted(result: tantivy.SearchResult) -> int:
+    """Return how many documents were found in all; 0 where they were not counted."""
+    return cast("_Counted", result).count or 0
+
+
+boundary = _Boundary()
+"""Around calls of tantivy: turns its errors and panics into `EngineFailed`. An error of a query
+that is too wide passes as the `ValueError` it is."""
+
+
+class Searcher:
+    """One state of an index, to be read from any thread. Every method raises `EngineFailed`, and
+    `ValueError` for a query that is too wide (`is_too_wide`)."""
+
+    __slots__ = ("_searcher", "num_docs")
+
+    def __init__(self, index: tantivy.Index) -> None:
+        """Read the last commit of an index."""
+        with boundary:
+            index.reload()
+            self._searcher = index.searcher()
+            self.num_docs: int = self._searcher.num_docs
+
+    def search(self, query: tantivy.Query, limit: int, **options: Any) -> tantivy.SearchResult:
+        """Return the best documents of a query; `options` are those of tantivy's `search`."""
+        with boundary:
+            return self._searcher.search(query, limit, **options)
+
+    def aggregate(self, query: tantivy.Query, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return aggregations over the documents of a query."""
+        with boundary:
+            return self._searcher.aggregate(query, wanted)
+
+    def doc(self, address: tantivy.DocAddress) -> tantivy.Document:
+        """Return what is stored of a document."""
+        with boundary:
+            return self._searcher.doc(address)
+
+    def doc_freq(self, field: str, text: str) -> int:
+        """Return in how many documents a term occurs."""
+        with boundary:
+            return self._searcher.doc_freq(field, text)
+
+    def count(self, query: tantivy.Query) -> int:
+        """Return how many documents a query finds."""
+        return counted(self.search(query, 1))
+
+    def terms_with_prefix(self, field: str, prefix: str) -> list[tuple[str, int]]:
+        """Return the terms of a field that begin so, with how many documents have each."""
+        with boundary:
+            return self._searcher.terms_with_prefix(field, prefix)
+
+
+class Writer:
+    """The writer of an index. Every method raises `EngineFailed`; after that it is of no use."""
+
+    def __init__(self, index: tantivy.Index) -> None:
+        with boundary:
+            self._writer = index.writer(_HEAP_BYTES, 1)
+
+    def replace(self, urn: str, entry: tantivy.Document | None) -> None:
+        """Put an entry in the place of those of a URN, or nothing, with the next commit."""
+        with boundary:
+            self._writer.delete_documents_by_term("urn", urn)
+            if entry is not None:
+                self._writer.add_document(entry)
+
+    def commit(self) -> None:
+        """Make what was put durable."""
+        with boundary:
+            self._writer.commit()
+
+    def close(self) -> None:
+        """Wait for running merges and give the directory free."""
+        with boundary:
+            self._writer.wait_merging_threads()
+
+
+def is_too_wide(error: BaseException) -> bool:
+    """Whether a query failed because it has more different terms than tantivy looks at."""
+    return isinstance(error, ValueError) and "max expansions" in str(error)
+
+
+def find_damage(directory: Path) -> list[str]:
+    """Return what is wrong with the files of the index in a directory, one sentence each.
+
+    Reads every file of the last commit once, about 1 s a GB, and compares it with the checksum
+    that tantivy wrote at its end. The index may be written to meanwhile.
+    """
+    while True:
+        meta, found = _damage(directory)
+        if not found or meta == _read_meta(directory):
+            return found
+        # A commit or a merge took files away while they were read; look at the newer state.
+
+
+def _damage(directory: Path) -> tuple[bytes | None, list[str]]:
+    meta = _read_meta(directory)
+    if meta is None:
+        return None, [f"{_META} cannot be read"]
+    try:
+        names = [name for one in json.loads(meta)["segments"] for name in _files(one)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return meta, [f"{_META} is not what the search engine wrote"]
+    problems = ((name, _problem(directory / name)) for name in names)
+    return meta, [f"{name} {problem}" for name, problem in problems if problem]
+
+
+def _read_meta(directory: Path) -> bytes | None:
+    try:
+        return (directory / _META).read_bytes()
+    except OSError:
+        return None
+
+
+def _files(segment: dict[str, Any]) -> list[str]:
+    stem = segment["segment_id"].replace("-", "")
+    names = [f"{stem}.{kind}" for kind in _KINDS]
+    if segment["deletes"] is not None:
+        names.append(f"{stem}.{segment['deletes']['opstamp']}.del")
+    return names
+
+
+def _problem(path: Path) -> str | None:
+    """What is wrong with a file of a segment."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            if size < _END.size:
+                return "is cut short"
+            file.seek(size - _END.size)
+            footer_bytes, mark = _END.unpack(file.read(_END.size))
+            left = size - _END.size - footer_bytes
+            if mark != _END_MARK or footer_bytes > _MOST_FOOTER_BYTES or left < 0:
+                return "is cut short, or its end is damaged"
+            file.seek(left)
+            wanted = json.loads(file.read(footer_bytes))["crc"]
+            file.seek(0)
+            crc = 0
+            while left and (part := file.read(min(left, _READ_BYTES))):
+                crc = zlib.crc32(part, crc)
+                left -= len(part)
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    except (ValueError, KeyError, TypeError):
+        return "is cut short, or its end is damaged"
+    return None if crc == wanted else "does not match its checksum"

@@ -1,0 +1,196 @@
+"""Edits that are made only while what their writer saw is there."""
+
+import pytest
+
+DESCRIBE = "mutation edit($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
+EDIT_DATASET = """
+mutation edit($urn: String!, $input: DatasetUpdateInput!) {
+  updateDataset(urn: $urn, input: $input) { urn }
+}
+"""
+UNSET = "unsetDomain(entityUrn: $urn)"
+A, B = "a", "b"
+
+
+@pytest.fixture
+def columns(caller, dataset):
+    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    value = {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in (A, B)],
+    }
+    caller.ingest(dataset, "schemaMetadata", value)
+    return dataset
+
+
+@pytest.fixture
+def send(caller):
+    def go(query, variables, extensions):
+        body = {"query": query, "variables": variables, "extensions": extensions}
+        return caller.post("/api/graphql", body)
+
+    return go
+
+
+@pytest.fixture
+def describe(desk, send, columns):
+    """Describes a column over the text that was seen; the answer."""
+
+    def go(path, text, seen):
+        expected = {"urn": columns, "column": path, "what": "description", "value": seen}
+        variables = {"input": desk.column(columns, path, text)}
+        return send(DESCRIBE, variables, {"ifCurrent": expected}).json()
+
+    return go
+
+
+def said(caller, urn):
+    infos = (caller.value(urn, "editableSchemaMetadata") or {})["editableSchemaFieldInfo"]
+    return {info["fieldPath"]: info["description"] for info in infos}
+
+
+def test_an_edit_over_something_else_writes_nothing_and_tells_what_is_there(
+    caller, columns, describe
+):
+    assert describe(A, "one", "")["data"] == {"updateDescription": True}
+    assert describe(A, "two", "one")["data"] == {"updateDescription": True}
+    answer = describe(A, "late", "one")
+    (error,) = answer["errors"]
+    assert answer["data"] == {"updateDescription": None}
+    assert error["message"].startswith(f"the description of a of {columns} was changed meanwhile")
+    current = error["extensions"].pop("current")
+    kind = {"code": 409, "type": "CONFLICT", "classification": "DataFetchingException"}
+    assert error["extensions"] == kind
+    aspect = caller.entity(columns)["aspects"]["editableSchemaMetadata"]
+    assert current == {
+        "value": "two",
+        "version": aspect["systemMetadata"]["version"],
+        "actor": aspect["created"]["actor"],
+        "time": aspect["created"]["time"],
+    }
+    assert said(caller, columns) == {A: "two"}
+
+
+def test_a_definition_is_compared_where_it_is_kept(caller, send):
+    term = "urn:li:glossaryTerm:compared"
+    info = {"definition": "one", "termSource": "INTERNAL"}
+    caller.ingest(term, "glossaryTermInfo", info)
+    document = "mutation d($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
+
+    def describe(text, seen):
+        expected = {"urn": term, "what": "description", "value": seen}
+        edit = {"input": {"resourceUrn": term, "description": text}}
+        return send(document, edit, {"ifCurrent": expected}).json()
+
+    assert describe("two", "one")["data"] == {"updateDescription": True}
+    (error,) = describe("late", "one")["errors"]
+    assert error["extensions"]["current"]["value"] == "two"
+    assert caller.value(term, "glossaryTermInfo")["definition"] == "two"
+
+
+def test_edits_of_other_parts_of_the_aspect_are_no_conflict(caller, columns, describe):
+    describe(A, "one", "")
+    assert "errors" not in describe(B, "other", None)
+    assert "errors" not in describe(A, "two", "one")
+    assert said(caller, columns) == {A: "two", B: "other"}
+
+
+def test_an_edit_sent_again_finds_its_work_done(caller, columns, describe):
+    for _ in range(2):
+        assert describe(A, "one", "")["data"] == {"updateDescription": True}
+    system = caller.entity(columns)["aspects"]["editableSchemaMetadata"]["systemMetadata"]
+    assert system["version"] == "1"
+
+
+def test_nothing_there_has_no_version(columns, describe):
+    (error,) = describe(A, "late", "never there")["errors"]
+    assert error["extensions"]["current"] == {"value": ""}
+
+
+def test_labels_have_no_order_and_owners_are_told_by_their_kind(caller, send, dataset):
+    tags = ["urn:li:tag:p1", "urn:li:tag:p2"]
+    owners = [
+        {"owner": "urn:li:corpuser:ada", "type": "DATA_STEWARD"},
+        {"owner": "urn:li:corpuser:bob", "type": "CUSTOM", "typeUrn": "urn:li:ownershipType:mine"},
+    ]
+    for tag in tags:
+        caller.ingest(tag, "tagProperties", {"name": "p"})
+    caller.ingest(dataset, "globalTags", {"tags": [{"tag": tag} for tag in tags]})
+    caller.ingest(dataset, "ownership", {"owners": owners})
+    seen = {
+        "tags": list(reversed(tags)),
+        "owners": [
+            "urn:li:corpuser:bob urn:li:ownershipType:mine",
+            "urn:li:corpuser:ada DATA_STEWARD",
+        ],
+        "terms": [],
+        "links": None,
+        "domain": [],
+        "deprecation": {},
+    }
+    for what, value in seen.items():
+        for held, refused in ((value, False), (["urn:li:tag:unseen"], True)):
+            edit = {"editableProperties": {"description": f"{what} {refused}"}}
+            expected = {"urn": dataset, "what": what, "value": held}
+            variables = {"urn": dataset, "input": edit}
+            answer = send(EDIT_DATASET, variables, {"ifCurrent": expected}).json()
+            assert ("errors" in answer) is refused
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        [],
+        {"ifCurrent": "text"},
+        {"ifCurrent": {"urn": "urn:li:tag:x"}},
+        {"ifCurrent": {"urn": "urn:li:tag:x", "what": "colour"}},
+        {"ifCurrent": {"urn": "urn:li:tag:x", "what": "tags", "value": 5}},
+        {"ifCurrent": {"urn": "urn:li:tag:x", "what": "tags", "colum": "c"}},
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_refused(send, dataset, extensions):
+    edit = {"editableProperties": {"description": "unconditional"}}
+    answer = send(EDIT_DATASET, {"urn": dataset, "input": edit}, extensions)
+    assert answer.status_code == 400
+    assert "extensions" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        {"urn": "no urn", "what": "tags"},
+        {"urn": "urn:li:corpuser:x", "what": "description"},
+        {"urn": "urn:li:tag:x", "what": "description", "column": "c"},
+    ],
+)
+def test_a_condition_on_what_there_is_not_writes_nothing(caller, send, table, expected):
+    edit = {"editableProperties": {"description": "unconditional"}}
+    variables = {"urn": table, "input": edit}
+    (error,) = send(EDIT_DATASET, variables, {"ifCurrent": expected}).json()["errors"]
+    assert error["extensions"]["type"] == "BAD_REQUEST"
+    assert caller.value(table, "editableDatasetProperties") is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "query q($urn: String!) { dataset(urn: $urn) { urn } }",
+        f"mutation m($urn: String!) {{ a: {UNSET} b: {UNSET} }}",
+        f"mutation m($urn: String!) {{ ...f }} fragment f on Mutation {{ {UNSET} }}",
+    ],
+    ids=["a question", "two edits", "a fragment"],
+)
+def test_a_condition_is_that_of_one_edit(send, table, query):
+    expected = {"urn": table, "what": "domain"}
+    (error,) = send(query, {"urn": table}, {"ifCurrent": expected}).json()["errors"]
+    assert "one edit" in error["message"]
+
+
+def test_extensions_of_others_are_ignored(send, table):
+    edit = {"editableProperties": {"description": "text"}}
+    given = {"persistedQuery": {"version": 1}}
+    assert "errors" not in send(EDIT_DATASET, {"urn": table, "input": edit}, given).json()

@@ -1,0 +1,649 @@
+"""Damaged files: what was acknowledged is read or the damage is told, and search is right or 503
+until it has been made anew."""
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from explorer.errors import CatalogError
+from explorer.instance import Instance, find
+from explorer.metadata.filters import Filter
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
+from explorer.server.consistency import check, check_directory
+from explorer.server.opening import open_catalog
+from explorer.server.search.engine import EngineFailed, Searcher
+from explorer.server.search.index import SearchQuery
+from explorer.server.service import Service
+
+TABLES = 60
+PAGE_BYTES = 4096
+SECONDS = 60
+
+
+def table(number: int) -> Urn:
+    return Urn.dataset("hive", f"shop.table{number:03}")
+
+
+def described(number: int) -> dict[str, Any]:
+    return {"name": f"table{number:03}", "description": f"zebra{number:03} " * (1 + number % 30)}
+
+
+def build(directory: Path, count: int = TABLES) -> None:
+    """Make a catalog whose index has several segments, some with deleted documents."""
+    directory.mkdir(parents=True)
+    catalog = open_catalog(directory, load_registry())
+    for number in range(count + 4):
+        change = catalog.intake.check(
+            Proposal(table(number), "datasetProperties", described(number))
+        )
+        catalog.store.write(lambda tx, change=change: catalog.intake.apply(tx, change, 1)).result()
+        if number % 20 == 0:
+            catalog.index.flush()
+    for number in range(count, count + 4):
+        urn = str(table(number))
+        catalog.store.write(lambda tx, urn=urn: tx.erase(urn, "datasetKey", 1, "x")).result()
+    catalog.close()
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[tuple[Instance | None, "subprocess.Popen[bytes]", Path]]:
+    """A service of its own process; no instance where it ended by itself."""
+    words = directory.with_name(f"{directory.name}.log")
+    command = [sys.executable, "-m", "explorer.cli.service", "--no-sample"]
+    with (
+        words.open("ab") as out,
+        subprocess.Popen([*command, "--data-dir", str(directory)], stderr=out) as process,
+    ):
+        try:
+            deadline = time.monotonic() + SECONDS
+            while (instance := find(directory)) is None and process.poll() is None:
+                assert time.monotonic() < deadline, "the service neither started nor ended"
+                time.sleep(0.005)
+            yield instance, process, words
+        finally:
+            process.kill()
+
+
+def connect(instance: Instance) -> httpx.Client:
+    transport = httpx.HTTPTransport(uds=instance.address.removeprefix("unix:"))
+    return httpx.Client(transport=transport, base_url="http://catalog", timeout=30)
+
+
+@dataclass
+class Look:
+    """What a service over a damaged directory does. `faults` is what must not be."""
+
+    directory: Path
+    faults: list[str] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def take(self) -> None:
+        found = self._check("before")
+        with running(self.directory) as (instance, process, words):
+            if instance is None:
+                self._refused(process, words)
+                return
+            with connect(instance) as http:
+                healthy = self._ask(http, "GET", "/health").status_code == 200
+                lost = self._read(http)
+                self._search(http, healthy=healthy)
+                self._write(http)
+                healthy = self._ask(http, "GET", "/health").status_code == 200
+            process.terminate()
+            try:
+                process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                self.faults.append("hang: it does not end")
+                return
+        if lost and healthy and not found:
+            self.faults.append(f"silent: {lost} values are wrong, and nobody says so")
+        self.outcomes["told by check" if found else "harmless or mended"] += 1
+        if not healthy:
+            self.outcomes["only read"] += 1
+
+    def _check(self, when: str) -> list[Any]:
+        """What `catalog check` says."""
+        copy = self.directory.with_name(f"{self.directory.name}.{when}")
+        shutil.copytree(self.directory, copy)
+        try:
+            return check_directory(copy)
+        except CatalogError as error:
+            return [error]
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a fault
+            self.faults.append(f"trace: check ends with {error!r}")
+            return []
+        finally:
+            shutil.rmtree(copy)
+
+    def _refused(self, process: "subprocess.Popen[bytes]", words: Path) -> None:
+        text = words.read_text()
+        self.outcomes["refused to start"] += 1
+        if process.returncode == 0 or "Traceback" in text or str(self.directory) not in text:
+            self.faults.append(f"refused without a sentence: {text[-500:]}")
+
+    def _ask(self, http: httpx.Client, method: str, path: str, **more: Any) -> httpx.Response:
+        answer = http.request(method, path, **more)
+        if answer.status_code >= 500 and "Traceback" in answer.text:
+            self.faults.append(f"trace: {path} {answer.text[:200]}")
+        if answer.status_code >= 500 and not answer.json()["message"]:
+            self.faults.append(f"silent: {path} says {answer.status_code} and no more")
+        return answer
+
+    def _read(self, http: httpx.Client) -> int:
+        """How many values are not what was acknowledged, and not refused either."""
+        lost = 0
+        for number in range(TABLES):
+            urn = str(table(number))
+            answer = self._ask(http, "GET", "/entitiesV2", params={"ids": f"List({urn})"})
+            if answer.status_code >= 500:
+                self.outcomes["reads refused"] += 1
+                continue
+            try:
+                aspects = answer.json()["results"].get(urn, {}).get("aspects", {})
+                lost += aspects.get("datasetProperties", {}).get("value") != described(number)
+            except ValueError:
+                lost += 1
+        return lost
+
+    def _search(self, http: httpx.Client, *, healthy: bool) -> None:
+        deadline = time.monotonic() + SECONDS
+        wrong: list[str] = []
+        for number in (*range(0, TABLES, 7), TABLES):
+            body = {"input": f"zebra{number:03}", "entity": "dataset", "start": 0, "count": 10}
+            while True:
+                answer = self._ask(http, "POST", "/entities?action=search", json=body)
+                if answer.status_code != 503 or time.monotonic() > deadline:
+                    break
+                if "retry-after" not in answer.headers:
+                    wrong.append("503 without Retry-After")
+                self.outcomes["searches refused"] += 1
+                health = self._ask(http, "GET", "/health")
+                if health.status_code != 200:
+                    # The database is damaged; the index may never be right again.
+                    return
+                time.sleep(0.02)
+            if answer.status_code != 200:
+                wrong.append(f"{answer.status_code} {answer.text[:200]}")
+                continue
+            found = answer.json()["value"]["metadata"]["urns"]
+            if found != ([str(table(number))] if number < TABLES else []):
+                wrong.append(f"zebra{number:03} finds {found}")
+        total = self._ask(
+            http,
+            "POST",
+            "/entities?action=search",
+            json={"input": "*", "entity": "dataset", "start": 0, "count": 100},
+        )
+        if total.status_code == 200:
+            value = total.json()["value"]
+            counts = {one["name"]: one["aggregations"] for one in value["metadata"]["aggregations"]}
+            if (value["numEntities"], counts["platform"]) != (
+                TABLES,
+                {"urn:li:dataPlatform:hive": TABLES},
+            ):
+                wrong.append(f"* finds {value['numEntities']}, facets {counts}")
+        if wrong and healthy and not self._check("searched"):
+            self.faults.append(f"search: {wrong[:3]}")
+
+    def _write(self, http: httpx.Client) -> None:
+        for urn, name in (("urn:li:tag:new", "tagProperties"), (str(table(3)), "status")):
+            value = {"name": "new"} if name == "tagProperties" else {"removed": False}
+            wire = {
+                "entityType": Urn.parse(urn).entity_type,
+                "entityUrn": urn,
+                "changeType": "UPSERT",
+                "aspectName": name,
+            }
+            body = {"proposal": {**wire, "aspect": {"value": json.dumps(value)}}}
+            answer = self._ask(http, "POST", "/aspects?action=ingestProposal", json=body)
+            if answer.status_code != 200:
+                self.outcomes["writes refused"] += 1
+                continue
+            read = self._ask(http, "GET", "/entitiesV2", params={"ids": f"List({urn})"})
+            if read.status_code == 200 and name not in read.text:
+                self.faults.append(f"lost: {name} of {urn} was answered")
+
+
+# What is done to a file. They take the dice, and the file.
+
+
+def cut(dice: random.Random, path: Path) -> None:
+    with path.open("rb+") as file:
+        file.truncate(dice.randrange(path.stat().st_size))
+
+
+def empty(_dice: random.Random, path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def gone(_dice: random.Random, path: Path) -> None:
+    path.unlink()
+
+
+def flip(dice: random.Random, path: Path) -> None:
+    """Change one bit of some bytes."""
+    raw = bytearray(path.read_bytes())
+    for _ in range(dice.choice((1, 1, 4, 16))):
+        raw[dice.randrange(len(raw))] ^= 1 << dice.randrange(8)
+    path.write_bytes(raw)
+
+
+def wipe(dice: random.Random, path: Path) -> None:
+    """Write zeros over a block."""
+    raw = bytearray(path.read_bytes())
+    begin = dice.randrange(max(1, len(raw) // PAGE_BYTES)) * PAGE_BYTES
+    end = min(begin + PAGE_BYTES, len(raw))
+    raw[begin:end] = bytes(end - begin)
+    path.write_bytes(raw)
+
+
+def scramble(dice: random.Random, path: Path) -> None:
+    """Write noise over a block."""
+    raw = bytearray(path.read_bytes())
+    begin = dice.randrange(max(1, len(raw) // PAGE_BYTES)) * PAGE_BYTES
+    end = min(begin + PAGE_BYTES, len(raw))
+    raw[begin:end] = dice.randbytes(end - begin)
+    path.write_bytes(raw)
+
+
+INDEX_FILES = (
+    "*.idx",
+    "*.term",
+    "*.store",
+    "*.fast",
+    "*.fieldnorm",
+    "*.pos",
+    "*.del",
+    "meta.json",
+    "index.json",
+    ".managed.json",
+)
+INDEX_DAMAGES: tuple[Callable[[random.Random, Path], None], ...] = (
+    cut,
+    empty,
+    gone,
+    flip,
+    wipe,
+    scramble,
+)
+DATABASE_DAMAGES = (cut, flip, wipe, scramble)
+
+
+def damage(dice: random.Random, directory: Path, at: int) -> str:
+    """Damage one file: two times of three the index, else the database; what was done."""
+    if at % 3 == 2:
+        path = directory / "catalog.db"
+        how = DATABASE_DAMAGES[at // 3 % len(DATABASE_DAMAGES)]
+    else:
+        nth = at - at // 3
+        kind = INDEX_FILES[nth % len(INDEX_FILES)]
+        path = dice.choice(sorted((directory / "search").glob(kind)))
+        how = INDEX_DAMAGES[nth // len(INDEX_FILES) % len(INDEX_DAMAGES)]
+    how(dice, path)
+    return f"{how.__name__} {path.name}"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("whole") / "data"
+    build(directory)
+    return directory
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    """A copy of a whole catalog, to be damaged."""
+    return Path(shutil.copytree(whole, tmp_path / "data"))
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        (flip, "*.fast"),
+        (scramble, "*.store"),
+        (cut, "*.term"),
+        (wipe, "*.idx"),
+        (gone, "*.pos"),
+        (flip, "*.del"),
+        (flip, "meta.json"),
+        (flip, "index.json"),
+    ],
+)
+def test_a_damaged_index_is_made_anew(
+    copy: Path, how: Callable[[random.Random, Path], None], kind: str
+) -> None:
+    how(random.Random(5), min((copy / "search").glob(kind)))
+    look = Look(copy)
+    look.take()
+    assert look.faults == []
+    assert not look.outcomes["writes refused"]
+    assert not look.outcomes["reads refused"]
+    assert check_directory(copy) == []
+    if kind != "index.json":
+        assert "search" in copy.with_name("data.log").read_text()
+
+
+@pytest.mark.parametrize("how", [cut, scramble, flip])
+def test_a_damaged_database_is_told(copy: Path, how: Callable[[random.Random, Path], None]) -> None:
+    how(random.Random(7), copy / "catalog.db")
+    look = Look(copy)
+    look.take()
+    assert look.faults == []
+
+
+def write(catalog: Catalog, urn: Urn, aspect: str, value: Any) -> None:
+    change = catalog.intake.check(Proposal(urn, aspect, value))
+    catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result(30)
+
+
+def names(catalog: Catalog) -> set[str]:
+    """What a search for everything finds, once the index is there."""
+    deadline = time.monotonic() + SECONDS
+    while catalog.index.is_suspended:
+        assert time.monotonic() < deadline, "the index was never made anew"
+        time.sleep(0.01)
+    query = SearchQuery("*", None, Filter(), 0, 0, include_removed=True)
+    return {Urn.parse(urn).name for urn in catalog.index.found_urns(query)}
+
+
+@pytest.fixture
+def served(
+    copy: Path, serve: Callable[[Service], str]
+) -> Iterator[tuple[Catalog, httpx.Client, Path]]:
+    """A catalog that is served, and its directory, to be damaged while it is used."""
+    catalog = open_catalog(copy, load_registry())
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+        yield catalog, http, copy
+    catalog.close()
+
+
+def search(http: httpx.Client, text: str) -> httpx.Response:
+    body = {"input": text, "entity": "dataset", "start": 0, "count": 10}
+    return http.post("/entities?action=search", json=body)
+
+
+def overwrite(path: Path) -> None:
+    """Put noise in the place of what a file holds, in the same file: who has it open sees it."""
+    with path.open("rb+") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        file.write(random.Random(3).randbytes(size))
+
+
+def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
+    served: tuple[Catalog, httpx.Client, Path],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog, http, directory = served
+    assert search(http, "zebra001").json()["value"]["numEntities"] == 1
+    catalog.index.flush()
+    may_rebuild = threading.Event()
+    begin = catalog.rebuild_index
+    monkeypatch.setattr(
+        catalog.index,
+        "on_damage",
+        lambda: threading.Thread(target=lambda: (may_rebuild.wait(SECONDS), begin())).start(),
+    )
+    for kind in ("*.store", "*.idx", "*.term", "*.fast"):
+        for path in (directory / "search").glob(kind):
+            overwrite(path)
+    answer = search(http, "zebra002")
+    assert answer.status_code == 503, answer.text
+    assert answer.headers["retry-after"] == "5"
+    assert "made anew" in answer.json()["message"]
+    graphql = '{search(input: {type: DATASET, query: "*"}) {total}}'
+    told = http.post("/api/graphql", json={"query": graphql}).json()["errors"][0]
+    assert "made anew" in told["message"]
+    assert told["extensions"]["code"] == 503
+    # What is not derived goes on, also a container that takes others along.
+    urn = str(table(1))
+    assert http.get("/entitiesV2", params={"ids": f"List({urn})"}).json()["results"][urn]
+    assert http.get(
+        "/relationships", params={"urn": urn, "direction": "INCOMING", "types": "List(IsPartOf)"}
+    ).is_success
+    monkeypatch.setattr("explorer.server.routes.lineage._READ_ONE_BY_ONE", -1)
+    asked = {"urn": urn, "direction": "DOWNSTREAM", "form": "lists"}
+    lineage = http.post("/relationships?action=getLineage", json=asked)
+    assert lineage.json()["value"]["removed"] == []
+    assert http.get("/health").status_code == 200
+    box, outer = Urn.of("container", "box"), Urn.of("container", "outer")
+    write(catalog, table(4), "container", {"container": str(box)})
+    write(catalog, box, "container", {"container": str(outer)})
+    write(catalog, Urn.of("tag", "meanwhile"), "tagProperties", {"name": "meanwhile"})
+    may_rebuild.set()
+    expected = {table(at).name for at in range(TABLES)} | {"box", "meanwhile"}
+    assert names(catalog) == expected
+    assert search(http, "zebra002").json()["value"]["numEntities"] == 1
+    assert "is damaged" in caplog.text
+    assert "is made anew, with" in caplog.text
+    catalog.index.flush()
+    assert check(catalog.store, catalog.index, catalog.registry) == []
+
+
+def test_what_is_written_while_an_index_is_made_anew_is_found(
+    fresh: Callable[[], Catalog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = fresh()
+    for number in range(30):
+        write(catalog, table(number), "datasetProperties", described(number))
+    catalog.index.flush()
+    monkeypatch.setattr("explorer.server.projection._AT_ONCE", 3)
+    threads = []
+    for round_ in range(3):
+
+        def fill(round_: int = round_) -> None:
+            for number in range(20):
+                urn = Urn.of("tag", f"r{round_}n{number}")
+                write(catalog, urn, "tagProperties", {"name": "x"})
+
+        threads.append(threading.Thread(target=fill))
+        threads[-1].start()
+        catalog.rebuild_index()
+        assert names(catalog)
+    for thread in threads:
+        thread.join()
+    tags = {f"r{round_}n{number}" for round_ in range(3) for number in range(20)}
+    assert names(catalog) == tags | {table(number).name for number in range(30)}
+    assert check(catalog.store, catalog.index, catalog.registry) == []
+
+
+def test_a_large_index_is_made_anew_while_the_catalog_is_used(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.server.opening._MADE_AT_ONCE", 10)
+    shutil.rmtree(copy / "search")
+    catalog = open_catalog(copy, load_registry())
+    try:
+        write(catalog, Urn.of("tag", "early"), "tagProperties", {"name": "early"})
+        assert names(catalog) == {table(at).name for at in range(TABLES)} | {"early"}
+    finally:
+        catalog.close()
+    # Stopped in the middle it begins again.
+    shutil.rmtree(copy / "search")
+    catalog = open_catalog(copy, load_registry())
+    catalog.close()
+    catalog = open_catalog(copy, load_registry())
+    assert len(names(catalog)) == TABLES + 1
+    catalog.close()
+
+
+def test_a_search_that_fails_over_a_whole_index_takes_no_other_along(
+    served: tuple[Catalog, httpx.Client, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, http, _ = served
+    fault = EngineFailed("a panic of the engine")
+
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Searcher, "search", fail)
+        answer = search(http, "never asked before")
+    assert answer.status_code == 500
+    assert "report it" in answer.json()["message"]
+    assert not catalog.index.is_suspended
+    assert search(http, "zebra003").json()["value"]["numEntities"] == 1
+
+
+def test_a_database_beside_the_index_of_another_catalog_has_its_own_entities(
+    copy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    catalog = open_catalog(other, load_registry())
+    # As many changes, so that the positions in the logs agree.
+    for number in range(TABLES + 20):
+        write(catalog, Urn.of("tag", f"t{number}"), "tagProperties", {"name": "t"})
+    catalog.close()
+    shutil.copy(other / "catalog.db", copy / "catalog.db")
+    catalog = open_catalog(copy, load_registry())
+    assert names(catalog) == {f"t{number}" for number in range(TABLES + 20)}
+    catalog.close()
+    assert "made from another catalog" in caplog.text
+
+
+@pytest.mark.parametrize("more", [0, 5])
+def test_an_older_copy_of_the_database_is_not_searched_with_the_newer_index(
+    copy: Path, more: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    older = copy.with_name("older.db")
+    shutil.copy(copy / "catalog.db", older)
+    catalog = open_catalog(copy, load_registry())
+    for number in range(3):
+        write(catalog, Urn.of("tag", f"gone{number}"), "tagProperties", {"name": "t"})
+    catalog.close()
+    shutil.copy(older, copy / "catalog.db")
+    if more:
+        # It was written to elsewhere, beyond where the index ends.
+        kept = (copy / "search").rename(copy / "aside")
+        catalog = open_catalog(copy, load_registry())
+        for number in range(more):
+            write(catalog, Urn.of("tag", f"there{number}"), "tagProperties", {"name": "t"})
+        catalog.close()
+        shutil.rmtree(copy / "search")
+        kept.rename(copy / "search")
+    catalog = open_catalog(copy, load_registry())
+    tables = {table(at).name for at in range(TABLES)}
+    assert names(catalog) == tables | {f"there{number}" for number in range(more)}
+    catalog.close()
+    assert "changes that the catalog does not have" in caplog.text
+
+
+def test_a_database_found_damaged_is_only_read_and_says_so(
+    copy: Path, serve: Callable[[Service], str]
+) -> None:
+    with closing(sqlite3.connect(copy / "catalog.db")) as file:
+        (root,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'edges'").fetchone()
+    with (copy / "catalog.db").open("rb+") as file:
+        file.seek((root - 1) * PAGE_BYTES)
+        file.write(random.Random(1).randbytes(PAGE_BYTES))
+    catalog = open_catalog(copy, load_registry())
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+        urn = str(table(1))
+        answer = http.get(
+            "/relationships",
+            params={"urn": urn, "direction": "OUTGOING", "types": "List(IsPartOf)"},
+        )
+        assert answer.status_code == 503
+        assert "is damaged" in answer.json()["message"]
+        health = http.get("/health")
+        assert health.status_code == 503
+        assert "nothing is written any more" in health.json()["message"]
+        wire = {
+            "entityType": "tag",
+            "entityUrn": "urn:li:tag:x",
+            "changeType": "UPSERT",
+            "aspectName": "tagProperties",
+        }
+        body = {"proposal": {**wire, "aspect": {"value": '{"name": "x"}'}}}
+        written = http.post("/aspects?action=ingestProposal", json=body)
+        assert written.status_code == 503
+        assert "catalog restore" in written.json()["message"]
+        read = http.get("/entitiesV2", params={"ids": f"List({urn})"}).json()["results"][urn]
+        assert read["aspects"]["datasetProperties"]["value"] == described(1)
+        assert search(http, "zebra002").json()["value"]["numEntities"] == 1
+    catalog.close()
+
+
+def test_health_says_when_the_writer_does_not_answer(
+    fresh: Callable[[], Catalog],
+    serve: Callable[[Service], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog = fresh()
+    monkeypatch.setattr("explorer.server.catalog._PROBE_SECONDS", 0.2)
+    go_on = threading.Event()
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+        assert http.get("/health").content == b""
+        stuck = catalog.store.write(lambda _: go_on.wait(SECONDS))
+        for _ in range(2):
+            answer = http.get("/health")
+            assert answer.status_code == 503
+            assert "the writer did not answer" in answer.json()["message"]
+        go_on.set()
+        stuck.result(SECONDS)
+        monkeypatch.undo()
+        assert http.get("/health").status_code == 200
+
+
+DYING = """
+    import sys
+    from pathlib import Path
+    from explorer.cli import service
+    from explorer.server.store import transaction
+
+    class Panic(BaseException):
+        pass
+
+    def put(self, write):
+        raise Panic("not foreseen")
+
+    transaction.SqliteTransaction.put = put
+    sys.exit(service.main(["--data-dir", sys.argv[1], "--no-sample"]))
+"""
+
+
+def test_a_service_whose_writer_fails_ends_loudly_and_leaves_nobody_waiting(
+    tmp_path: Path,
+) -> None:
+    directory = tmp_path / "data"
+    words = (tmp_path / "words").open("wb")
+    command = [sys.executable, "-c", textwrap.dedent(DYING), str(directory)]
+    with words, subprocess.Popen(command, stderr=words) as process:
+        while (instance := find(directory)) is None:
+            assert process.poll() is None, (tmp_path / "words").read_text()
+            time.sleep(0.005)
+        wire = {
+            "entityType": "tag",
+            "entityUrn": "urn:li:tag:x",
+            "changeType": "UPSERT",
+            "aspectName": "tagProperties",
+        }
+        body = {"proposal": {**wire, "aspect": {"value": '{"name": "x"}'}}}
+        with connect(instance) as http:
+            answer = http.post("/aspects?action=ingestProposal", json=body)
+        assert answer.status_code == 500
+        assert "the catalog's writer failed" in answer.json()["message"]
+        assert process.wait(SECONDS) not in (0, None)
+    said = (tmp_path / "words").read_text()
+    assert "not foreseen" in said
+    assert "ended because its writer failed" in said

@@ -1,0 +1,158 @@
+"""Large jobs leave room for the writes of others, and can be asked for again."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from explorer.errors import ServerFault
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
+
+MANY = 250
+TAG = Urn.parse("urn:li:tag:everywhere")
+FROM, TO = "urn:li:container:from", "urn:li:container:to"
+OTHER = Urn.parse("urn:li:tag:other")
+HALL = Urn.parse("urn:li:container:hall")
+RUN = {"runId": "large", "lastObserved": 1}
+Big = Callable[[Catalog], Awaitable[Any]]
+
+
+def dataset(number: int) -> Urn:
+    return Urn.dataset("hive", f"large.table_{number}")
+
+
+async def fill(catalog: Catalog) -> None:
+    proposals = [
+        Proposal(dataset(number), aspect, value, system=RUN)
+        for number in range(MANY)
+        for aspect, value in (
+            ("globalTags", {"tags": [{"tag": str(TAG)}]}),
+            ("container", {"container": str(HALL)}),
+        )
+    ]
+    await catalog.ingest_all(proposals)
+    for urn in (FROM, TO):
+        await catalog.ingest(Proposal(Urn.parse(urn), "containerProperties", {"name": urn[-4:]}))
+    await catalog.ingest(Proposal(HALL, "containerProperties", {"name": "hall"}))
+    await catalog.ingest(Proposal(HALL, "container", {"container": FROM}))
+
+
+async def move(catalog: Catalog) -> None:
+    """Put the container of all into another, and wait until they are found there."""
+    await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+    # Nothing tells when; a reader looks again.
+    while not await catalog.offload(all_moved, catalog):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+def all_moved(catalog: Catalog) -> bool:
+    return catalog.browse_v2(["dataset"], (TO,), 0, 10).total_entities == MANY
+
+
+BIG_JOBS: dict[str, Big] = {
+    "references": lambda catalog: catalog.delete_references(TAG, dry_run=False),
+    "rollback": lambda catalog: catalog.roll_back("large", dry_run=False, safe=True),
+    "move": move,
+}
+
+
+@pytest.mark.parametrize("name", BIG_JOBS)
+def test_others_are_written_before_a_large_job_ends(
+    fresh: Callable[[], Catalog], name: str
+) -> None:
+    catalog = fresh()
+
+    async def run() -> int:
+        await fill(catalog)
+        job = asyncio.ensure_future(BIG_JOBS[name](catalog))
+        written = 0
+        while not job.done():
+            other = Proposal(
+                Urn.parse("urn:li:tag:other"), "tagProperties", {"name": f"n{written}"}
+            )
+            await catalog.ingest(other)
+            written += not job.done()
+        await job
+        return written
+
+    assert asyncio.run(run()) >= 3
+
+
+@pytest.mark.parametrize("name", ["references", "rollback"])
+def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
+    fresh: Callable[[], Catalog], name: str
+) -> None:
+    catalog = fresh()
+
+    async def run() -> tuple[Any, Any]:
+        await fill(catalog)
+        hold = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        go = threading.Event()
+
+        def busy(_: object) -> None:
+            loop.call_soon_threadsafe(hold.set)
+            go.wait(30)
+
+        writing = asyncio.ensure_future(catalog.write(busy))
+        await hold.wait()
+        try:
+            # The writer is held: a rehearsal is answered all the same.
+            told = await (
+                catalog.delete_references(TAG, dry_run=True)
+                if name == "references"
+                else catalog.roll_back("large", dry_run=True, safe=True)
+            )
+        finally:
+            go.set()
+            await writing
+        return told, await BIG_JOBS[name](catalog)
+
+    told, done = asyncio.run(run())
+    assert told.to_wire() == done.to_wire()
+    assert str(MANY) in json.dumps(told.to_wire())
+
+
+@pytest.mark.parametrize("name", ["references", "rollback"])
+def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
+    fresh: Callable[[], Catalog], name: str
+) -> None:
+    catalog = fresh()
+
+    async def begin() -> None:
+        await fill(catalog)
+        before = catalog.store.log_head()
+        job = asyncio.ensure_future(BIG_JOBS[name](catalog))
+        while catalog.store.log_head() < before + 20:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        catalog.store.close()
+        with pytest.raises(ServerFault, match=r"stopped after \d+ of 250: .* ask again to go on"):
+            await job
+
+    asyncio.run(begin())
+    catalog = fresh()
+    left = asyncio.run(BIG_JOBS[name](catalog)).to_wire()
+    assert 0 < (left["total"] if name == "references" else left["entitiesAffected"]) < MANY
+    again = asyncio.run(BIG_JOBS[name](catalog)).to_wire()
+    assert (again["total"] if name == "references" else again["entitiesAffected"]) == 0
+
+
+def test_a_move_that_was_ended_is_finished_when_the_catalog_is_opened_again(
+    fresh: Callable[[], Catalog],
+) -> None:
+    catalog = fresh()
+
+    async def begin() -> None:
+        await fill(catalog)
+        await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+
+    asyncio.run(begin())
+    assert catalog.store.note("moved")
+    catalog = fresh()
+    assert catalog.store.note("moved") is None
+    assert all_moved(catalog)

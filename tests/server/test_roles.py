@@ -1,0 +1,240 @@
+"""What a token of each role may do, through every route and every mutation."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLSchema,
+    build_schema,
+    get_named_type,
+    is_list_type,
+    is_required_argument,
+    is_required_input_field,
+)
+
+from explorer.server.authentication import Gate, Keyring
+from explorer.server.catalog import Catalog
+from explorer.server.docs.requests import example_of
+from explorer.server.endpoint import Endpoint
+from explorer.server.graphql.changes import guard
+from explorer.server.service import Service
+from explorer.server.tokens import ROLES, Role, create_token, read_tokens
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
+TAG = {
+    "entityType": "tag",
+    "entityUrn": "urn:li:tag:roles",
+    "changeType": "UPSERT",
+    "aspectName": "tagProperties",
+    "aspect": {"value": '{"name":"roles"}'},
+}
+# Each removes something for good, or hands out the whole catalog.
+FOR_ADMINS = [
+    ("POST", "/entities?action=delete", {"urn": "urn:li:tag:roles"}),
+    ("POST", "/entities?action=deleteReferences", {"urn": "urn:li:tag:roles"}),
+    ("POST", "/entities?action=deleteReferences", {"urn": "urn:li:tag:roles", "dryRun": True}),
+    ("POST", "/runs?action=rollback", {"runId": "r", "dryRun": False}),
+    ("GET", "/export", None),
+    (
+        "POST",
+        "/aspects?action=ingestProposal",
+        {"proposal": {**TAG, "changeType": "DELETE", "aspectName": "tagKey"}},
+    ),
+    (
+        "POST",
+        "/aspects?action=ingestProposalBatch",
+        {"proposals": [TAG, {**TAG, "changeType": "DELETE"}]},
+    ),
+]
+
+Site = tuple[Service, dict[Role, httpx.Client]]
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, catalog: Catalog, serve: Callable[[Service], str]
+) -> Iterator[Site]:
+    """A service that asks for tokens, and a client with a token of each role."""
+    file = tmp_path_factory.mktemp("roles") / "tokens.json"
+    tokens = {
+        role: create_token(file, role, f"urn:li:corpuser:{role}", role=role)[0] for role in ROLES
+    }
+    service = Service(catalog, gate=Gate(Keyring(file)))
+    address = serve(service)
+    clients = {
+        role: httpx.Client(
+            base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30
+        )
+        for role, token in tokens.items()
+    }
+    assert ingest(clients["admin"], TAG).status_code == 200
+    yield service, clients
+    for client in clients.values():
+        client.close()
+
+
+def ingest(client: httpx.Client, proposal: dict[str, Any]) -> httpx.Response:
+    return client.post("/aspects?action=ingestProposal", json={"proposal": proposal})
+
+
+def may(role: Role, needed: Role) -> bool:
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
+def status_of(client: httpx.Client, endpoint: Endpoint) -> tuple[int, str]:
+    """How the example of an endpoint is answered; a stream is left at its beginning."""
+    path, body = example_of(endpoint)
+    with client.stream(endpoint.method, path, content=body) as answer:
+        if answer.headers.get("content-type") == "text/event-stream":
+            return answer.status_code, ""
+        answer.read()
+        return answer.status_code, answer.text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> None:
+    service, clients = site
+    for endpoint in service.endpoints.all:
+        before = service.catalog.store.log_head()
+        status, text = status_of(clients[role], endpoint)
+        if may(role, endpoint.role):
+            assert status != 403, (endpoint.title, text)
+        else:
+            assert status == 403, endpoint.title
+            message = json.loads(text)["message"]
+            assert f"{endpoint.title} needs the role {endpoint.role}" in message
+            assert f"this token has the role {role}" in message
+        if role == "reader":
+            assert service.catalog.store.log_head() == before, endpoint.title
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_mutation_asks_for_the_role_of_an_editor(site: Site, role: Role) -> None:
+    service, clients = site
+    schema = service.graphql.ready().schema
+    mutations = schema.mutation_type
+    assert mutations is not None
+    assert len(mutations.fields) > 30
+    before = service.catalog.store.log_head()
+    for name in mutations.fields:
+        answer = run(clients[role], f"mutation {{ {call_of(schema, name)} }}")
+        codes = {error["extensions"]["code"] for error in answer.get("errors", ())}
+        if role == "reader":
+            assert codes == {403}, (name, answer)
+            assert answer["errors"][0]["message"].startswith(
+                f"the mutation {name} needs the role editor; this token has the role reader"
+            )
+        else:
+            assert 403 not in codes, (name, answer)
+            assert 500 not in codes, (name, answer)
+    if role == "reader":
+        assert service.catalog.store.log_head() == before
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "mutation {{ a: {call} b: {call} }}",
+        "mutation {{ ...F }} fragment F on Mutation {{ ...G }} fragment G on Mutation {{ {call} }}",
+        "mutation {{ ... on Mutation {{ ... @include(if: true) {{ {call} }} }} }}",
+        "query Q {{ __typename }} mutation M {{ {call} }}",
+    ],
+)
+def test_a_reader_changes_nothing_however_a_mutation_is_put(site: Site, document: str) -> None:
+    service, clients = site
+    before = service.catalog.store.log_head()
+    call = call_of(service.graphql.ready().schema, "createTag")
+    operation = "M" if "mutation M" in document else None
+    answer = run(clients["reader"], document.format(call=call), operation)
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {403}
+    assert service.catalog.store.log_head() == before
+    assert 403 not in {
+        error["extensions"]["code"]
+        for error in run(clients["editor"], document.format(call=call), operation).get("errors", ())
+    }
+
+
+@pytest.mark.parametrize(("method", "path", "body"), FOR_ADMINS)
+def test_an_editor_removes_nothing_for_good(
+    site: Site, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    service, clients = site
+    assert ingest(clients["editor"], TAG).status_code == 200
+    before = service.catalog.store.log_head()
+    for role in ("reader", "editor"):
+        for address in (path, path.replace("?", "/?")):
+            answer = clients[role].request(method, address, json=body)
+            assert answer.status_code == 403, answer.text
+            assert "needs the role" in answer.json()["message"]
+    assert "needs the role admin" in answer.json()["message"]
+    assert service.catalog.store.log_head() == before
+    assert clients["admin"].request(method, path, json=body).status_code == 200
+
+
+def test_a_route_or_mutation_without_a_role_fails_at_once() -> None:
+    with pytest.raises(TypeError, match="role"):
+        Endpoint("GET", "/x", None, "x")  # type: ignore[arg-type, call-arg]
+    schema = build_schema("type Query { a: Int } type Mutation { forgotten: Int, createTag: Int }")
+    assert schema.mutation_type is not None
+    for field in schema.mutation_type.fields.values():
+        field.resolve = lambda *_: 1
+    with pytest.raises(KeyError, match="forgotten"):
+        guard(schema)
+
+
+def test_a_token_from_before_there_were_roles_is_an_admins(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    create_token(file, "a", "urn:li:corpuser:a", role="admin")
+    kept = json.loads(file.read_text())
+    kept["format"] = 1
+    kept["tokens"][0].pop("role", None)
+    file.write_text(json.dumps(kept))
+    assert read_tokens(file)[0].role == "admin"
+    # A release that knows no roles must not take a reader's token for an admin's.
+    create_token(file, "b", "urn:li:corpuser:b", role="reader")
+    assert json.loads(file.read_text())["format"] == 2
+
+
+def run(client: httpx.Client, document: str, operation: str | None = None) -> dict[str, Any]:
+    asked = {"query": document, "operationName": operation}
+    answer = client.post("/api/graphql", json=asked)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def call_of(schema: GraphQLSchema, name: str) -> str:
+    """A mutation with a value for all that it must be given."""
+    assert schema.mutation_type is not None
+    field = schema.mutation_type.fields[name]
+    given = ", ".join(
+        f"{argument}: {value_of(declared.type)}"
+        for argument, declared in field.args.items()
+        if is_required_argument(declared)
+    )
+    inner = get_named_type(field.type)
+    return f"{name}({given}){' { __typename }' if hasattr(inner, 'fields') else ''}"
+
+
+def value_of(kind: Any) -> str:
+    inner = get_named_type(kind)
+    nullable = getattr(kind, "of_type", kind)
+    if isinstance(inner, GraphQLInputObjectType):
+        parts = [
+            f"{name}: {value_of(declared.type)}"
+            for name, declared in inner.fields.items()
+            if is_required_input_field(declared)
+        ]
+        value = "{" + ", ".join(parts) + "}"
+    elif isinstance(inner, GraphQLEnumType):
+        value = next(iter(inner.values))
+    else:
+        known = {"Boolean": "true", "Int": "1", "Long": "1", "Float": "1.0"}
+        value = known.get(inner.name, json.dumps(DATASET))
+    return f"[{value}]" if is_list_type(nullable) or is_list_type(kind) else value
