@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
-    from explorer.notebook import Catalog
+    from explorer.notebook import AsyncCatalog, Catalog
 
 __all__ = ["AsyncCatalog", "Catalog", "__version__"]
 
@@ -19,7 +18,7 @@ __version__ = "0.1.0"
 
 # `import explorer` is paid by every command, so what it offers is imported when asked for. By
 # name: the modules below this one import it for its version, and the arrows point down only.
-_HOMES = {"AsyncCatalog": "explorer.client", "Catalog": "explorer.notebook"}
+_HOMES = dict.fromkeys(("AsyncCatalog", "Catalog"), "explorer.notebook")
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import AspectRead, Entity
     from explorer.client.exchange import Exchange, Watching
     from explorer.client.interruption import LoadInterrupted
-    from explorer.client.journal import Journal, JournalEntry
+    from explorer.client.journal import Journal, JournalEntry, Save, one_save
     from explorer.client.keeping import Offline
     from explorer.client.paging import Pager, Pages
     from explorer.client.records import (
@@ -116,6 +116,7 @@ __all__ = [
     "Retry",
     "Rollback",
     "Run",
+    "Save",
     "Schema",
     "SearchPage",
     "Secret",
@@ -133,6 +134,7 @@ __all__ = [
     "Way",
     "What",
     "difference",
+    "one_save",
 ]
 
 # A front end that only shows text imports one module from here before its first frame; the client
@@ -145,7 +147,7 @@ _HOMES = {
     "entity": ("AspectRead", "Entity"),
     "exchange": ("Exchange", "Watching"),
     "interruption": ("LoadInterrupted",),
-    "journal": ("Journal", "JournalEntry"),
+    "journal": ("Journal", "JournalEntry", "Save", "one_save"),
     "keeping": ("Offline",),
     "paging": ("Pager", "Pages"),
     "records": (

@@ -36,6 +36,8 @@ class Abilities:
     """Search results beyond the first 10,000, `scrollAcrossEntities`."""
     patch: bool = False
     """Writes that change a part of an aspect."""
+    conditional_edits: bool = False
+    """Edits in GraphQL that are made only while what their writer saw is there."""
 
 
 def read_abilities(config: Any) -> Abilities:
@@ -57,6 +59,7 @@ def read_abilities(config: Any) -> Abilities:
             changes=True,
             scroll=True,
             patch=True,
+            conditional_edits=ours.get("conditionalEdits") is True,
         )
     versions = told.get("versions")
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None

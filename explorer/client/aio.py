@@ -1,5 +1,6 @@
 """The client: a catalog's server as an object with a method for everything one asks of it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -8,7 +9,7 @@ from typing import Self
 from explorer.client.connection import Connection
 from explorer.client.exchange import Watching
 from explorer.client.keeping import Offline
-from explorer.client.parts import Finding, Following, Reading, Relating, Undoing, Writing
+from explorer.client.parts import Finding, Following, Undoing
 from explorer.client.retry import Retry
 from explorer.client.secret import Secret
 from explorer.client.transport import Transport
@@ -16,7 +17,7 @@ from explorer.client.transport import Transport
 __all__ = ["AsyncCatalog"]
 
 
-class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
+class AsyncCatalog(Finding, Undoing, Following):
     """A catalog, asked asynchronously.
 
     `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
@@ -86,8 +87,20 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
 
     def watch(self, told: Watching | None) -> None:
         """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. A request that is tried again is told of each time."""
+        ends that. A request that is tried again is told of each time.
+
+        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
+        """
         self._connection.watching = told
+
+    def on_warning(self, told: Callable[[str], None]) -> None:
+        """Have `told` called, on the client's own thread, with each sentence of warning in place of
+        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
+        and that edits cannot be written down.
+
+        Example: `cat.on_warning(print)`
+        """
+        self._connection.warned = told
 
     @property
     def embedded(self) -> bool:
@@ -98,6 +111,12 @@ class AsyncCatalog(Finding, Reading, Relating, Writing, Undoing, Following):
     def address(self) -> str:
         """Where the server answers; empty before the embedded catalog was first asked."""
         return self._connection.address
+
+    @property
+    def identity(self) -> str:
+        """What tells this server from others wherever something is kept for it: equal for two
+        clients only if they ask the same catalog. Empty for one in this process."""
+        return self._connection.identity
 
     @property
     def read_only(self) -> bool:

@@ -1,12 +1,16 @@
 """The same client for code that waits."""
 
+from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
+from explorer import config
 from explorer.client.aio import AsyncCatalog
 from explorer.client.exchange import Watching
+from explorer.client.journal import JOURNAL
 from explorer.client.keeping import Offline
 from explorer.client.paging import paged
 from explorer.client.records import Direction
@@ -22,6 +26,9 @@ __all__ = ["Catalog"]
 class Catalog(Waiting):
     """A catalog, asked and waited for: every method is that of `AsyncCatalog`, and returns when
     the answer is there. May be used from several threads."""
+
+    _keeps_journal: ClassVar[bool] = False
+    """Whether edits go into the journal of this machine, without being told to."""
 
     def __init__(
         self,
@@ -49,6 +56,8 @@ class Catalog(Waiting):
             transport=transport,
         )
         super().__init__(self._core.close)
+        if self._keeps_journal:
+            self._core.journal_in(config.state_dir() / JOURNAL)
 
     @property
     def core(self) -> AsyncCatalog:
@@ -71,7 +80,10 @@ class Catalog(Waiting):
         self.close()
 
     def close(self) -> None:
-        """Hang up and end the client's thread. A closed client is not used again."""
+        """Hang up and end the client's thread. A closed client is not used again.
+
+        Example: `Catalog().close()`
+        """
         self.leave(self._core.close())
         self._end()
 
@@ -81,14 +93,32 @@ class Catalog(Waiting):
         return self._core.address
 
     @property
+    def identity(self) -> str:
+        """What tells this server from others wherever something is kept for it: equal for two
+        clients only if they ask the same catalog. Empty for one in this process."""
+        return self._core.identity
+
+    @property
     def registry(self) -> Registry:
         """The vocabulary this client knows."""
         return self._core.registry
 
     def watch(self, told: Watching | None) -> None:
         """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. A request that is tried again is told of each time."""
+        ends that. A request that is tried again is told of each time.
+
+        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
+        """
         self._core.watch(told)
+
+    def on_warning(self, told: Callable[[str], None]) -> None:
+        """Have `told` called, on the client's own thread, with each sentence of warning in place of
+        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
+        and that edits cannot be written down.
+
+        Example: `cat.on_warning(print)`
+        """
+        self._core.on_warning(told)
 
     @property
     def embedded(self) -> bool:
@@ -141,6 +171,7 @@ class Catalog(Waiting):
     ingest = waited(AsyncCatalog.ingest)
     ingest_batch = waited(AsyncCatalog.ingest_batch)
     put = waited(AsyncCatalog.put)
+    create = waited(AsyncCatalog.create)
     patch = waited(AsyncCatalog.patch)
     remove = waited(AsyncCatalog.remove)
     ingest_snapshot = waited(AsyncCatalog.ingest_snapshot)
@@ -165,10 +196,25 @@ class Catalog(Waiting):
     undeprecate = waited(AsyncCatalog.undeprecate)
     keep_journal = waited(AsyncCatalog.keep_journal)
     undo = waited(AsyncCatalog.undo)
+    undo_save = waited(AsyncCatalog.undo_save)
+    redo = waited(AsyncCatalog.redo)
+    last_save = waited(AsyncCatalog.last_save)
+    last_undo = waited(AsyncCatalog.last_undo)
     changes = waited(AsyncCatalog.changes)
     every_change = iterated(AsyncCatalog.every_change)
     follow = iterated(AsyncCatalog.follow)
 
+    def journal_in(self, path: Path) -> None:
+        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
+        file cannot be made, that is warned of once, and edits are made all the same.
+
+        Example: `cat.journal_in(Path("journal.jsonl"))`
+        """
+        self._core.journal_in(path)
+
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """The relationships that an entity of a type may have in a direction, sorted."""
+        """The relationships that an entity of a type may have in a direction, sorted.
+
+        Example: `cat.relationship_names("dataset", "OUTGOING")`
+        """
         return self._core.relationship_names(entity_type, direction)

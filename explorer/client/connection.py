@@ -2,7 +2,8 @@
 to do."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import warnings
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,9 +16,10 @@ import orjson
 from explorer import config
 from explorer.client import failures
 from explorer.client.abilities import Abilities, read_abilities
+from explorer.client.address import shown
 from explorer.client.exchange import Exchange, Watching
-from explorer.client.keeping import Keeping, Offline, Reply
-from explorer.client.reach import Reach
+from explorer.client.keeping import Keeping, Offline, Reply, check_offline
+from explorer.client.reach import Reach, is_local
 from explorer.client.requests import Request, editing, reading
 from explorer.client.retry import Retry, asked_pause_seconds
 from explorer.client.secret import Secret, part_login
@@ -71,7 +73,7 @@ class Connection:
         folder = Path(data_dir).expanduser() if data_dir else None
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
-        server = ""
+        server, self.identity = "", ""
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=folder)
             address, login = part_login(found.url or "")
@@ -80,7 +82,8 @@ class Connection:
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
             # The profile too: two of one server are two people, who may not see the same.
-            server = f"{part_login(found.name)[0]} {part_login(found.identity)[0]}"
+            self.identity = part_login(found.identity)[0]
+            server = f"{part_login(found.name)[0]} {self.identity}"
             if token is not None:
                 server = f"{server} {token.mark}"
         elif transport is not None:
@@ -91,6 +94,7 @@ class Connection:
         self._retry = retry or Retry()
         self._signing = Signing(token, fetch, always=always)
         self._reach = Reach(address, folder, self._timeout_seconds, transport)
+        check_offline(offline)
         # The embedded catalog is always there: nothing of it is kept.
         self._keeping = Keeping(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
@@ -98,6 +102,9 @@ class Connection:
         self._abilities: Abilities | None = None
         self._fields: dict[str, frozenset[str] | None] = {}
         self.watching: Watching | None = None
+        self.warned: Callable[[str], None] = _warn
+        # With a transport of the caller's own nothing is known of the way.
+        self._warns_of_token = transport is None
 
     @property
     def embedded(self) -> bool:
@@ -156,7 +163,7 @@ class Connection:
         """
         self._check_allowed(request)
         if self._keeping.asks_nobody:
-            raise Unreachable("a stream of changes needs the server, and nobody is asked offline")
+            raise Unreachable("offline: a stream of changes needs the server")
         silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
         async with AsyncExitStack() as held:
             streamed = await self._streamed(held, request)
@@ -243,11 +250,23 @@ class Connection:
                 await asyncio.sleep(pause)
 
     async def _sent(self, transport: Transport, request: Request, end: float) -> Answer:
-        signed = await self._signing.sign(request)
+        signed = await self._signed(request)
         answer = await self._carried(transport, signed, end)
         if answer.status == 401 and await self._signing.was_asked(signed):
-            answer = await self._carried(transport, await self._signing.sign(request), end)
+            answer = await self._carried(transport, await self._signed(request), end)
         return answer
+
+    async def _signed(self, request: Request) -> Request:
+        """The request with the token where it is shown; warns once where others could read it."""
+        signed = await self._signing.sign(request)
+        if signed.signature is not None and self._warns_of_token:
+            self._warns_of_token = False
+            if self.address.startswith("http://") and not is_local(self.address):
+                self.warned(
+                    f"the access token goes to {shown(self.address)} over plain HTTP, where others "
+                    "on the way can read it; use an address that begins with https://"
+                )
+        return signed
 
     async def _carried(self, transport: Transport, request: Request, end: float) -> Answer:
         if self.watching is None:
@@ -293,7 +312,7 @@ class Connection:
             transport = await self._reach.open(instead_of=failed)
             if not isinstance(transport, Streaming):
                 raise Unusable("the transport in use cannot stream; name a server's address")
-            signed = await self._signing.sign(request)
+            signed = await self._signed(request)
             answer: Answer | None = None
             try:
                 async with asyncio.timeout(self._timeout_seconds):
@@ -362,8 +381,8 @@ class Connection:
             return Reply(orjson.loads(found[0]) if found[0] else None, found[1])
         if silence is not None:
             raise silence
-        why = "nothing is written" if request.writes else "this was not kept"
-        raise Unreachable(f"nobody is asked offline, and {why}; go online and try again")
+        why = "nothing can be saved" if request.writes else "this part is not in the local copy"
+        raise Unreachable(f"offline: {why}; go online and try again")
 
     async def _fields_of(self, type_name: str) -> frozenset[str] | None:
         """The fields, None where the server does not tell; remembered where it said so itself."""
@@ -380,6 +399,10 @@ class Connection:
         if reply.as_of is None:
             self._fields[type_name] = found
         return found
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=2)
 
 
 def _is_worth_another(request: Request, failure: CatalogError) -> bool:

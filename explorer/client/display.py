@@ -42,6 +42,11 @@ def line(text: str | None, limit: int = LINE_LIMIT) -> str:
     return f"{clean}…" if len(text) > limit else clean
 
 
+def in_quotes(text: str | None, limit: int = LINE_LIMIT) -> str:
+    """Text as one line between “ and ”, for a sentence that names it."""
+    return f"“{line(text, limit)}”"
+
+
 def visible(text: str) -> str:
     """Text being edited: each unsafe character shown as a mark in its place, none taken out, so
     that every character stands where it does in the text itself."""

@@ -104,7 +104,10 @@ class Entity:
     as_of: datetime | None = None
 
     def raw(self, name: str) -> dict[str, Any] | None:
-        """The value of an aspect as it came."""
+        """The value of an aspect as it came.
+
+        Example: `orders.raw("ownership")`
+        """
         aspect = self.aspects.get(name)
         return aspect.value if aspect else None
 
@@ -112,6 +115,8 @@ class Entity:
         """The value of an aspect as a typed record; nothing where the entity lacks it.
 
         Raises `ServerFault` when the value has another shape.
+
+        Example: `orders.aspect("ownership", Ownership)`
         """
         value = self.raw(name)
         return read_aspect(value, record) if value is not None else None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
@@ -16,6 +17,7 @@ from explorer.errors import (
     CatalogError,
     Conflict,
     Forbidden,
+    Gone,
     InvalidInput,
     NotFound,
     NotSignedIn,
@@ -23,6 +25,7 @@ from explorer.errors import (
     TimedOut,
     Unreachable,
     Unreadable,
+    Unusable,
 )
 
 __all__ = [
@@ -33,6 +36,7 @@ __all__ = [
     "too_long",
     "too_slow",
     "unreadable",
+    "unusable_proxy",
 ]
 
 _BY_STATUS: dict[int, type[CatalogError]] = {
@@ -42,6 +46,7 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     404: NotFound,
     405: InvalidInput,
     409: Conflict,
+    410: Gone,
     412: Conflict,
     413: InvalidInput,
     415: InvalidInput,
@@ -90,6 +95,9 @@ def from_answer(
         error = kind(_sentence(status, said, kind))
     if isinstance(error, Busy):
         error.retry_after_seconds = asked_pause_seconds(names)
+    resume_after = names.get("x-changes-after", "")
+    if isinstance(error, Gone) and resume_after.isascii() and resume_after.isdecimal():
+        error.resume_after = int(resume_after[:18])
     error.status, error.url, error.excerpt = status, clean, said or None
     return error
 
@@ -117,6 +125,9 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     error = kind(sentence)
     error.status, error.url = 200, None if url is None else shown(url)
     error.excerpt = said or None
+    current = known.get("current")
+    if isinstance(error, Conflict) and isinstance(current, dict):
+        error.current = current
     return error
 
 
@@ -129,9 +140,24 @@ def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
     return error
 
 
-def nobody_there(address: str) -> NeverSent:
-    """The error for a server that takes no connection."""
-    return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
+def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
+    """The error for a server, or a proxy on the way to it, that takes no connection."""
+    if proxy is None:
+        return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
+    said = f" ({line(why, _EXCERPT)})" if why else ""
+    return NeverSent(
+        f"no catalog answers at {shown(address)} through the proxy {line(shown(proxy), _EXCERPT)}"
+        f"{said}; NO_PROXY names hosts that are asked directly"
+    )
+
+
+def unusable_proxy(proxy: str, why: str) -> Unusable:
+    """The error for a proxy of the environment that cannot be used."""
+    return Unusable(
+        f"the proxy {line(shown(proxy), _EXCERPT)} that the environment names cannot be used "
+        f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the "
+        "server's host in NO_PROXY"
+    )
 
 
 def too_slow(address: str) -> TimedOut:
@@ -166,7 +192,10 @@ def _in_brackets(said: str) -> str:
 def _moved(status: int, location: str | None, url: str | None) -> str:
     if not location:
         return f"the server answered {status}, to ask elsewhere, and did not say where"
-    where = line(shown(urljoin(url or "", location)), _EXCERPT)
+    # What is no address is told as it is.
+    with suppress(ValueError):
+        location = urljoin(url or "", location)
+    where = line(shown(location), _EXCERPT)
     return (
         f"the server sends its callers on to {where}, and nothing was sent there; if that is the "
         "catalog, give its address instead"

@@ -1,7 +1,14 @@
-"""What was edited, in a file: one line of JSON for each edit, each with what stood there before."""
+"""The journal of edits: a file with one line of JSON for each edit and what stood there before.
+
+The edits of one save share the id of that save, so that undo takes all of them back together. An
+edit that takes others back names them, so that the journal alone says what is undone.
+"""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,13 +19,56 @@ from explorer.client.records.editing import Edit, Held, What
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 
-__all__ = ["Journal", "JournalEntry", "is_undone", "read_undone"]
+__all__ = [
+    "JOURNAL",
+    "Journal",
+    "JournalEntry",
+    "Save",
+    "is_undone",
+    "last_save",
+    "last_undo",
+    "one_save",
+    "saves_of",
+    "undone_in",
+]
 
+JOURNAL: Final = "journal.jsonl"
+"""The name of the file in the state directory that every front end writes to."""
+# Older versions wrote here which edits were undone.
 _UNDONE: Final = "undone.jsonl"
 
 
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    id: str
+    undoes: tuple[str, ...] = ()
+
+
+_SAVING: ContextVar[_Saving | None] = ContextVar("saving", default=None)
+
+
+@contextmanager
+def one_save(save_id: str = "", *, undoes: Iterable[str] = ()) -> Iterator[str]:
+    """Journal all edits made inside as one save, which undo takes back at once. Gives its id.
+
+    `save_id` continues a save that began earlier. Inside another save this one is a part of it.
+    `undoes` names the entries of the journal that the edits take back.
+    """
+    outer = _SAVING.get()
+    saving = _Saving(outer.id if outer else save_id or _new_id(), tuple(undoes))
+    token = _SAVING.set(saving)
+    try:
+        yield saving.id
+    finally:
+        _SAVING.reset(token)
+
+
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One line: an edit, its id, when it was applied, and the address of the server that has it."""
+    """One line: an edit, its id, when it was applied, and the address of the server that has it.
+
+    `save` is the id of the save it is a part of, and `undoes` holds the ids of the entries that it
+    takes back.
+    """
 
     id: str
     at: datetime
@@ -28,6 +78,8 @@ class JournalEntry(msgspec.Struct, frozen=True):
     before: Any
     after: Any
     column: str | None = None
+    save: str = ""
+    undoes: tuple[str, ...] = ()
 
     @property
     def edit(self) -> Edit:
@@ -36,11 +88,39 @@ class JournalEntry(msgspec.Struct, frozen=True):
         return Edit(urn, self.what, _held(self.before), _held(self.after), self.at, self.column)
 
 
-class _Undoing(msgspec.Struct, frozen=True):
-    """An edit that took another back, by their ids."""
+@dataclass(frozen=True, slots=True)
+class Save:
+    """The entries of one save, oldest first."""
 
-    by: str
-    of: str
+    id: str
+    entries: tuple[JournalEntry, ...]
+
+    @property
+    def server(self) -> str:
+        """The address of the server that was written to."""
+        return self.entries[0].server
+
+    @property
+    def at(self) -> datetime:
+        """When its last edit was made."""
+        return self.entries[-1].at
+
+    @property
+    def edits(self) -> "tuple[tuple[Edit, tuple[str, ...]], ...]":
+        """What the save did to each place, as one edit with the ids of its entries; last first.
+
+        Of labels and links the edit names those that the save added or took, and no others.
+        """
+        found: dict[tuple[str, What, str | None], tuple[Edit, tuple[str, ...]]] = {}
+        for entry in self.entries:
+            place = (entry.urn, entry.what, entry.column)
+            edit = entry.edit
+            ids: tuple[str, ...] = (entry.id,)
+            if place in found:
+                first, before = found.pop(place)
+                edit, ids = _joined(first, edit), (*before, *ids)
+            found[place] = edit, ids
+        return tuple(reversed(found.values()))
 
 
 class Journal:
@@ -60,9 +140,12 @@ class Journal:
             raise Unusable(_cannot(path, error)) from error
 
     def append(self, edit: Edit, server: str) -> JournalEntry:
-        """Write an edit down; raises `Unusable` where it cannot be written whole."""
+        """Write an edit down as a part of the save under way, else as a save of its own; raises
+        `Unusable` where it cannot be written whole."""
+        own = _new_id()
+        saving = _SAVING.get() or _Saving(own)
         entry = JournalEntry(
-            os.urandom(8).hex(),
+            own,
             edit.at,
             server,
             str(edit.urn),
@@ -70,6 +153,8 @@ class Journal:
             edit.before,
             edit.after,
             edit.column,
+            saving.id,
+            saving.undoes,
         )
         line = msgspec.json.encode(entry) + b"\n"
         try:
@@ -88,48 +173,120 @@ class Journal:
 
     def __iter__(self) -> Iterator[JournalEntry]:
         """The entries, oldest first. A line that a crash cut short is passed over."""
+        older = _read_undone(self.path.with_name(_UNDONE))
         try:
             with self.path.open("rb") as lines:
                 for line in lines:
                     entry = _read(line)
-                    if entry is not None:
-                        yield entry
+                    if entry is None:
+                        continue
+                    if entry.id in older and not entry.undoes:
+                        entry = msgspec.structs.replace(entry, undoes=older[entry.id])
+                    yield entry
         except OSError as error:
             raise Unusable(_cannot(self.path, error)) from error
-
-    def undone(self) -> dict[str, tuple[str, ...]]:
-        """For each edit that was taken back, by its id, what took it back: see `is_undone`."""
-        return read_undone(self.path)
-
-    def note_undone(self, entry_id: str, by: Iterable[str]) -> None:
-        """Write down, beside the journal, which edits took one back, so that whoever takes back
-        next does not take these for edits like others. Raises `Unusable`."""
-        undoings = [_Undoing(one, entry_id) for one in by]
-        if not undoings:
-            return
-        path = self.path.with_name(_UNDONE)
-        data = b"".join(msgspec.json.encode(one) + b"\n" for one in undoings)
-        try:
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.write(file, data)
-            finally:
-                os.close(file)
-        except OSError as error:
-            raise Unusable(
-                f"the edit is taken back, but {path} cannot say so: {error.strerror}"
-            ) from error
 
     def _open(self) -> int:
         # To read as well, for the end of the file is looked at before anything is added.
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def read_undone(journal: Path) -> dict[str, tuple[str, ...]]:
-    """For each edit of a journal that was taken back, by its id, what took it back, the first
-    first. Lines cut short are passed over; raises `Unusable` for a file that cannot be read."""
+def saves_of(entries: Iterable[JournalEntry]) -> list[Save]:
+    """The saves that entries are of, in the order of the last entry of each."""
+    found: dict[str, tuple[JournalEntry, ...]] = {}
+    for entry in entries:
+        save = entry.save or entry.id
+        found[save] = (*found.pop(save, ()), entry)
+    return [Save(save, several) for save, several in found.items()]
+
+
+def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
+    """For each entry that was taken back, by its id, the ids of the entries that did it."""
     found: dict[str, tuple[str, ...]] = {}
-    path = journal.with_name(_UNDONE)
+    for entry in entries:
+        for of in entry.undoes:
+            found[of] = (*found.get(of, ()), entry.id)
+    return found
+
+
+def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether an entry was taken back, and what took it back still stands."""
+    return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
+
+
+def last_save(entries: Sequence[JournalEntry], server: str) -> Save | None:
+    """What still stands of the last save to a server that is not undone; nothing where there is
+    none. What took another save back, or did it again, is no such save."""
+    undone = undone_in(entries)
+    for save in reversed(saves_of(one for one in entries if one.server == server)):
+        standing = _standing(save, undone)
+        if standing is not None and not any(one.undoes for one in save.entries):
+            return standing
+    return None
+
+
+def last_undo(entries: Sequence[JournalEntry], server: str) -> Save | None:
+    """The last undo on a server that was not done again; nothing where there is none, or where
+    something else was saved since."""
+    undone, known = undone_in(entries), {one.id: one for one in entries}
+    for save in reversed(saves_of(one for one in entries if one.server == server)):
+        depth = _depth(save.entries[0], known)
+        if depth == 0:
+            return None
+        standing = _standing(save, undone)
+        # What took an undo back is a redo.
+        if standing is not None and depth % 2:
+            return standing
+    return None
+
+
+def _depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
+    depth, at = 0, entry
+    while at.undoes:
+        depth += 1
+        if at.undoes[0] not in known:
+            break
+        at = known[at.undoes[0]]
+    return depth
+
+
+def _standing(save: Save, undone: Mapping[str, tuple[str, ...]]) -> Save | None:
+    left = tuple(one for one in save.entries if not is_undone(one.id, undone))
+    return Save(save.id, left) if left else None
+
+
+def _joined(first: Edit, then: Edit) -> Edit:
+    """Two edits of one place as one."""
+    parts = (first.before, first.after, then.before, then.after)
+    if not all(isinstance(part, tuple) for part in parts):
+        return replace(then, before=first.before)
+    # Others' labels may have come and gone between the two.
+    added: dict[str, None] = {}
+    taken: dict[str, None] = {}
+    for edit in (first, then):
+        before, after = _several(edit.before), _several(edit.after)
+        for label in (*before, *after):
+            mine, others = (taken, added) if label in before else (added, taken)
+            if label in before and label in after:
+                continue
+            if label in others:
+                del others[label]
+            else:
+                mine[label] = None
+    return replace(then, before=tuple(taken), after=tuple(added))
+
+
+def _several(held: Held) -> tuple[str, ...]:
+    return held if isinstance(held, tuple) else ()
+
+
+def _new_id() -> str:
+    return os.urandom(8).hex()
+
+
+def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
+    """What entries of an older version's journal take back, by their ids."""
+    found: dict[str, tuple[str, ...]] = {}
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -138,18 +295,14 @@ def read_undone(journal: Path) -> dict[str, tuple[str, ...]]:
         raise Unusable(f"{path} cannot be read: {error.strerror}") from error
     for text in filter(None, lines):
         try:
-            one = msgspec.json.decode(text, type=_Undoing)
+            one = msgspec.json.decode(text, type=dict[str, str])
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
+        by, of = one.get("by"), one.get("of")
         # Nothing takes back what came after it.
-        if one.by != one.of:
-            found[one.of] = (*found.get(one.of, ()), one.by)
+        if by and of and by != of:
+            found[by] = (*found.get(by, ()), of)
     return found
-
-
-def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether an edit was taken back, and what took it back still stands."""
-    return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
 
 
 def _is_torn(file: int) -> bool:

@@ -3,19 +3,27 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from explorer import config
 from explorer.client.requests.request import Request
+from explorer.errors import InvalidInput
 
 if TYPE_CHECKING:
     from explorer.client.cache import Kept
 
-__all__ = ["Keeping", "Offline", "Reply"]
+__all__ = ["Keeping", "Offline", "Reply", "check_offline"]
 
 Offline = Literal["off", "keep", "fallback", "only"]
 """Whether answers are kept and used: `off` neither; `keep` keeps them; `fallback` keeps them, and
 gives them when the server does not answer; `only` gives what is kept and asks nobody."""
+
+
+def check_offline(mode: object) -> None:
+    """Raise `InvalidInput` for what is none of `Offline`, naming them."""
+    if mode not in get_args(Offline):
+        known = ", ".join(map(repr, get_args(Offline)))
+        raise InvalidInput(f"offline is one of {known}, not {mode!r}")
 
 
 @dataclass(frozen=True, slots=True)

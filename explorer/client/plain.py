@@ -1,11 +1,12 @@
 """Requests over HTTP without encryption: to the embedded catalog, and to http:// addresses.
 
 Needs no library, so that nothing is imported before the first answer of this machine's catalog,
-and costs a fraction of what a general client does. https goes through `explorer.client.http`.
+and costs a fraction of what a general client does. https and whatever goes through a proxy is
+sent by `explorer.client.http`.
 """
 
 import zlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -19,7 +20,14 @@ from explorer.client.requests.request import Request
 from explorer.client.transport import Answer, Streamed
 from explorer.errors import CatalogError, InvalidInput
 
-__all__ = ["CONNECT_SECONDS", "HEADERS", "MAX_ANSWER_BYTES", "MAX_CONNECTIONS", "PlainTransport"]
+__all__ = [
+    "CONNECT_SECONDS",
+    "HEADERS",
+    "MAX_ANSWER_BYTES",
+    "MAX_CONNECTIONS",
+    "PlainTransport",
+    "unpacked",
+]
 
 HEADERS = {"X-RestLi-Protocol-Version": "2.0.0", "Accept": "application/json"}
 MAX_CONNECTIONS = 20
@@ -126,17 +134,30 @@ class PlainTransport:
 
 def _answer(incoming: Incoming, body: bytes) -> Answer:
     names = _names(incoming)
-    if names.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
-        unpacking = zlib.decompressobj(_EITHER)
-        try:
-            body = unpacking.decompress(body, MAX_ANSWER_BYTES)
-        except zlib.error:
-            raise Broken("answering", "its answer cannot be unpacked") from None
-        if unpacking.unconsumed_tail:
-            raise TooLong
-        if not unpacking.eof:
-            raise Broken("answering", "its answer cannot be unpacked")
-    return Answer(incoming.status, body, names)
+    try:
+        return Answer(incoming.status, unpacked(body, names), names)
+    except OverflowError:
+        failure: Broken = TooLong()
+    except ValueError as error:
+        failure = Broken("answering", str(error))
+    raise failure
+
+
+def unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The body of an answer as its server packed it. Raises `OverflowError` where that is longer
+    than any answer that makes sense, `ValueError` where it cannot be unpacked."""
+    if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip", "deflate"):
+        return body
+    unpacking = zlib.decompressobj(_EITHER)
+    try:
+        body = unpacking.decompress(body, MAX_ANSWER_BYTES)
+    except zlib.error:
+        raise ValueError("its answer cannot be unpacked") from None
+    if unpacking.unconsumed_tail:
+        raise OverflowError
+    if not unpacking.eof:
+        raise ValueError("its answer cannot be unpacked")
+    return body
 
 
 def _names(incoming: Incoming) -> dict[str, str]:

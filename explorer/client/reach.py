@@ -1,13 +1,16 @@
 """The way to one server: made when first needed, and anew when the embedded catalog moved."""
 
 import asyncio
+import os
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from explorer.client.address import UNIX
+from explorer.client.address import UNIX, base_of
 from explorer.client.transport import Transport
 from explorer.errors import Unusable
 
-__all__ = ["Reach"]
+__all__ = ["Reach", "is_local", "proxy_of"]
 
 
 class Reach:
@@ -70,15 +73,41 @@ class Reach:
         self.address = found
 
     async def _made(self) -> Transport:
-        if self.address.startswith((UNIX, "http://")):
+        proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
+        if proxy is None and self.address.startswith((UNIX, "http://")):
             from explorer.client.plain import PlainTransport
 
             return PlainTransport(self.address, self._timeout_seconds)
         # Beside the loop: the import and the certificates take a while.
-        return await asyncio.to_thread(_encrypted, self.address, self._timeout_seconds)
+        return await asyncio.to_thread(_through_httpx, self.address, self._timeout_seconds, proxy)
 
 
-def _encrypted(address: str, timeout_seconds: float) -> Transport:
+def proxy_of(address: str) -> str | None:
+    """The proxy that the environment names for an http or https address: `HTTP_PROXY`,
+    `HTTPS_PROXY` or `ALL_PROXY`, in either case, except for the hosts in `NO_PROXY`."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    parts = urlsplit(base_of(address))
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    place = parts.netloc.rpartition("@")[2]
+    if not proxy or proxy_bypass(place) or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def is_local(address: str) -> bool:
+    """Whether what is sent to an address stays on this machine."""
+    host = "" if address.startswith(UNIX) else urlsplit(address).hostname or ""
+    try:
+        return not host or ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _through_httpx(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
     from explorer.client.http import HttpTransport
 
-    return HttpTransport(address, timeout_seconds)
+    return HttpTransport(address, timeout_seconds, proxy=proxy)

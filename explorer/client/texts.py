@@ -60,6 +60,8 @@ _PLACES: Mapping[str, Place] = {
     "mlFeatureTable": Place("editableMlFeatureTableProperties"),
     "mlPrimaryKey": Place("editableMlPrimaryKeyProperties"),
     "notebook": Place("editableNotebookProperties"),
+    "application": Place("applicationProperties"),
+    "businessAttribute": Place("businessAttributeInfo", named=True, beside={"fieldPath": ""}),
 }
 
 

@@ -52,6 +52,8 @@ class Waiting:
         An interrupt of the waiting cancels the work, and waits for it to have hung up. Raises
         `Unusable` when the client is closed, before or meanwhile, and where waiting would never
         end: on the client's own thread, and in a process that was forked off.
+
+        Example: `cat.wait(cat.core.info())`
         """
         why = self._hindrance()
         if why is not None:

@@ -4,7 +4,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final
 
-from explorer.errors import Unusable
+from explorer.errors import MissingExtra, Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +52,10 @@ def _keyring() -> "ModuleType":
     try:
         import keyring
     except ImportError as error:
-        raise Unusable(
-            "tokens in the system's keyring need the package keyring: "
-            f"pip install 'catalog-explorer[keyring]', or choose {_OTHERS}"
+        raise MissingExtra(
+            "tokens in the system's keyring need the package keyring",
+            "keyring",
+            f", or choose {_OTHERS}",
         ) from error
     return keyring
 

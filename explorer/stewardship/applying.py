@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.client.conflict import TextConflict
+from explorer.client.journal import one_save
 from explorer.client.records import Edit
 from explorer.errors import CatalogError, Forbidden, InvalidInput, NotFound, ReadOnly, ServerFault
 from explorer.stewardship.changeset import Change
@@ -49,7 +50,8 @@ async def apply_changes(
     that is refused stops nothing: a text that was changed since it was compared is such a one. What
     concerns them all, such as a server that is gone or a token that is refused, ends the work, and
     the rest is untried. Two requests for each change, and nothing is sent twice: comparing the same
-    file anew finds just what is left. Raises nothing of its own.
+    file anew finds just what is left. All of it is one save, which undo takes back at once. Raises
+    nothing of its own.
     """
     work = list(changes)
     lanes: dict[str, list[int]] = {}
@@ -79,7 +81,8 @@ async def apply_changes(
             if progress is not None:
                 progress(len(done) + len(failed), len(work))
 
-    await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
+    with one_save():
+        await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
     return Applied(
         tuple((change, done[at]) for at, change in enumerate(work) if at in done),
         tuple(Failure(change, failed[at]) for at, change in enumerate(work) if at in failed),

@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import threading
 import time
+from contextvars import copy_context
 from typing import NamedTuple
 
 import orjson
@@ -91,7 +92,7 @@ class Asked:
         def call(*args, **kwargs):
             given = member(*args, **kwargs)
             if inspect.isawaitable(given):
-                return self._runner.run(given)
+                return self._runner.run(given, context=copy_context())
             return Drawn(given, self._runner) if hasattr(given, "__anext__") else given
 
         return call

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from explorer.client.aio import AsyncCatalog
 from explorer.client.conflict import TextConflict
-from explorer.errors import InvalidInput, NotFound, Unusable
+from explorer.client.journal import one_save, saves_of
+from explorer.errors import Forbidden, InvalidInput, NotFound, Unusable
 from explorer.metadata import Urn
 
 TABLE = Urn.dataset("hive", "editing.orders")
@@ -127,6 +129,7 @@ def test_the_second_of_two_writers_sees_both_texts(client, table):
         client.describe(table, "mine", instead_of="first")
     conflict = caught.value
     assert (conflict.base, conflict.theirs, conflict.mine) == ("first", "theirs", "mine")
+    assert not client.describe(table, "theirs", instead_of="first").changed
     assert edited(client, "editableDatasetProperties")["description"] == "theirs"
     client.describe(table, "mine", instead_of="first", force=True)
     assert edited(client, "editableDatasetProperties")["description"] == "mine"
@@ -249,6 +252,89 @@ def test_links_are_added_one_by_one_and_removed_by_address_and_label(client, tab
         client.add_link(table, "https://a b", "x")
 
 
+# What a writer saw.
+
+JDOE = "urn:li:corpuser:jdoe TECHNICAL_OWNER"
+SEEN = {
+    "column": (
+        lambda c, seen: c.describe(TABLE, "mine", column=NESTED, instead_of=seen),
+        lambda c: c.describe(TABLE, "theirs", column=NESTED),
+        ("", "theirs"),
+    ),
+    "table": (
+        lambda c, seen: c.describe(TABLE, "mine", instead_of=seen),
+        lambda c: c.describe(TABLE, "theirs"),
+        ("", "theirs"),
+    ),
+    "tags": (
+        lambda c, seen: c.add_tags(TABLE, "PII", instead_of=seen),
+        lambda c: c.add_tags(TABLE, "Legacy"),
+        ((), ["Legacy"]),
+    ),
+    "tags of a column": (
+        lambda c, seen: c.add_tags(TABLE, "PII", column=NESTED, instead_of=seen),
+        lambda c: c.add_tags(TABLE, "Legacy", column=NESTED),
+        ((), ["Legacy"]),
+    ),
+    "terms": (
+        lambda c, seen: c.add_terms(TABLE, TERMS[0], instead_of=seen),
+        lambda c: c.add_terms(TABLE, TERMS[1]),
+        ((), [TERMS[1]]),
+    ),
+    "owners": (
+        lambda c, seen: c.add_owners(TABLE, "urn:li:corpGroup:sales", instead_of=seen),
+        lambda c: c.add_owners(TABLE, "jdoe"),
+        ((), [JDOE]),
+    ),
+    "owners taken": (
+        lambda c, seen: c.remove_owners(TABLE, "jdoe", instead_of=seen),
+        lambda c: c.add_owners(TABLE, "jdoe", ownership="DATA_STEWARD"),
+        ((), ["urn:li:corpuser:jdoe DATA_STEWARD"]),
+    ),
+    "domain": (
+        lambda c, seen: c.set_domain(TABLE, None, instead_of=seen),
+        lambda c: c.set_domain(TABLE, "shop"),
+        ((), "shop"),
+    ),
+    "deprecation": (
+        lambda c, seen: c.deprecate(TABLE, "mine", instead_of=seen),
+        lambda c: c.deprecate(TABLE, "theirs", replacement=NOWHERE),
+        ({}, {"note": "theirs", "replacement": str(NOWHERE)}),
+    ),
+    "deprecation lifted": (
+        lambda c, seen: c.undeprecate(TABLE, instead_of=seen),
+        lambda c: c.deprecate(TABLE, "theirs"),
+        ({"note": "read"}, {"note": "theirs"}),
+    ),
+    "links": (
+        lambda c, seen: c.add_link(TABLE, "https://mine", "M", instead_of=seen),
+        lambda c: c.add_link(TABLE, "https://theirs", "T"),
+        ((), ["https://theirs T"]),
+    ),
+    "links taken": (
+        lambda c, seen: c.remove_link(TABLE, "https://theirs", instead_of=seen),
+        lambda c: c.add_link(TABLE, "https://theirs", "T"),
+        ((), ["https://theirs T"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_an_edit_is_made_only_over_what_its_writer_saw(client, table, what):
+    edit, others, (unseen, seen) = SEEN[what]
+    others(client)
+    before = client.entity(table).aspects
+    with pytest.raises(TextConflict):
+        edit(client, unseen)
+    assert {name: one.value for name, one in client.entity(table).aspects.items()} == {
+        name: one.value for name, one in before.items()
+    }
+    done = edit(client, seen)
+    assert done.changed
+    # Made again, as after an answer that got lost, it finds its work done.
+    assert not edit(client, seen).changed
+
+
 # Taking back.
 
 
@@ -332,3 +418,141 @@ def test_an_edit_made_on_another_server_is_not_taken_back_here(client, table, tm
     client.undo(entry)
     assert client.entity(table).edited_description == "before"
     client.keep_journal(tmp_path / "another")
+
+
+@pytest.fixture
+def journal(client, tmp_path):
+    yield client.keep_journal(tmp_path / "journal")
+    client.keep_journal(tmp_path / "another")
+
+
+@pytest.fixture
+def unmade(client):
+    """The URNs of tags that nobody has created."""
+    urns = tuple(f"urn:li:tag:undo-{number}" for number in range(2))
+    yield urns
+    for urn in urns:
+        if client.exists(urn):
+            client.delete(urn)
+
+
+def tags_of(client, urn):
+    return [str(tag) for tag in client.entity(urn).tags]
+
+
+def one_page_of_tags(client, table, tag):
+    """What a page of tags saves: one that is created, one put on, one taken off."""
+    with one_save():
+        assert client.create(tag, "tagProperties", {"name": "made"}).changed
+        client.add_tags(table, [tag, TAGS[0]])
+        client.remove_tags(table, TAGS[1])
+
+
+def test_undo_takes_back_all_that_one_save_did_and_redo_does_it_again(
+    client, table, journal, unmade
+):
+    tag = unmade[0]
+    client.add_tags(table, TAGS[1])
+    one_page_of_tags(client, table, tag)
+    assert tags_of(client, table) == [tag, TAGS[0]]
+    client.undo_save()
+    assert tags_of(client, table) == [TAGS[1]]
+    assert not client.exists(tag)
+    client.redo()
+    assert tags_of(client, table) == [tag, TAGS[0]]
+    assert client.entity(tag).raw("tagProperties") == {"name": "made"}
+    with pytest.raises(NotFound, match="something else was saved since"):
+        client.redo()
+    client.undo_save()
+    client.undo_save()
+    assert tags_of(client, table) == []
+    assert not client.exists(tag)
+    with pytest.raises(NotFound, match="no edit"):
+        client.undo_save()
+
+
+def test_a_tag_that_others_use_or_changed_stays_when_its_creation_is_undone(
+    client, table, journal, unmade
+):
+    used, described = unmade
+    for tag in (used, described):
+        one_page_of_tags(client, table, tag)
+    first, second = saves_of(journal)
+    other = Urn.dataset("hive", "undo.other")
+    client.put(other, "globalTags", {"tags": [{"tag": used}]})
+    client.put(described, "tagProperties", {"name": "made", "description": "by somebody"})
+    client.undo_save(second)
+    client.undo_save(first)
+    assert tags_of(client, table) == []
+    assert client.exists(used)
+    assert client.exists(described)
+    assert client.last_save() is None
+    client.delete(other)
+
+
+def test_hiding_and_restoring_are_edits_that_are_undone(client, table, journal):
+    client.soft_delete(table)
+    assert [(one.what, one.before, one.after) for one in journal] == [("status", "shown", "hidden")]
+    client.undo_save()
+    assert not client.entity(table).removed
+    client.redo()
+    assert client.entity(table).removed
+    client.restore(table)
+    client.undo_save()
+    assert client.entity(table).removed
+
+
+def test_nothing_of_a_save_is_undone_where_a_part_was_changed_since(client, table, journal):
+    with one_save():
+        client.describe(table, "mine")
+        client.describe(table, "mine", column=PLAIN)
+        client.add_tags(table, TAGS[0])
+    client.describe(table, "theirs")
+    save = saves_of(journal)[0]
+    with pytest.raises(TextConflict) as caught:
+        client.undo_save(save)
+    assert (caught.value.theirs, caught.value.mine) == ("theirs", "")
+    assert info(client, PLAIN)["description"] == "mine"
+    assert tags_of(client, table) == [TAGS[0]]
+    client.undo_save(save, force=True)
+    assert client.entity(table).edited_description == ""
+    assert not info(client, PLAIN)["description"]
+    assert tags_of(client, table) == []
+
+
+def test_what_somebody_took_back_already_is_undone_by_writing_nothing(client, table, journal):
+    client.describe(table, "mine")
+    client.put(table, "editableDatasetProperties", {"description": ""})
+    client.undo_save()
+    assert client.last_save() is None
+    assert client.last_undo() is not None
+
+
+def test_an_editor_who_may_not_delete_hides_the_tag_that_is_undone(
+    client, table, journal, unmade, monkeypatch
+):
+    async def refuse(*_, **__):
+        raise Forbidden("not for editors")
+
+    tag = unmade[0]
+    one_page_of_tags(client, table, tag)
+    monkeypatch.setattr(AsyncCatalog, "delete", refuse)
+    client.undo_save()
+    assert client.entity(tag).removed
+    client.redo()
+    assert not client.entity(tag).removed
+    assert tags_of(client, table) == [tag, TAGS[0]]
+    monkeypatch.undo()
+
+
+def test_a_journal_that_is_only_named_is_opened_by_the_first_edit(client, table, tmp_path):
+    client.journal_in(tmp_path / "later" / "journal")
+    client.entity(table)
+    assert not (tmp_path / "later").exists()
+    client.describe(table, "text")
+    assert client.last_save().edits[0][0].after == "text"
+    (tmp_path / "file").write_text("")
+    client.journal_in(tmp_path / "file" / "journal")
+    with pytest.warns(UserWarning, match="edits cannot be taken back"):
+        client.describe(table, "other")
+    assert client.entity(table).edited_description == "other"

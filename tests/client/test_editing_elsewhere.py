@@ -9,6 +9,7 @@ import pytest
 
 from explorer.client import AsyncCatalog
 from explorer.client.conflict import TextConflict
+from explorer.client.http import HttpTransport
 from explorer.client.parts.editing import Editing
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
@@ -271,6 +272,84 @@ def test_a_condition_refused_in_words_alone_is_a_conflict():
                 await catalog.put(TABLE, "status", {}, only_if_version=1)
 
     asyncio.run(work())
+
+
+class Elsewhere:
+    """The service as an older or a stricter one: what it is, its versions or a right is left out;
+    before the write that is told, somebody else is in time."""
+
+    def __init__(self, address, *, versions=True, rewrites=True):
+        self._carrier = HttpTransport(address, 60.0)
+        self._versions, self._rewrites = versions, rewrites
+        self.sent = []
+        self.in_time = None
+
+    async def send(self, request):
+        what = request.path.partition("?")[0].partition("/urn")[0]
+        if request.writes:
+            what = "write"
+            if "ingestProposal" in request.path:
+                what = "rewrite"
+                if not self._rewrites:
+                    self.sent.append("refused")
+                    return 403, b'{"message": "no right to write aspects"}'
+            if self.in_time is not None:
+                late, self.in_time = self.in_time, None
+                await late
+        self.sent.append(what)
+        if request.path == "/config":
+            return 200, b'{"noCode": "true"}'
+        answer = await self._carrier.send(request)
+        if what == "/entitiesV2" and not self._versions:
+            entity = orjson.loads(answer.body)
+            for aspect in entity["aspects"].values():
+                aspect.pop("systemMetadata", None)
+            return 200, orjson.dumps(entity)
+        return answer
+
+    async def close(self):
+        await self._carrier.close()
+
+
+def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(run, site):
+    async def work(catalog):
+        wire = Elsewhere(site.address)
+        async with AsyncCatalog(transport=wire) as there:
+            await catalog.describe(TABLE, "base", column=COLUMN)
+            # Another column is none of its business: the write is made anew.
+            wire.in_time = catalog.describe(TABLE, "another", column="other")
+            edit = await there.describe(TABLE, "mine", column=COLUMN, instead_of="base")
+            assert edit.changed
+            wire.in_time = catalog.describe(TABLE, "theirs", column=COLUMN)
+            with pytest.raises(TextConflict) as caught:
+                await there.describe(TABLE, "mine again", column=COLUMN, instead_of="mine")
+        assert (caught.value.base, caught.value.theirs) == ("mine", "theirs")
+        entity = await catalog.entity(TABLE)
+        told = [entity.schema.column(path).edited for path in (COLUMN, "other")]
+        assert told == ["theirs", "another"]
+        assert "write" not in wire.sent
+
+    run(work)
+
+
+@pytest.mark.parametrize("lacks", ["versions", "rewrites"])
+def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(run, site, lacks):
+    async def work(catalog):
+        wire = Elsewhere(site.address, **{lacks: False})
+        async with AsyncCatalog(transport=wire) as there:
+            await catalog.describe(TABLE, "base")
+            # What is asked once is known.
+            await there.describe(TABLE, "first", instead_of="base")
+            await catalog.describe(TABLE, "theirs")
+            with pytest.raises(TextConflict):
+                await there.describe(TABLE, "mine", instead_of="first")
+            wire.sent.clear()
+            assert (await there.describe(TABLE, "mine", instead_of="theirs")).changed
+        assert (await catalog.entity(TABLE)).edited_description == "mine"
+        between = [] if lacks == "versions" else ["/entitiesV2", "refused"]
+        assert wire.sent == ["/entitiesV2", *between, "write"]
+
+    run(work)
 
 
 # Lists of links.

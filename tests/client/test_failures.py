@@ -223,3 +223,9 @@ async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented():
     async with AsyncCatalog(transport=transport) as catalog:
         assert (await catalog.abilities()).product == "datahub"
         assert await catalog._offers("Mutation", "addTag")
+
+
+def test_a_redirection_to_no_address_is_told_as_it_is():
+    error = failures.from_answer(301, b"", {"location": "http://["}, url="http://here")
+    assert isinstance(error, InvalidInput)
+    assert "http://[" in str(error)

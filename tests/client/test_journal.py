@@ -9,7 +9,15 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from explorer.client.journal import Journal, is_undone, read_undone
+from explorer.client.journal import (
+    Journal,
+    is_undone,
+    last_save,
+    last_undo,
+    one_save,
+    saves_of,
+    undone_in,
+)
 from explorer.client.records import Edit
 from explorer.errors import Unusable
 from explorer.metadata import Urn
@@ -90,21 +98,94 @@ def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path):
         Journal(tmp_path)
 
 
+def undo(journal, save):
+    """Write down what undoing a save would write."""
+    with one_save():
+        for made, ids in save.edits:
+            with one_save(undoes=ids):
+                journal.append(edit(made.before, made.after, made.what, made.column), save.server)
+
+
 def test_what_took_an_edit_back_is_known_to_every_program(journal):
-    first, second, third = (journal.append(edit(text), "http://there") for text in "abc")
-    journal.note_undone(first.id, [second.id])
-    undone = Journal(journal.path).undone()
+    first = journal.append(edit("a"), "s")
+    with one_save(undoes=[first.id]):
+        second = journal.append(edit("b"), "s")
+    undone = undone_in(Journal(journal.path))
     assert undone == {first.id: (second.id,)}
     assert is_undone(first.id, undone)
     assert not is_undone(second.id, undone)
     # What took it back is taken back in its turn: the edit stands again.
-    journal.note_undone(second.id, [third.id])
-    assert not is_undone(first.id, read_undone(journal.path))
-    assert stat.S_IMODE(journal.path.with_name("undone.jsonl").stat().st_mode) == 0o600
+    with one_save(undoes=[second.id]):
+        journal.append(edit("c"), "s")
+    assert not is_undone(first.id, undone_in(journal))
 
 
-def test_a_broken_line_about_what_was_undone_loses_itself_alone(journal):
-    first, second = (journal.append(edit(text), "http://there") for text in "ab")
-    journal.path.with_name("undone.jsonl").write_bytes(b'{"by": "\xff\n{"by"\n')
-    journal.note_undone(first.id, [second.id])
-    assert journal.undone() == {first.id: (second.id,)}
+def test_what_an_older_version_noted_as_undone_stays_undone(journal):
+    first, second = (journal.append(edit(text), "s") for text in "ab")
+    note = f'{{"by": "{second.id}", "of": "{first.id}"}}\n'.encode()
+    journal.path.with_name("undone.jsonl").write_bytes(b'{"by": "\xff\n{"by"\n' + note)
+    assert undone_in(journal) == {first.id: (second.id,)}
+    assert last_save(list(journal), "s") is None
+    assert last_undo(list(journal), "s").id == second.id
+
+
+def test_the_edits_of_one_save_are_one_and_others_are_their_own(journal):
+    alone = journal.append(edit("a"), "s")
+    with one_save() as together:
+        journal.append(edit("b", column="x"), "s")
+        with one_save():
+            journal.append(edit("c", column="y"), "s")
+    with one_save(together):
+        journal.append(edit("d", column="z"), "s")
+    found = saves_of(journal)
+    assert [(one.id, len(one.entries)) for one in found] == [(alone.id, 1), (together, 3)]
+    assert [made.column for made, _ in found[1].edits] == ["z", "y", "x"]
+
+
+def test_several_edits_of_one_place_are_undone_as_one_and_others_labels_are_left_out(journal):
+    with one_save():
+        journal.append(edit(("a", "new"), ("a",), "tags"), "s")
+        # Somebody put another on in between.
+        journal.append(edit(("new", "other"), ("a", "new", "other"), "tags"), "s")
+        journal.append(edit("second", "first"), "s")
+        journal.append(edit("third", "second"), "s")
+    (text, text_ids), (tags, tag_ids) = last_save(list(journal), "s").edits
+    assert (text.before, text.after, len(text_ids)) == ("first", "third", 2)
+    assert (tags.before, tags.after, len(tag_ids)) == (("a",), ("new",), 2)
+
+
+def test_undo_goes_back_save_by_save_and_redo_forth_again(journal):
+    def last(of):
+        found = of(list(journal), "s")
+        return found and found.edits[0][0].after
+
+    for text in ("one", "two"):
+        journal.append(edit(text), "s")
+    journal.append(edit("elsewhere"), "other")
+    for wanted in ("two", "one"):
+        assert last(last_save) == wanted
+        undo(journal, last_save(list(journal), "s"))
+    assert last_save(list(journal), "s") is None
+    for wanted in ("one", "two"):
+        redone = last_undo(list(journal), "s")
+        assert redone.edits[0][0].before == wanted
+        undo(journal, redone)
+        assert last(last_save) == wanted
+    assert last_undo(list(journal), "s") is None
+    undo(journal, last_save(list(journal), "s"))
+    assert last_undo(list(journal), "s") is not None
+    # Whoever goes on from there has nothing to do again.
+    journal.append(edit("three"), "s")
+    assert last_undo(list(journal), "s") is None
+    assert last(last_save) == "three"
+    undo(journal, last_save(list(journal), "s"))
+    assert last(last_save) == "one"
+
+
+def test_of_a_save_that_was_undone_in_part_the_rest_is_left_to_undo(journal):
+    with one_save():
+        first = journal.append(edit("a", column="x"), "s")
+        journal.append(edit("b", column="y"), "s")
+    with one_save(undoes=[first.id]):
+        journal.append(edit(None, "a", column="x"), "s")
+    assert [one.column for one in last_save(list(journal), "s").entries] == ["y"]

@@ -1,11 +1,12 @@
 """A catalog that is only read: nothing that would write leaves, and everything else works."""
 
 import inspect
+from datetime import UTC, datetime
 
 import pytest
 
 from explorer import config
-from explorer.client import AsyncCatalog, Catalog, Edit
+from explorer.client import AsyncCatalog, Catalog, Edit, JournalEntry, Save
 from explorer.errors import ReadOnly
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import Status
@@ -26,6 +27,8 @@ SCHEMA = {
         }
     ],
 }
+ENTRY = "x", datetime(2026, 1, 1, tzinfo=UTC)
+STATUS = str(TABLE), "status", "hidden", "shown"
 WRITES = {
     "ingest": lambda c: c.ingest(Proposal(TABLE, "status", {"removed": True})),
     "put": lambda c: c.put(TABLE, None, Status(removed=True)),
@@ -51,6 +54,8 @@ WRITES = {
     "deprecate": lambda c: c.deprecate(TABLE, "old"),
     "undeprecate": lambda c: c.undeprecate(TAG),
     "undo": lambda c: c.undo(Edit(TABLE, "tags", (), (TAG,), None)),
+    "undo_save": lambda c: c.undo_save(Save("x", (JournalEntry(*ENTRY, c.address, *STATUS),))),
+    "create": lambda c: c.create("urn:li:tag:uncreated", "tagProperties", {"name": "x"}),
 }
 READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
@@ -58,11 +63,16 @@ READS = {
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
     *("timeseries", "usage", "profiles", "relationships", "lineage", "runs", "changes"),
 }
-ELSEWHERE = {"close", "keep_journal"}
+ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _written(site):
+    write_what_is_asked_about(site.address)
+
+
+def write_what_is_asked_about(address):
+    """Write the table and the labels that the calls are about."""
     stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
     values = {
         "datasetProperties": {"description": "x"},
@@ -79,7 +89,7 @@ def _written(site):
     proposals.append(Proposal(Urn.parse(TAG), "status", {"removed": True}))
     deprecation = {"deprecated": True, "note": "old", "actor": "urn:li:corpuser:jdoe"}
     proposals.append(Proposal(Urn.parse(TAG), "deprecation", deprecation))
-    with Catalog(site.address) as catalog:
+    with Catalog(address) as catalog:
         assert not catalog.ingest_batch(proposals).refused
         for urn, name in (("urn:li:tag:another", "tagProperties"), ("urn:li:domain:shop", None)):
             catalog.put(urn, name or "domainProperties", {"name": "x"})

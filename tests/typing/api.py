@@ -48,6 +48,7 @@ from explorer.client import (
     Retry,
     Rollback,
     Run,
+    Save,
     Schema,
     SearchPage,
     Secret,
@@ -62,6 +63,7 @@ from explorer.client import (
     Way,
     What,
     difference,
+    one_save,
 )
 from explorer.graph import (
     Affected,
@@ -193,6 +195,7 @@ async def read(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.abilities(), Abilities)
     assert_type(catalog.registry, Registry)
     assert_type((catalog.address, catalog.embedded, catalog.read_only), tuple[str, bool, bool])
+    assert_type(catalog.identity, str)
     catalog.watch(print)
     catalog.watch(None)
     assert_type(catalog.as_of, datetime | None)
@@ -305,9 +308,18 @@ async def edited(catalog: AsyncCatalog) -> None:
     for entry in journal:
         assert_type(entry, JournalEntry)
         assert_type(await catalog.undo(entry), Edit)
-    await catalog.undo(edit)
+    await catalog.undo(edit, force=True)
+    assert_type(await catalog.last_save(), Save | None)
+    assert_type(await catalog.last_undo(), Save | None)
+    assert_type(await catalog.undo_save(force=True), tuple[Edit, ...])
+    assert_type(await catalog.redo(), tuple[Edit, ...])
+    assert_type(await catalog.create(TEXT, "tagProperties", {"name": "x"}), Edit)
+    catalog.journal_in(Path("edits.jsonl"))
+    catalog.on_warning(print)
+    with one_save() as save:
+        assert_type(save, str)
     assert_type(await catalog.links(TEXT), tuple[Link, ...])
-    assert_type(await catalog.add_link(TABLE, "http://x", "label"), Edit)
+    assert_type(await catalog.add_link(TABLE, "http://x", "label", instead_of=[]), Edit)
     assert_type(await catalog.remove_link(TEXT, "http://x", "label"), Edit)
     assert_type(await catalog.add_tags(TEXT, "PII"), Edit)
     assert_type(await catalog.remove_tags(TABLE, [TAG, "PII"], column="id"), Edit)
@@ -374,6 +386,7 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.abilities(), Abilities)
     assert_type(catalog.registry, Registry)
     assert_type((catalog.address, catalog.embedded, catalog.read_only), tuple[str, bool, bool])
+    assert_type(catalog.identity, str)
     catalog.watch(print)
     catalog.watch(None)
     assert_type(catalog.as_of, datetime | None)
@@ -422,18 +435,25 @@ def written_waiting(catalog: Catalog) -> None:
     edit = catalog.describe(TEXT, "text")
     assert_type(edit, Edit)
     assert_type(catalog.undo(edit), Edit)
+    assert_type(catalog.last_save(), Save | None)
+    assert_type(catalog.last_undo(), Save | None)
+    assert_type(catalog.undo_save(), tuple[Edit, ...])
+    assert_type(catalog.redo(force=True), tuple[Edit, ...])
+    assert_type(catalog.create(TEXT, None, Status(removed=True)), Edit)
+    catalog.journal_in(Path("edits.jsonl"))
+    catalog.on_warning(print)
     assert_type(catalog.links(TABLE), tuple[Link, ...])
-    assert_type(catalog.add_link(TEXT, "http://x", "label"), Edit)
-    assert_type(catalog.remove_link(TABLE, "http://x"), Edit)
-    assert_type(catalog.add_tags(TABLE, ["PII", TAG], column="id"), Edit)
-    assert_type(catalog.remove_tags(TEXT, TAG), Edit)
-    assert_type(catalog.add_terms(TEXT, "Email"), Edit)
-    assert_type(catalog.remove_terms(TABLE, ["Email"], column="id"), Edit)
-    assert_type(catalog.add_owners(TEXT, Urn.of("corpGroup", "eng")), Edit)
-    assert_type(catalog.remove_owners(TABLE, ["jdoe"], ownership="DATAOWNER"), Edit)
-    assert_type(catalog.set_domain(TEXT, "sales"), Edit)
-    assert_type(catalog.deprecate(TEXT, "old"), Edit)
-    assert_type(catalog.undeprecate(TABLE), Edit)
+    assert_type(catalog.add_link(TEXT, "http://x", "label", instead_of=[]), Edit)
+    assert_type(catalog.remove_link(TABLE, "http://x", instead_of=()), Edit)
+    assert_type(catalog.add_tags(TABLE, ["PII", TAG], column="id", instead_of=()), Edit)
+    assert_type(catalog.remove_tags(TEXT, TAG, instead_of=()), Edit)
+    assert_type(catalog.add_terms(TEXT, "Email", instead_of=()), Edit)
+    assert_type(catalog.remove_terms(TABLE, ["Email"], column="id", instead_of=()), Edit)
+    assert_type(catalog.add_owners(TEXT, Urn.of("corpGroup", "eng"), instead_of=()), Edit)
+    assert_type(catalog.remove_owners(TABLE, ["jdoe"], ownership="DATAOWNER", instead_of=()), Edit)
+    assert_type(catalog.set_domain(TEXT, "sales", instead_of=None), Edit)
+    assert_type(catalog.deprecate(TEXT, "old", instead_of={}), Edit)
+    assert_type(catalog.undeprecate(TABLE, instead_of={}), Edit)
 
 
 def all_of_it_waiting() -> None:

@@ -44,6 +44,7 @@ def config(body: Any, address: str) -> ServerInfo:
             address.startswith("unix:"),
             bool(ours.get("sample")),
             held if isinstance(held, int) else None,
+            str(ours.get("user") or ""),
         )
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
     version = known.get("version") if isinstance(known, dict) else None

@@ -56,7 +56,10 @@ class Completing(Part):
         superseding: str | None = None,
     ) -> tuple[str, ...]:
         """Names that complete `text`, best first, at most `limit`. One request. `superseding` is
-        that of `search`."""
+        that of `search`.
+
+        Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
+        """
         narrowing = read_narrowing(narrowed_by, self.registry)
         request = requests.finding.autocomplete(text, entity, limit, narrowing)
         body = await self._latest.run(superseding, self._connection.send(request))
@@ -75,6 +78,8 @@ class Completing(Part):
 
         One request; from a server without GraphQL one for each type, and a search where it
         completes none of them. `superseding` is that of `search`.
+
+        Example: `cat.suggest("ord", entities=["dataset", "chart"])`
         """
         work = self._suggested(text, read_types(entities), limit)
         return await self._latest.run(superseding, work)
@@ -86,6 +91,8 @@ class Completing(Part):
         the values that entities of some types or of all have, most frequent first.
 
         One request, whose answer does for ten seconds; where none comes, no values are offered.
+
+        Example: `cat.complete_filter("platform:sn", 11)`
         """
         from explorer.metadata.filtertext import complete
 

@@ -1,4 +1,16 @@
-"""What people write, through GraphQL."""
+"""What people write, through GraphQL.
+
+An edit may name what its writer saw (`instead_of`). Whether that is still there is decided where
+the write happens, as far as the server can:
+
+- Our service compares within the job that writes. The condition goes in the `extensions` of the
+  GraphQL request, for a field of ours in an input would make a DataHub server refuse the document.
+- DataHub's GraphQL knows no conditions. Where its aspects have versions (since 0.14), the whole
+  aspect is written with `If-Version-Match` instead, and anew while only other parts of it changed.
+- Older DataHub servers, and those where one may edit but not write whole aspects, have no
+  condition. There the comparison is made right before the write: who writes between the two, a
+  round trip apart, is overwritten.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -10,18 +22,16 @@ from typing import Any
 
 from explorer.client import documents, requests
 from explorer.client.answers.shape import Json
-from explorer.client.conflict import TextConflict
+from explorer.client.conflict import Expectation
 from explorer.client.journal import Journal
 from explorer.client.parts.rewriting import Rewriting
 from explorer.client.records import Edit, Held, What
 from explorer.client.texts import COLUMNS, Place, column_info, column_text, place_of, with_column
-from explorer.errors import InvalidInput, NotFound, ServerFault, Unusable
+from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, Unusable
 from explorer.metadata.urn import Urn
 
 __all__ = ["Editing"]
 
-# Raises `TextConflict` where the text that stands there now is not the one that was expected.
-_Check = Callable[[str | None], None]
 # How long an edit that is called off is still waited for.
 _GRACE_SECONDS = 5.0
 
@@ -30,26 +40,45 @@ class Editing(Rewriting):
     """How descriptions are written, and what every edit goes through."""
 
     _journal: Journal | None = None
+    _journal_path: Path | None = None
     _not_described: frozenset[str] = frozenset()
 
     async def graphql(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
         """The `data` of a GraphQL operation. One request, sent once.
 
         Raises the error that the server's first one stands for.
+
+        Example: `cat.graphql("{ me { corpUser { urn } } }")`
         """
-        body = await self._connection.send(requests.editing.graphql(query, variables or {}))
-        if not isinstance(body, dict):
-            raise ServerFault("the server's GraphQL answer is not an object")
-        data = body.get("data")
-        return data if isinstance(data, dict) else {}
+        return await self._operate(requests.editing.graphql(query, variables or {}))
 
     async def keep_journal(self, path: Path) -> Journal:
         """From now on write every edit down in this file, which is made where there is none.
 
         What is given is iterated for the edits in it, oldest first. An edit that changed nothing
         is not written down. No request. Raises `Unusable` where the file cannot be.
+
+        Example: `cat.keep_journal(Path("journal.jsonl"))`
         """
         self._journal = await asyncio.to_thread(Journal, path)
+        return self._journal
+
+    def journal_in(self, path: Path) -> None:
+        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
+        file cannot be made, that is warned of once, and edits are made all the same.
+
+        Example: `cat.journal_in(Path("journal.jsonl"))`
+        """
+        self._journal, self._journal_path = None, path
+
+    async def _kept_journal(self) -> Journal | None:
+        """The journal in use, opened where it was only named."""
+        path, self._journal_path = self._journal_path, None
+        if path is not None:
+            try:
+                self._journal = await asyncio.to_thread(Journal, path)
+            except Unusable as error:
+                self._connection.warned(f"edits cannot be taken back: {error}")
         return self._journal
 
     async def describe(
@@ -66,85 +95,102 @@ class Editing(Rewriting):
         and the like stays beside it.
 
         `instead_of` is the edited text that the writer started from, empty for none: where the
-        server holds another by now, nothing is written, unless with `force`. The comparison is
-        made right before the write, not with it, but where the whole aspect is written to a server
-        that knows conditions. Two requests; one where the text is there already.
+        server holds another by now, nothing is written, unless with `force`. Other parts of the
+        same aspect, such as the texts of other columns, may change meanwhile. How sure that is
+        depends on the server: see the module. Two requests; one where the text is there already.
 
         Raises `NotFound` when there is no such entity or column, `TextConflict` as told,
         `InvalidInput` for an entity whose description cannot be edited, naming those that can.
+
+        Example: `cat.describe(urn, "One row an order.")`
         """
         target = Urn.parse(urn)
         place = place_of(target, column)
         aspect = place.aspect if column is None else COLUMNS
-        value = (await self._stored(target, aspect)).value(aspect)
+        found = await self._stored(target, aspect)
+        value = found.value(aspect)
         before = place.text(value) if column is None else column_text(value, column)
         held = before or ""
         if held == text:
             return self._edit(target, "description", before, before, column)
 
-        def check(now: str | None) -> None:
-            if instead_of is not None and (now or "") not in (instead_of, text) and not force:
-                where = str(target) if column is None else f"{column} of {target}"
-                raise TextConflict(f"the description of {where}", instead_of, now or "", text)
-
-        check(before)
+        expected = None
+        if instead_of is not None and not force:
+            versioned = found.version(aspect) is not None
+            expected = Expectation(target, "description", instead_of, text, column, versioned)
+            expected.check(before)
         if column is not None:
-            work = self._describe_column(target, column, text, check)
+            work = self._describe_column(target, column, text, expected)
         elif place.mutation in documents.UPDATES:
-            work = self._describe_entity(target, place, text, check)
+            work = self._describe_entity(target, place, text, expected)
         else:
-            work = self._describe_other(target, place, text, check)
+            work = self._describe_other(target, place, text, expected)
         return await self._made(work, self._edit(target, "description", before, text, column))
 
-    async def _describe_entity(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
+    async def _describe_entity(
+        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+    ) -> None:
         edit = {"urn": str(urn), "input": {"editableProperties": {"description": text}}}
-        if not await self._mutate(place.mutation, documents.UPDATES[place.mutation], edit):
-            await self._rewrite_text(urn, place, text, check)
+        await self._mutate_or_rewrite(
+            (place.mutation, documents.UPDATES[place.mutation], edit),
+            lambda: self._rewrite_text(urn, place, text, expected),
+            expected,
+        )
 
-    async def _describe_other(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
-        edit = {"description": text, "resourceUrn": str(urn)}
-        kind, refused = urn.entity_type, False
-        if kind not in self._not_described:
-            try:
-                if await self._mutate(
-                    "updateDescription", documents.UPDATE_DESCRIPTION, {"input": edit}
-                ):
-                    return
-            except (InvalidInput, ServerFault):
-                # Servers differ in what this mutation takes; containers are taken by all.
-                if kind == "container":
-                    raise
-                refused = True
-        await self._rewrite_text(urn, place, text, check)
-        if refused:
+    async def _describe_other(
+        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+    ) -> None:
+        edit = {"input": {"description": text, "resourceUrn": str(urn)}}
+        kind = urn.entity_type
+
+        def rewrite() -> Awaitable[None]:
+            return self._rewrite_text(urn, place, text, expected)
+
+        # Servers differ in what this mutation takes; containers are taken by all.
+        if kind in self._not_described:
+            await rewrite()
+            return
+        mutation = ("updateDescription", documents.UPDATE_DESCRIPTION, edit)
+        try:
+            await self._mutate_or_rewrite(mutation, rewrite, expected)
+        except (InvalidInput, ServerFault):
+            if kind == "container":
+                raise
+            await rewrite()
             self._not_described |= {kind}
 
-    async def _rewrite_text(self, urn: Urn, place: Place, text: str, check: _Check) -> None:
+    async def _rewrite_text(
+        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+    ) -> None:
         def change(value: Json) -> Json:
             # Again: a rewrite starts anew from what another wrote meanwhile.
-            check(place.text(value))
+            if expected is not None:
+                expected.check(place.text(value))
             return place.with_text(urn, value, text)
 
         await self._rewrite(urn, place.aspect, change)
 
-    async def _describe_column(self, urn: Urn, column: str, text: str, check: _Check) -> None:
+    async def _describe_column(
+        self, urn: Urn, column: str, text: str, expected: Expectation | None
+    ) -> None:
         edit = {"description": text, "resourceUrn": str(urn)} | _column_of(column)
+
+        def change(value: Json) -> Json:
+            if expected is not None:
+                expected.check(column_text(value, column))
+            return with_column(value, column, {**column_info(value, column), "description": text})
+
+        async def rewrite() -> None:
+            await self._check_column(urn, column)
+            await self._rewrite(urn, COLUMNS, change)
+
+        mutation = ("updateDescription", documents.UPDATE_DESCRIPTION, {"input": edit})
         try:
-            if await self._mutate(
-                "updateDescription", documents.UPDATE_DESCRIPTION, {"input": edit}
-            ):
-                return
+            await self._mutate_or_rewrite(mutation, rewrite, expected)
         except (InvalidInput, ServerFault):
             # Not every server says that it is the column that is missing.
             await self._check_column(urn, column)
             raise
-        await self._check_column(urn, column)
-
-        def change(value: Json) -> Json:
-            check(column_text(value, column))
-            return with_column(value, column, {**column_info(value, column), "description": text})
-
-        await self._rewrite(urn, COLUMNS, change)
 
     async def _check_column(self, urn: Urn, column: str) -> None:
         """Raises `NotFound` for a column that the schema has not. One request."""
@@ -155,14 +201,64 @@ class Editing(Rewriting):
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise NotFound(f"{urn} has no column {column}{hint}")
 
-    async def _mutate(self, name: str, document: str, variables: Mapping[str, Any]) -> bool:
-        """Have the server do it; false, and nothing done, where it does not offer that."""
+    async def _mutate_or_rewrite(
+        self,
+        mutation: tuple[str, str, Mapping[str, Any]],
+        rewrite: Callable[[], Awaitable[None]],
+        expected: Expectation | None,
+    ) -> None:
+        """Have a mutation (its name, document and variables) make an edit; or `rewrite`, on servers
+        that do not offer it or that know a condition only there. `rewrite` checks what is
+        expected by itself.
+
+        Raises `TextConflict` where the server holds something else than is expected.
+        """
+        if (
+            expected is not None
+            and expected.versioned
+            and not (await self.abilities()).conditional_edits
+        ):
+            try:
+                await rewrite()
+            except Forbidden:
+                # Some may edit what they may not write as a whole; see the module.
+                pass
+            else:
+                return
+        if not await self._mutate(*mutation, expected):
+            await rewrite()
+
+    async def _mutate(
+        self,
+        name: str,
+        document: str,
+        variables: Mapping[str, Any],
+        expected: Expectation | None = None,
+    ) -> bool:
+        """Have the server do it, where it can only while it holds what is expected; false, and
+        nothing done, where it does not offer that."""
         if not await self._offers("Mutation", name):
             return False
-        data = await self.graphql(document, dict(variables))
+        if expected is None or not (await self.abilities()).conditional_edits:
+            data = await self.graphql(document, dict(variables))
+        else:
+            operation = requests.editing.graphql(document, dict(variables), expected.to_wire())
+            try:
+                data = await self._operate(operation)
+            except Conflict as error:
+                if error.current is None:
+                    raise
+                raise expected.conflict_told(error.current) from error
         if data.get(name) in (None, False):
             raise ServerFault(f"the server did not say that it did {name}")
         return True
+
+    async def _operate(self, operation: requests.Request) -> dict[str, Any]:
+        body = await self._connection.send(operation)
+        if not isinstance(body, dict):
+            raise ServerFault("the server's GraphQL answer is not an object")
+        data = body.get("data")
+        return data if isinstance(data, dict) else {}
 
     def _edit(
         self, urn: Urn, what: What, before: Held, after: Held, column: str | None = None
@@ -195,9 +291,10 @@ class Editing(Rewriting):
 
     async def _noted(self, edit: Edit) -> Edit:
         """The edit, written down in the journal where one is kept."""
-        if self._journal is not None and edit.changed:
+        journal = await self._kept_journal()
+        if journal is not None and edit.changed:
             try:
-                await asyncio.to_thread(self._journal.append, edit, self._connection.address)
+                await asyncio.to_thread(journal.append, edit, self._connection.address)
             except Unusable as error:
                 raise Unusable(f"the edit is stored, but not written down: {error}") from error
         return edit

@@ -70,7 +70,10 @@ class Finding(Completing):
         names: Sequence[str] | None = None,
     ) -> tuple[Facet, ...]:
         """How often each value of the fields occurs over all that a search finds; all facets the
-        server counts, or those of the names given that it does, in their order. One request."""
+        server counts, or those of the names given that it does, in their order. One request.
+
+        Example: `cat.facets("orders", entity="dataset")`
+        """
         page = await self.search(text, entity=entity, narrowed_by=narrowed_by, count=0)
         if names is None:
             return page.facets
@@ -80,7 +83,10 @@ class Finding(Completing):
     async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
         """How many entities there are of each type named, or of each there are any of, the most
         frequent first. Soft-deleted ones do not count. One request, or one for each type from a
-        server that cannot count several."""
+        server that cannot count several.
+
+        Example: `cat.counts(["dataset", "chart"])`
+        """
         types = read_types(self.registry.entities if entities is None else entities)
         found: dict[str, int] | None = None
         if self._ways.get("counts", True):
@@ -108,7 +114,10 @@ class Finding(Completing):
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
         """The paths at which an entity is found when browsing; none for one that is not there.
-        One request."""
+        One request.
+
+        Example: `cat.browse_paths(urn)`
+        """
         request = requests.finding.browse_paths(Urn.parse(urn))
         return answers.finding.browse_paths(await self._connection.send(request))
 
@@ -127,6 +136,8 @@ class Finding(Completing):
         A text is answered best first as far as the server lets one count (10,000 with many), and
         from there on in the server's own order; everything (`*`) and sorted results are read in
         one order to the end. One request for each page.
+
+        Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
         walk = self._passages.hits(
             text,
@@ -147,7 +158,10 @@ class Finding(Completing):
         limit: int | None = None,
     ) -> Pager[Urn]:
         """The URNs of every entity of some types or of all, or of those that a filter lets pass,
-        in the server's order; soft-deleted ones too when asked for. One request for each page."""
+        in the server's order; soft-deleted ones too when asked for. One request for each page.
+
+        Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
+        """
         walk = self._passages.urns(
             read_types(entity),
             read_narrowing(narrowed_by, self.registry),
@@ -165,7 +179,10 @@ class Finding(Completing):
         limit: int | None = None,
     ) -> Pager[Folder | Named]:
         """Everything at a browse path: the folders, then the entities. One request for each
-        page."""
+        page.
+
+        Example: `list(cat.folder("/prod/snowflake"))`
+        """
         walk = self._passages.folder(path, entity, _size(page_size, limit))
         return Pager(walk, key=_entry_of, limit=limit)
 

@@ -25,12 +25,14 @@ class Following(Part):
     """How one learns what changed. All of it may be narrowed to `urns`, to `aspects` and to
     `entities` (types) by their names.
 
-    Raises `InvalidInput` on a server that keeps no change log, as DataHub's do not.
+    Raises `InvalidInput` on a server that keeps no change log, as DataHub's do not, and `Gone`
+    when changes after the offset are not kept any more: read anew what you follow, and go on from
+    its `resume_after` or from now.
     """
 
     async def changes(
         self,
-        after: int = 0,
+        after: int | None = None,
         *,
         limit: int = 100,
         urns: Iterable[str | Urn] | None = None,
@@ -38,22 +40,30 @@ class Following(Part):
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> ChangePage:
-        """A page of what was changed after an offset of the log, at most `limit` (a server may give
-        fewer, ours 1,000); `values=False` leaves out what was written. One request, one more the
-        first time. `changes(limit=0).head` is where the log ends."""
+        """A page of what was changed after an offset of the log, or from the first change that is
+        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
+        was written. One request, one more the first time. `changes(limit=0).head` is where the log
+        ends.
+
+        Example: `cat.changes(limit=10)`
+        """
         narrowed = wanted(urns, aspects, entities, values=values)
         return await self._log_page(after, limit, narrowed)
 
     async def every_change(
         self,
-        after: int = 0,
+        after: int | None = None,
         *,
         urns: Iterable[str | Urn] | None = None,
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> AsyncIterator[ChangeEvent]:
-        """Every change after an offset, up to where the log ends by then. One request for 500."""
+        """Every change after an offset, or from the first that is kept, up to where the log ends
+        by then. One request for 500.
+
+        Example: `sum(1 for change in cat.every_change(urns=[urn]))`
+        """
         narrowed = wanted(urns, aspects, entities, values=values)
         at = after
         while True:
@@ -62,7 +72,7 @@ class Following(Part):
                 yield change
             if not page.truncated:
                 return
-            at = _further(page, at)
+            at = _further(page, at or 0)
 
     async def follow(
         self,
@@ -78,6 +88,8 @@ class Following(Part):
         A stream that is cut is taken up where it was; `Unreachable` is raised when the server does
         not come back within five minutes. Where nothing can be streamed the log is asked twice a
         second. To leave, stop asking: closing the iterator, or being cancelled, hangs up.
+
+        Example: `next(cat.follow(0))`
         """
         narrowed = wanted(urns, aspects, entities, values=True)
         at = (await self._log_page(0, 0, narrowed)).head if after is None else after
@@ -134,7 +146,7 @@ class Following(Part):
                 at = page.next
                 await asyncio.sleep(_POLL_SECONDS)
 
-    async def _log_page(self, after: int, limit: int, narrowed: Wanted) -> ChangePage:
+    async def _log_page(self, after: int | None, limit: int, narrowed: Wanted) -> ChangePage:
         await self._check_log()
         request = requests.following.changes(after, limit, narrowed)
         return answers.following.changes((await self._connection.ask(request, fresh=True)).body)

@@ -34,6 +34,8 @@ class History(Part):
         servers may have dropped old versions; what lies below one that is missing is not seen.
 
         Raises `NotFound` where the entity lacks the aspect, `InvalidInput` for a timeseries.
+
+        Example: `cat.versions(urn, "schemaMetadata")`
         """
         target = Urn.parse(urn)
         if start < 0 or count < 1:
@@ -47,7 +49,10 @@ class History(Part):
         self, urn: str | Urn, aspect: str, *, page_size: int = _PAGE
     ) -> AsyncIterator[Version]:
         """Every version of an aspect, newest first; each once, also when it is written to in
-        between. Costs what `versions` costs, a page at a time, as far as it is read."""
+        between. Costs what `versions` costs, a page at a time, as far as it is read.
+
+        Example: `list(cat.every_version(urn, "schemaMetadata"))`
+        """
         target = Urn.parse(urn)
         # The number of the second says where to go on, whatever is written in between.
         size = max(page_size, 2)
@@ -72,6 +77,8 @@ class History(Part):
         Versions by number: 0 is the latest, 1 the oldest, negative numbers count back from the
         latest, -1 being the one before it. One or two requests where the server tells its versions
         at once, else what looking each up costs. Raises `NotFound` where there is no such version.
+
+        Example: `cat.diff(urn, "schemaMetadata")`
         """
         target = Urn.parse(urn)
         if (older, newer) == (-1, 0):
@@ -90,6 +97,8 @@ class History(Part):
 
         Reads every version of the schema and of what people wrote of it: a request for each 20 of
         either where the server tells its versions at once, else one for each.
+
+        Example: `cat.column_history(urn, "order_id")`
         """
         target = Urn.parse(urn)
         found = Authorship()
@@ -104,6 +113,8 @@ class History(Part):
 
         Costs what `column_history` costs, but reads no further back than it takes: two requests
         where the latest 20 versions tell it.
+
+        Example: `cat.blame(urn)`
         """
         target = Urn.parse(urn)
         found = Authorship()

@@ -1,10 +1,12 @@
 """Links to documents about an entity."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from explorer.client import documents
 from explorer.client.answers.shape import Json
+from explorer.client.conflict import Expectation
 from explorer.client.parts.editing import Editing
 from explorer.client.records import Edit
 from explorer.errors import InvalidInput, NotFound, ServerFault
@@ -26,80 +28,138 @@ class Linking(Editing):
         """The links of an entity, in their order, as the server has them now. One request.
 
         Raises `NotFound` for an entity that does not exist.
+
+        Example: `cat.links(urn)`
         """
         value = {"elements": await self._elements(Urn.parse(urn))}
         return read_aspect(value, InstitutionalMemory).elements
 
-    async def add_link(self, urn: str | Urn, url: str, label: str) -> Edit:
+    async def add_link(
+        self, urn: str | Urn, url: str, label: str, *, instead_of: Iterable[str] | None = None
+    ) -> Edit:
         """Add a link to an entity; all others stay, whatever the server does with a list it is
         given. Where the server adds links itself, it may put this one in the place of another to
         the same address. Two requests, up to five on servers that only take lists.
 
-        Raises `NotFound` for an entity that does not exist.
+        `instead_of` are the links that the writer saw, `<address> <label>` each, as `Edit` names
+        them: where the server holds others by now, nothing is written. How sure that is depends on
+        the server, see `parts.editing`.
+
+        Raises `NotFound` for an entity that does not exist, `TextConflict` as told.
+
+        Example: `cat.add_link(urn, "https://wiki.example.com/orders", "How orders are counted")`
         """
         target = Urn.parse(urn)
         if not url or any(char.isspace() for char in url):
             raise InvalidInput(f"{url!r} is no address; write spaces in it as %20")
-        before = await self._elements(target)
+        before, versioned = await self._elements_with_version(target)
         if any(_names(link) == (url, label) for link in before):
             return self._edit(target, "links", shown(before), shown(before))
+        expected = None
+        if instead_of is not None:
+            seen = tuple(instead_of)
+            mine = (*seen, f"{url} {label}")
+            expected = Expectation(target, "links", seen, mine, versioned=versioned)
+            expected.check(shown(before))
+        new = {"url": url, "description": label}
         edit = {"linkUrl": url, "label": label, "resourceUrn": str(target)}
 
         async def write() -> Edit:
-            if not await self._mutate("addLink", documents.ADD_LINK, {"input": edit}):
-                await self._add_to_list(target, before, {"url": url, "description": label})
+            await self._mutate_or_rewrite(
+                ("addLink", documents.ADD_LINK, {"input": edit}),
+                lambda: self._add_to_list(target, before, new, expected),
+                expected,
+            )
             after = await self._elements(target)
             return await self._noted(self._edit(target, "links", shown(before), shown(after)))
 
         return await self._to_its_end(write())
 
-    async def remove_link(self, urn: str | Urn, url: str, label: str | None = None) -> Edit:
+    async def remove_link(
+        self,
+        urn: str | Urn,
+        url: str,
+        label: str | None = None,
+        *,
+        instead_of: Iterable[str] | None = None,
+    ) -> Edit:
         """Remove the links to an address, or only the one with that label. Two requests.
 
-        Raises `NotFound` where there is no such link, and for an entity that does not exist.
+        `instead_of` is as for `add_link`; a link that the writer saw and that is gone already is
+        no error then. Raises `NotFound` where there is no such link, and for an entity that does
+        not exist, `TextConflict` as `add_link`.
+
+        Example: `cat.remove_link(urn, "https://wiki.example.com/orders")`
         """
         target = Urn.parse(urn)
-        before = await self._elements(target)
+        before, versioned = await self._elements_with_version(target)
+        seen = None if instead_of is None else tuple(instead_of)
         gone = [link for link in before if link.get("url") == url]
         if label is not None:
             gone = [link for link in gone if _names(link) == (url, label)]
         if not gone:
+            if any(
+                link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
+                for link in seen or ()
+            ):
+                return self._edit(target, "links", shown(before), shown(before))
             raise NotFound(f"{target} has no link to {url}{f' called {label!r}' if label else ''}")
         after = [link for link in before if link not in gone]
+        expected = None
+        if seen is not None:
+            expected = Expectation(target, "links", seen, shown(after), versioned=versioned)
+            expected.check(shown(before))
         edit = {"linkUrl": url, "resourceUrn": str(target)}
         if any(link.get("url") == url for link in after):
             edit["label"] = label or ""
         names = [_names(link) for link in gone]
 
         def change(value: Json) -> Json:
+            if expected is not None:
+                expected.check(shown(_links_of(value)))
             left = [link for link in value.get("elements") or () if _names(link) not in names]
             return {**value, "elements": left}
 
         async def write() -> None:
-            if not await self._mutate("removeLink", documents.REMOVE_LINK, {"input": edit}):
-                await self._rewrite(target, _ASPECT, change)
+            await self._mutate_or_rewrite(
+                ("removeLink", documents.REMOVE_LINK, {"input": edit}),
+                lambda: self._rewrite(target, _ASPECT, change),
+                expected,
+            )
 
         return await self._made(write(), self._edit(target, "links", shown(before), shown(after)))
 
     async def _elements(self, urn: Urn) -> list[Json]:
-        value = (await self._stored(urn, _ASPECT)).value(_ASPECT)
-        return [one for one in value.get("elements") or () if isinstance(one, dict)]
+        return (await self._elements_with_version(urn))[0]
 
-    async def _add_to_list(self, urn: Urn, held: list[Json], link: Json) -> None:
+    async def _elements_with_version(self, urn: Urn) -> tuple[list[Json], bool]:
+        """The links, and whether the server counts the versions of their aspect."""
+        found = await self._stored(urn, _ASPECT)
+        return _links_of(found.value(_ASPECT)), found.version(_ASPECT) is not None
+
+    async def _add_to_list(
+        self, urn: Urn, held: list[Json], link: Json, expected: Expectation | None
+    ) -> None:
         """On a server without a mutation for one link. The whole list is sent, for a server may
         put what it is given in the place of what it has; where it appends instead, what is double
         by that is taken out, and from then on only the new link is sent."""
         author = await self._who()
         new = {**link, "createStamp": {"actor": author}}
         sent = [new] if self._appends_links else [*held, new]
-        if urn.entity_type != "dataset" or not await self._send_list(urn, sent):
+        # A list is sent without a condition.
+        versioned = expected is not None and expected.versioned
+        if versioned or urn.entity_type != "dataset" or not await self._send_list(urn, sent):
             element = {
                 **link,
                 "createStamp": {"time": time.time_ns() // 1_000_000, "actor": author},
             }
-            await self._rewrite(
-                urn, _ASPECT, lambda v: {**v, "elements": [*(v.get("elements") or ()), element]}
-            )
+
+            def change(value: Json) -> Json:
+                if expected is not None:
+                    expected.check(shown(_links_of(value)))
+                return {**value, "elements": [*(value.get("elements") or ()), element]}
+
+            await self._rewrite(urn, _ASPECT, change)
             return
         if not held or self._appends_links:
             return
@@ -125,6 +185,10 @@ class Linking(Editing):
             return str(data["me"]["corpUser"]["urn"])
         except (InvalidInput, NotFound, ServerFault, KeyError, TypeError):
             return _UNKNOWN
+
+
+def _links_of(value: Json) -> list[Json]:
+    return [one for one in value.get("elements") or () if isinstance(one, dict)]
 
 
 def _names(link: Json) -> tuple[Any, Any]:

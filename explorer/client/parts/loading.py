@@ -71,7 +71,10 @@ class Loading(Rewriting):
     _in_batches = True
 
     async def ingest(self, proposal: Proposal) -> None:
-        """Write, or remove, one aspect. Stored when this returns. One request."""
+        """Write, or remove, one aspect. Stored when this returns. One request.
+
+        Example: `cat.ingest(Proposal(Urn.parse(urn), "status", {"removed": False}))`
+        """
         await self._connection.send(requests.writing.ingest(proposal))
 
     async def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:

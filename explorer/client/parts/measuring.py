@@ -36,6 +36,8 @@ class Measuring(Part):
         The server gives at most 10,000, the newest, or `limit`; with `latest` the newest alone.
         `narrowed_by` tests the points' own fields, `partitionSpec.partition` among them, for
         equality. One request. Raises `InvalidInput` for a moment without a time zone.
+
+        Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """
         request = requests.reading.timeseries(
             Urn.parse(urn), aspect, start, end, limit, latest=latest, narrowed_by=narrowed_by
@@ -57,6 +59,8 @@ class Measuring(Part):
 
         One request for each `page_size` points. Raises `InvalidInput` when more points than a
         page has stand at one moment: narrow them down by their partition.
+
+        Example: `list(cat.every_point(urn, "datasetProfile"))`
         """
         while True:
             series = await self.timeseries(
@@ -91,7 +95,10 @@ class Measuring(Part):
         days: int | None = None,
     ) -> Timeseries:
         """How a dataset, chart or dashboard was used, oldest first: between two aware moments, or
-        in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One request."""
+        in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One request.
+
+        Example: `cat.usage(urn, days=30)`
+        """
         target = Urn.parse(urn)
         aspect = f"{target.entity_type}UsageStatistics"
         if aspect not in self.registry.aspects:
@@ -108,7 +115,10 @@ class Measuring(Part):
         days: int | None = None,
     ) -> Timeseries:
         """What profiling measured of a dataset, oldest first; moments as for `usage`.
-        `Timeseries.profiles` gives typed ones. One request."""
+        `Timeseries.profiles` gives typed ones. One request.
+
+        Example: `cat.profiles(urn, days=30)`
+        """
         begin = _begin(start, end, days)
         return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
 

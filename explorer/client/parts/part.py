@@ -28,7 +28,10 @@ class Part:
         return load_registry()
 
     async def abilities(self) -> Abilities:
-        """What the server can do beside what every one does. One request, the first time."""
+        """What the server can do beside what every one does. One request, the first time.
+
+        Example: `cat.abilities()`
+        """
         return await self._connection.abilities()
 
     async def _offers(self, type_name: str, field: str) -> bool:

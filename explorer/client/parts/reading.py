@@ -54,13 +54,18 @@ class Reading(History, Measuring):
 
         Says neither when an aspect was written nor by whom. Raises `NotFound` for types that never
         had a snapshot, such as containers.
+
+        Example: `cat.legacy_entity(urn)`
         """
         request = requests.reading.legacy_entity(Urn.parse(urn))
         reply = await self._connection.ask(request)
         return answers.reading.legacy_entity(reply.body, self.registry, reply.as_of)
 
     async def exists(self, urn: str | Urn) -> bool:
-        """Whether an entity was ever written, soft-deleted or not. One request."""
+        """Whether an entity was ever written, soft-deleted or not. One request.
+
+        Example: `cat.exists(urn)`
+        """
         target = Urn.parse(urn)
         declared = self.registry.entities.get(target.entity_type)
         key = declared.key if declared else f"{target.entity_type}Key"
@@ -74,7 +79,10 @@ class Reading(History, Measuring):
         self, urns: Iterable[str | Urn], aspects: Sequence[str] | None = None
     ) -> dict[Urn, Entity]:
         """Many entities, by URN, in the order given. One request for each 150, four at a time (for
-        fewer where URNs are long), or one for each entity from a server that knows no batches."""
+        fewer where URNs are long), or one for each entity from a server that knows no batches.
+
+        Example: `cat.entities([urn], ["ownership"])`
+        """
         wanted = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
         found: dict[Urn, Entity] = {}
         for part in await together(
@@ -84,13 +92,18 @@ class Reading(History, Measuring):
         return {urn: found[urn] for urn in wanted if urn in found}
 
     async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
-        """What a line in a list needs of each entity; costs what `entities` costs."""
+        """What a line in a list needs of each entity; costs what `entities` costs.
+
+        Example: `cat.summaries([urn])[Urn.parse(urn)].name`
+        """
         return await self.entities(urns, SUMMARY_ASPECTS)
 
     async def aspect(self, urn: str | Urn, name: str, version: int = 0) -> AspectRead:
         """One aspect at one version: 0 is the latest, 1 the oldest. One request.
 
         Raises `NotFound` where there is no such entity, aspect or version.
+
+        Example: `cat.aspect(urn, "ownership").value`
         """
         reply = await self._connection.ask(requests.reading.aspect(Urn.parse(urn), name, version))
         return answers.reading.aspect(reply.body, name, reply.as_of)
@@ -100,6 +113,8 @@ class Reading(History, Measuring):
         version of it. Fields that the record does not name are in `aspect` alone. One request.
 
         Raises `InvalidInput` for a record of no aspect, `ServerFault` for a value of another shape.
+
+        Example: `cat.record(urn, Ownership)`
         """
         name = aspect_of(kind)
         try:

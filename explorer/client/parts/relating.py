@@ -77,6 +77,8 @@ class Relating(Part):
         Of the relationships named, or of every one the model allows; `count` of them from `start`
         on, in the server's order, 10,000 at most from most servers. One request. A server that
         does not name the relationships it gives is asked for one at a time, a request each.
+
+        Example: `cat.relationships(urn, "INCOMING", ["DownstreamOf"])`
         """
         source = Urn.parse(urn)
         names = tuple(types or self.relationship_names(source.entity_type, direction))
@@ -102,6 +104,8 @@ class Relating(Part):
         Of the relationships named, or of every one the model allows, in the server's order. One
         request a page, sent when its first edge is asked for. A server that does not name the
         relationships it gives is asked for one at a time.
+
+        Example: `list(cat.related(urn, "OUTGOING", ["OwnedBy"]))`
         """
         source = Urn.parse(urn)
         names = tuple(types or self.relationship_names(source.entity_type, direction))
@@ -145,6 +149,8 @@ class Relating(Part):
         60 seconds unless told otherwise. Which of these a server has is found out by the first
         question and remembered; `way` asks for one of them. Raises `InvalidInput` for fewer than
         one hop, `UnknownName` for an entity type that is none.
+
+        Example: `cat.lineage(urn, "UPSTREAM", hops=2)`
         """
         root = Urn.parse(urn)
         if direction not in _FLOWS:
@@ -164,7 +170,10 @@ class Relating(Part):
         return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """The relationships that an entity of a type may have in a direction, sorted."""
+        """The relationships that an entity of a type may have in a direction, sorted.
+
+        Example: `cat.relationship_names("dataset", "OUTGOING")`
+        """
         registry = self.registry
         if direction == "INCOMING":
             found = {

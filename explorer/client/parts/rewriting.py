@@ -1,5 +1,7 @@
 """Changing what is stored without losing what others write at the same moment."""
 
+import asyncio
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +15,10 @@ from explorer.metadata.urn import Urn
 
 __all__ = ["Rewriting"]
 
-_ATTEMPTS = 5
+# Every time that one came too late another was in time, so many who write one aspect all come
+# through; the pauses keep them from meeting again.
+_ATTEMPTS = 30
+_LONGEST_PAUSE_SECONDS = 0.2
 # Aspects that nearly every entity has, which tell that it is there. A server gives the key of any
 # URN, stored or not, and not every server says when a key was stored.
 _SIGNS = ("status", "dataPlatformInstance", "browsePaths")
@@ -47,9 +52,10 @@ class Rewriting(Part):
     ) -> None:
         """Write what `change` makes of an aspect's value; nothing when that is what it was.
 
-        Where the server knows conditions, somebody who wrote in between makes it start anew from
-        what they wrote. Two requests. Raises `NotFound`, and `Conflict` when it came too late
-        again and again.
+        Where the server counts versions (ours, DataHub's since 0.14) the write carries
+        `If-Version-Match`: somebody who wrote in between makes it start anew from what they wrote,
+        which `change` may refuse. On other servers what they wrote in between is lost. Two
+        requests. Raises `NotFound`, and `Conflict` when it came too late again and again.
         """
         for attempt in range(_ATTEMPTS):
             found = await self._stored(urn, aspect)
@@ -63,6 +69,8 @@ class Rewriting(Part):
             except Conflict:
                 if attempt + 1 == _ATTEMPTS:
                     raise
+                pause = min(_LONGEST_PAUSE_SECONDS, 0.005 * 2**attempt)
+                await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 - no secret
             else:
                 return
 

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from explorer.client import answers, requests
+from explorer.client.parts.editing import Editing
 from explorer.client.parts.loading import Loading
-from explorer.client.records import Deletion, Reference, Rollback, Run, StatusChange
-from explorer.errors import InvalidInput, NotFound
+from explorer.client.records import Deletion, Edit, Reference, Rollback, Run, StatusChange
+from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.aspects import RECORDS
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -19,7 +20,7 @@ __all__ = ["Writing"]
 _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 
 
-class Writing(Loading):
+class Writing(Loading, Editing):
     """How aspects are written and taken back."""
 
     async def put(
@@ -40,12 +41,41 @@ class Writing(Loading):
         there must be none yet).
 
         Raises `Conflict` where it is another version, `InvalidInput` for a value that does not fit.
+
+        Example: `cat.put(urn, "status", {"removed": False})`
         """
         name, content = _aspect(aspect, value)
         proposal = Proposal(Urn.parse(urn), name, content)
         if run_id is not None:
             proposal = proposal.from_run(run_id, time.time_ns() // 1_000_000)
         await self._put(proposal, only_if_version)
+
+    async def create(
+        self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
+    ) -> Edit:
+        """Create an entity by writing its first aspect, as `put` does; of one that exists nothing
+        is changed, except that a hidden one is restored. An edit: `undo` removes what was created,
+        unless something else uses it by then. Two requests, one where it exists.
+
+        Raises `InvalidInput` for a value that does not fit.
+
+        Example: `cat.create("urn:li:tag:Reviewed", "tagProperties", {"name": "Reviewed"})`
+        """
+        target = Urn.parse(urn)
+        name, content = _aspect(aspect, value)
+        try:
+            was = (await self._stored(target, "status")).value("status").get("removed") is True
+        except NotFound:
+            absent = -1 if (await self.abilities()).conditional_edits else None
+            made = self._put(Proposal(target, name, content), absent)
+            try:
+                return await self._made(made, self._edit(target, "entity", None, {name: content}))
+            except Conflict:
+                # Somebody else created it at the same moment.
+                return self._edit(target, "status", _status(False), _status(False))
+        if was:
+            await self._set_removed(target, False, dry_run=False)
+        return self._edit(target, "status", _status(was), _status(False))
 
     async def patch(
         self,
@@ -59,6 +89,8 @@ class Writing(Loading):
         (`{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}`), or an
         object with `patch` and `arrayPrimaryKeys`. An aspect that is not there starts empty, as
         does the entity. One request, sent once.
+
+        Example: `cat.patch(urn, "status", [{"op": "add", "path": "/removed", "value": False}])`
         """
         held = dict(operations) if isinstance(operations, Mapping) else list(operations)
         await self.ingest(Proposal(Urn.parse(urn), aspect, held, "PATCH"))
@@ -68,6 +100,8 @@ class Writing(Loading):
         request, sent once.
 
         Raises `InvalidInput` where a server does not take single aspects away (DataHub's do not).
+
+        Example: `cat.remove(urn, "deprecation")`
         """
         await self.ingest(Proposal(Urn.parse(urn), aspect, change="DELETE"))
 
@@ -78,6 +112,8 @@ class Writing(Loading):
 
         Deprecated by the service: the legacy form, for servers that know no other. Use `put`, or
         `ingest_batch`.
+
+        Example: `cat.ingest_snapshot(urn, {"status": {"removed": False}})`
         """
         target = Urn.parse(urn)
         registry = self.registry
@@ -92,14 +128,20 @@ class Writing(Loading):
 
     async def soft_delete(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
         """Take an entity away from search and browsing; nothing of it is lost, and its page stays.
+        An edit, which the journal has and `undo` takes back.
 
         One request to see, two to write. Raises `NotFound` for an entity that does not exist, and
         writes nothing then.
+
+        Example: `cat.soft_delete(urn, dry_run=True)`
         """
         return await self._set_removed(Urn.parse(urn), True, dry_run=dry_run)
 
     async def restore(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Bring a soft-deleted entity back; as `soft_delete` otherwise."""
+        """Bring a soft-deleted entity back; as `soft_delete` otherwise.
+
+        Example: `cat.restore(urn)`
+        """
         return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
 
     async def delete(
@@ -111,6 +153,8 @@ class Writing(Loading):
         changes nothing; `soft_delete` hides an entity and keeps it. What points at it goes on
         doing so, unless `with_references` takes these references out of the others' aspects.
         Three requests. Raises `NotFound` for an entity that does not exist.
+
+        Example: `cat.delete(urn, dry_run=True)`
         """
         target = Urn.parse(urn)
         await self._stored(target)
@@ -128,13 +172,19 @@ class Writing(Loading):
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> tuple[Run, ...]:
         """The runs of ingestion that something is left of, newest first; `include_removed` counts
-        belongs to soft-deleted entities too. One request."""
+        belongs to soft-deleted entities too. One request.
+
+        Example: `cat.runs(count=5)`
+        """
         request = requests.writing.runs(start, count, include_removed=include_removed)
         return answers.writing.runs(await self._connection.send(request))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
         """Undo what a run of ingestion brought: its versions, and the entities it made.
-        One request."""
+        One request.
+
+        Example: `cat.roll_back("my-run", dry_run=True)`
+        """
         request = requests.writing.roll_back(run_id, dry_run=dry_run)
         return answers.writing.rollback(await self._connection.send(request))
 
@@ -143,7 +193,8 @@ class Writing(Loading):
         was = found.value("status").get("removed") is True
         if dry_run or was == removed:
             return StatusChange(urn, was, removed, written=False)
-        await self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
+        change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
+        await self._made(change, self._edit(urn, "status", _status(was), _status(removed)))
         return StatusChange(urn, was, removed, written=True)
 
     async def _references(self, urn: Urn) -> tuple[int | None, tuple[Reference, ...] | None]:
@@ -152,6 +203,10 @@ class Writing(Loading):
             return answers.writing.references(await self._connection.send(request))
         except (InvalidInput, NotFound):
             return None, None
+
+
+def _status(removed: bool) -> str:
+    return "hidden" if removed else "shown"
 
 
 def _aspect(

@@ -8,7 +8,17 @@ from explorer.metadata.urn import Urn
 
 __all__ = ["Edit", "Held", "What"]
 
-What = Literal["description", "links", "tags", "terms", "owners", "domain", "deprecation"]
+What = Literal[
+    "description",
+    "links",
+    "tags",
+    "terms",
+    "owners",
+    "domain",
+    "deprecation",
+    "status",
+    "entity",
+]
 Held = str | tuple[str, ...] | dict[str, Any] | None
 
 
@@ -19,7 +29,9 @@ class Edit:
 
     A description is a text, or nothing where there was none. Tags, terms and domains are URNs,
     owners `<URN> <kind>`, links `<address> <label>`. A deprecation is `note`, `decommissionTime`
-    (milliseconds since 1970 UTC) and `replacement`, or nothing for what is not deprecated.
+    (milliseconds since 1970 UTC) and `replacement`, or nothing for what is not deprecated. A status
+    is `shown` or `hidden`. An entity is the aspects it was created with, by their names, or nothing
+    where there was none.
     """
 
     urn: Urn

@@ -20,7 +20,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What a server says of itself. `entities` is the number it holds, where it says so."""
+    """What a server says of itself. `entities` is the number it holds, where it says so; `user` is
+    the URN of whom changes are by on the catalog of this machine, else empty."""
 
     address: str
     product: Literal["catalog", "datahub"]
@@ -28,6 +29,7 @@ class ServerInfo:
     embedded: bool = False
     sample: bool = False
     entities: int | None = None
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """GraphQL operations."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from explorer.client.requests.request import Request
@@ -16,9 +17,17 @@ _TOKENS = re.compile(
 _FIELDS = "query fieldsOf($type: String!) { __type(name: $type) { fields { name } } }"
 
 
-def graphql(query: str, variables: dict[str, Any]) -> Request:
-    """A GraphQL operation; what people wrote travels in `variables` only."""
-    body = {"query": query, "variables": variables}
+def graphql(
+    query: str, variables: dict[str, Any], if_current: Mapping[str, Any] | None = None
+) -> Request:
+    """A GraphQL operation; what people wrote travels in `variables` only.
+
+    `if_current` is the condition of an edit, for our service alone. It travels in `extensions`,
+    which other servers ignore.
+    """
+    body: dict[str, Any] = {"query": query, "variables": variables}
+    if if_current is not None:
+        body["extensions"] = {"ifCurrent": if_current}
     writes = is_writing(query)
     return Request("POST", GRAPHQL_PATH, body, repeatable=_is_question(query), writes=writes)
 

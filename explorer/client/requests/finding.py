@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from explorer.client.requests.request import Request, action
+from explorer.errors import InvalidInput
 from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
@@ -86,7 +87,10 @@ def search(
     narrowed_by: Filter,
     sorted_by: Sequence[Sorting] = (),
 ) -> Request:
-    """Endpoint 6 for the one type named, its twin over several types, or over all."""
+    """Endpoint 6 for the one type named, its twin over several types, or over all. Raises
+    `InvalidInput` for a text that is none."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
     body: dict[str, Any] = {"input": text or "*", "start": start, "count": count}
     one = isinstance(entity, str) and bool(entity)
     if entity:

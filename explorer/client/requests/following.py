@@ -26,9 +26,10 @@ def wanted(
     return "".join(parts) + ("" if values else "&values=false")
 
 
-def changes(after: int, limit: int, narrowed: Wanted) -> Request:
-    """What came after an offset."""
-    return Request("GET", f"/changes?after={after}&limit={limit}{narrowed}")
+def changes(after: int | None, limit: int, narrowed: Wanted) -> Request:
+    """What came after an offset, or from the first change that is kept."""
+    begin = "" if after is None else f"after={after}&"
+    return Request("GET", f"/changes?{begin}limit={limit}{narrowed}")
 
 
 def stream(after: int, narrowed: Wanted, *, resumed: bool) -> Request:

@@ -67,8 +67,9 @@ def listed_lineage(
 def lineage_page(
     urn: Urn, direction: Flow, hops: int, count: int, scroll_id: str | None, *, marked: bool
 ) -> Request:
-    """A page of lineage through GraphQL; `marked` asks what exists and what is removed too, which
-    servers of some years ago cannot say."""
+    """A page of lineage through GraphQL; `marked` asks what exists and what is removed too, and for
+    what is removed at all, which servers of some years ago cannot say. What was never stored is
+    left out by servers."""
     degrees = [str(one) for one in range(1, min(hops, _FAR - 1) + 1)]
     if hops >= _FAR:
         degrees.append(f"{_FAR}+")
@@ -80,6 +81,8 @@ def lineage_page(
         "count": count,
         "orFilters": [{"and": [degree]}],
     }
+    if marked:
+        asked["searchFlags"] = {"includeSoftDeleted": True}
     if scroll_id is not None:
         asked["scrollId"] = scroll_id
     body = {"query": _PAGE % (_MARKS if marked else ""), "variables": {"input": asked}}

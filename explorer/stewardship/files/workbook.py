@@ -12,7 +12,7 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any, Final
 from zipfile import BadZipFile
 
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, MissingExtra
 from explorer.stewardship.documentation import Entry, Row
 from explorer.stewardship.files.commas import defused
 from explorer.stewardship.files.sheet import HEADER, cells_of, read_table
@@ -169,9 +169,8 @@ def _openpyxl() -> "ModuleType":
         import openpyxl.utils
         import openpyxl.utils.exceptions
     except ImportError as error:
-        raise Unusable(
-            "XLSX files need the package openpyxl: pip install 'catalog-explorer[files]', "
-            "or choose CSV, JSON or Markdown"
+        raise MissingExtra(
+            "XLSX files need the package openpyxl", "files", ", or choose CSV, JSON or Markdown"
         ) from error
     found: ModuleType = openpyxl
     return found

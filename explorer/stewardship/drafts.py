@@ -1,0 +1,160 @@
+"""Drafts: what was typed and not yet saved, on disk at every pause in typing.
+
+The terminal and the notebook keep them in one place, so that each goes on with the other's.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from explorer import config
+from explorer.client.secret import part_login
+from explorer.errors import Unusable
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+__all__ = ["Draft", "Drafts", "Kept"]
+
+
+class _Session(Protocol):
+    @property
+    def server(self) -> str: ...
+
+    async def catalog(self) -> "AsyncCatalog": ...
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A text on its way: of which entity and column, and the edited text that it started from.
+
+    `name` is what people call the entity, `column` what they call the column.
+    """
+
+    urn: str
+    path: str | None
+    base: str
+    text: str
+    name: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A draft on disk, and when it was written. `open` says that another program that is running
+    edits it."""
+
+    draft: Draft
+    at: datetime
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """The drafts of one server, a file for each text and each program that edits it, so that two
+    programs never write over each other. Reading and writing block: call from a thread."""
+
+    directory: Path
+    process: int
+
+    @classmethod
+    def of(cls, address: str) -> "Drafts":
+        """The drafts kept for the server at an address, whoever signs in there."""
+        server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
+        return cls(config.state_dir() / "drafts" / server, os.getpid())
+
+    @classmethod
+    async def at(cls, session: _Session) -> "Drafts":
+        """The drafts for the server that a session asks."""
+        catalog = await session.catalog()
+        place = "embedded" if catalog.embedded else catalog.address
+        return cls.of(session.server or place)
+
+    def read(self, urn: str, path: str | None) -> Draft | None:
+        """The newest draft for an entity's or a column's description that no other running
+        program is editing; nothing where there is none."""
+        found = sorted(self._files(urn, path), key=_written, reverse=True)
+        drafts = (_draft(file) for file in found)
+        return next((one for one in drafts if one and (one.urn, one.path) == (urn, path)), None)
+
+    def all(self) -> list[Kept]:
+        """Every text's newest draft, the newest first."""
+        newest: dict[tuple[str, str | None], Kept] = {}
+        for file in sorted(self.directory.glob("*.json"), key=_written, reverse=True):
+            draft = _draft(file)
+            if draft is not None:
+                at = datetime.fromtimestamp(_written(file), UTC)
+                kept = Kept(draft, at, not self._may_use(file))
+                newest.setdefault((draft.urn, draft.path), kept)
+        return list(newest.values())
+
+    def keep(self, draft: Draft) -> None:
+        """Write a draft, whole or not at all; raises `Unusable` where it cannot be kept."""
+        target = self.directory / f"{_name(draft.urn, draft.path)}-{self.process}.json"
+        fresh = target.with_suffix(".new")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # What is typed may not be meant for everybody on this machine.
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
+                f.write(msgspec.json.encode(draft))
+                f.flush()
+                os.fsync(f.fileno())
+            fresh.replace(target)
+        except OSError as error:
+            raise Unusable(
+                f"The draft cannot be kept ({error.strerror}): save before you leave."
+            ) from error
+
+    def drop(self, urn: str, path: str | None, text: str | None = None) -> None:
+        """Delete the drafts of a description: it was saved, or given up. With `text`, only where
+        the newest draft has that text. Those that another running program edits stay."""
+        if text is not None:
+            newest = self.read(urn, path)
+            if newest is not None and newest.text != text:
+                return
+        for file in list(self._files(urn, path)):
+            try:
+                file.unlink(missing_ok=True)
+            except OSError:
+                # An old draft that stays behind does no harm: it is shown as one.
+                continue
+
+    def _files(self, urn: str, path: str | None) -> Iterator[Path]:
+        return filter(self._may_use, self.directory.glob(f"{_name(urn, path)}-*.json"))
+
+    def _may_use(self, file: Path) -> bool:
+        number = file.stem.rpartition("-")[2]
+        return number == str(self.process) or not (number.isdigit() and _runs(int(number)))
+
+
+def _draft(file: Path) -> Draft | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Draft)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _name(urn: str, path: str | None) -> str:
+    return hashlib.sha256(f"{urn}\n{path or ''}".encode()).hexdigest()[:32]
+
+
+def _written(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
