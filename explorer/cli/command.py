@@ -12,7 +12,7 @@ import click
 
 from explorer import __version__, config
 from explorer.cli.commands import Commands
-from explorer.errors import CatalogError, Unreachable, Unusable
+from explorer.errors import CatalogError, MissingExtra, Unreachable, Unusable
 
 __all__ = ["catalog", "run"]
 
@@ -31,12 +31,13 @@ Environment
   CATALOG_PROFILE    or that server by the name of its profile; see catalog profile
   CATALOG_TOKEN      the access token shown to that server
   CATALOG_DATA_DIR   where this machine's own catalog is kept
+  CATALOG_USER       whom edits of it are by; the login name without it
   NO_COLOR           set to anything: no colours
 
 \b
 Exit codes
   0  done
-  1  refused, or not found: the message says which and why
+  1  refused, not found, or an extra is not installed: the message says which and why
   2  wrong use of the command
   3  the server cannot be reached, or a directory or port cannot be used
   4  a fault in the program; the message names the file with the trace
@@ -125,7 +126,9 @@ def _tell(error: CatalogError) -> int:
     click.echo(f"error: {line(str(error))}", err=True)
     if isinstance(error, FilterSyntax):
         click.echo(error.pointer(), err=True)
-    return _NOT_THERE if isinstance(error, Unreachable | Unusable) else _REFUSED
+    if isinstance(error, Unreachable | Unusable) and not isinstance(error, MissingExtra):
+        return _NOT_THERE
+    return _REFUSED
 
 
 def _forget_stdout() -> None:

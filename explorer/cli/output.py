@@ -16,7 +16,17 @@ from rich.text import Text
 
 from explorer.client.display import block, line
 
-__all__ = ["EDITED", "note", "notes", "print_json", "results", "said", "told", "words"]
+__all__ = [
+    "EDITED",
+    "escaped_json",
+    "note",
+    "notes",
+    "print_json",
+    "results",
+    "said",
+    "told",
+    "words",
+]
 
 EDITED = "✎"
 """Stands before every text that people wrote over what ingestion says."""
@@ -69,9 +79,14 @@ def print_json(value: Any) -> None:
     It reads back as exactly `value`; characters that a terminal would act on are written as
     escapes.
     """
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    sys.stdout.buffer.write(_NOT_ASCII.sub(_escaped, text).encode() + b"\n")
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    sys.stdout.buffer.write(escaped_json(text) + b"\n")
     sys.stdout.buffer.flush()
+
+
+def escaped_json(text: bytes) -> bytes:
+    """The same JSON, with escapes for the characters that a terminal would act on."""
+    return _NOT_ASCII.sub(_escaped, text.decode()).encode()
 
 
 def _escaped(found: re.Match[str]) -> str:

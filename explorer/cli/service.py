@@ -5,14 +5,16 @@ Front ends start it through `explorer.instance`; it is the edge where the servic
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import CatalogError
 from explorer.instance import HELD_STATUS, Held
-from explorer.server import serve_embedded
+from explorer.server import KEEP_CHANGES_DAYS, serve_embedded
 
 if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
@@ -30,13 +32,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--idle-seconds", type=float, default=300.0, help="leave after so long without a request"
     )
+    parser.add_argument(
+        "--keep-changes",
+        default=os.environ.get("CATALOG_KEEP_CHANGES", str(KEEP_CHANGES_DAYS)),
+        metavar="DAYS|all",
+        help="how long the change log keeps what was changed [env: CATALOG_KEEP_CHANGES]",
+    )
     given = parser.parse_args(arguments)
+    if given.keep_changes != "all" and not given.keep_changes.isdecimal():
+        parser.error(f"--keep-changes is a number of days or all, not “{given.keep_changes}”")
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     try:
         serve_embedded(
             data_dir=given.data_dir,
             seed=None if given.no_sample else _sample,
             idle_seconds=given.idle_seconds,
+            keep_changes_days=None if given.keep_changes == "all" else int(given.keep_changes),
+            actor=_user(),
         )
     except Held as error:
         print(error, file=sys.stderr)
@@ -45,6 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return _FAILED_STATUS
     return 0
+
+
+def _user() -> str | None:
+    """Return the URN of who works here, CATALOG_USER or the login name; None where neither is."""
+    import getpass
+
+    from explorer.metadata.urn import Urn
+
+    with suppress(OSError, KeyError, CatalogError):
+        name = os.environ.get("CATALOG_USER", "").strip() or getpass.getuser()
+        return str(Urn.parse(name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}"))
+    return None
 
 
 def _sample() -> "Iterable[Proposal]":

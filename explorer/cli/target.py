@@ -48,20 +48,26 @@ class Target:
         client's, which an interrupt does not reach.
         """
         # Brings httpx, which neither --help nor a usage error should wait for.
+        from rich.text import Text
+
         from explorer import config
+        from explorer.cli.output import note
         from explorer.client import Catalog
+        from explorer.client.display import line
 
         token = self.token
         if token is None:
             named = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
             token = named.token() if named.token.asks else None
-        return Catalog(
+        catalog = Catalog(
             self.url,
             profile=self.profile,
             data_dir=self.data_dir,
             token=token,
             offline="only" if self.offline else "keep",
         )
+        catalog.on_warning(lambda sentence: note(Text(f"warning: {line(sentence)}")))
+        return catalog
 
 
 def asks_a_catalog(command: Callable[..., None]) -> Callable[..., None]:

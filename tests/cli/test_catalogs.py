@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -27,7 +29,7 @@ def own(tmp_path_factory, process):
     if running is not None:
         os.kill(running.pid, signal.SIGTERM)
         deadline = time.monotonic() + 20
-        while instance.find(directory) is not None and time.monotonic() < deadline:
+        while instance.is_held(directory) and time.monotonic() < deadline:
             time.sleep(0.05)
 
 
@@ -153,3 +155,40 @@ def test_aspects_of_ones_own_are_served_from_a_registry_file(command, tmp_path, 
         assert "shoeSize.size" in ran.json["refused"][0]["reason"]
         got = process("get", urn, "--json", url=address).json["aspects"]["shoeSize"]
         assert got["value"] == {"size": 43}
+
+
+@pytest.fixture
+def gate():
+    """The address of a proxy that wants a token for everything, and then has nothing."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.do_GET()
+
+        def do_GET(self):
+            body = b'{"value": {"entities": [], "numEntities": 0, "from": 0}}'
+            self.send_response(200 if "Authorization" in self.headers else 401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_token_that_others_could_read_is_warned_of_once_on_standard_error(catalog, gate):
+    url = "http://catalog.example"
+    for proxied in ({"HTTP_PROXY": gate}, {"ALL_PROXY": gate}):
+        ran = catalog("search", "x", "--json", url=url, CATALOG_TOKEN="t", **proxied)
+        warning = f"warning: the access token goes to {url} over plain HTTP"
+        assert ran.err.replace("\n", " ").count(warning) == 1, ran
+    quiet = catalog("search", "x", "--json", url=gate, CATALOG_TOKEN="t")
+    assert "warning" not in quiet.err, quiet

@@ -105,3 +105,45 @@ def test_the_command_line_finds_it(process, kept, command, tmp_path):
     assert ran.code == 3
     assert str(service.pid) in ran.err
     assert process("check", url=None, CATALOG_DATA_DIR=str(kept)).code == 0
+
+
+def test_a_file_of_the_index_that_does_not_match_its_checksum_is_told(kept, check):
+    fast = next((kept / "search").glob("*.fast"))
+    raw = bytearray(fast.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    fast.write_bytes(raw)
+    ran = check(kept)
+    assert (ran.code, ran.out) == (
+        1,
+        f"search the index {fast.name} does not match its checksum\n",
+    )
+    assert "nothing that was written is lost" in ran.err
+    assert "catalog reindex" in ran.err
+    # What was found is left for others to look at.
+    assert fast.read_bytes() == raw
+
+
+def test_a_damaged_database_is_told_before_anything_else_with_what_to_do(kept, check):
+    whole = (kept / "catalog.db").read_bytes()
+    with sqlite3.connect(kept / "catalog.db") as database:
+        (root,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'aspects'"
+        ).fetchone()
+    database.close()
+    with (kept / "catalog.db").open("rb+") as file:
+        file.seek((root - 1) * 4096)
+        file.write(bytes(4096))
+    ran = check(kept)
+    assert ran.code == 1
+    assert ran.out.startswith("file catalog.db ")
+    assert "catalog restore BACKUP" in ran.err
+    schema = whole.replace(b"at_millis INTEGER", b"at_mill\xe9s INTEGER")
+    (kept / "catalog.db").write_bytes(schema)
+    assert schema != whole
+    ran = check(kept)
+    assert ran.code == 1
+    assert ran.out.startswith("file catalog.db ")
+    (kept / "catalog.db").write_bytes(b"no database at all, but long enough to be looked at")
+    ran = check(kept)
+    assert (ran.code, ran.out) == (1, "file catalog.db file is not a database\n")
+    assert "catalog restore BACKUP" in ran.err

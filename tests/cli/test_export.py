@@ -90,6 +90,7 @@ def test_what_was_exported_and_loaded_is_equal(catalog, serving, tmp_path):
         ("status", {"removed": True}),
     ):
         proposal = {
+            "entityType": "dataset",
             "entityUrn": removed,
             "changeType": "UPSERT",
             "aspectName": aspect,

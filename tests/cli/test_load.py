@@ -184,3 +184,35 @@ def test_json_that_is_no_metadata_is_refused(catalog):
     ran = catalog("load", str(REAL / "model_registry.json"))
     assert ran.code == 1
     assert "expected proposedSnapshot, aspectName or buckets" in ran.err
+
+
+def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_alone(catalog, data):
+    ran = catalog("load", str(data / "connectors.json"), "--json")
+    assert ran.code != 0
+    (file,) = ran.json["files"]
+    assert (file["aspects"], file["refused"]) == (7, 2)
+    refused = {(one["urn"].split(":")[2], one["aspect"]) for one in ran.json["refused"]}
+    assert refused == {("hologram", "hologramInfo"), ("dataset", "aspectOfTomorrow")}
+    for urn, aspect, value in (
+        ("urn:li:corpuser:users.ada@shop.example", "corpUserKey", {"username": "ada@shop.example"}),
+        (
+            "urn:li:dashboard:(powerbi,dashboards.7D668CAD)",
+            "dashboardKey",
+            {
+                "dashboardTool": "powerbi",
+                "dashboardId": "powerbi.linkedin.com/dashboards/7D668CAD",
+            },
+        ),
+        (
+            "urn:li:dataJob:(urn:li:dataFlow:(sqlite,shop,PROD),shop.stale)",
+            "status",
+            {"removed": True},
+        ),
+        (
+            "urn:li:metric:(urn:li:dataPlatform:dbt,shop,revenue)",
+            "metricInfo",
+            {"name": "Revenue"},
+        ),
+    ):
+        assert catalog("get", urn, "--json").json["aspects"][aspect]["value"] == value
+    assert "urn:li:document:handbook.returns" in catalog("search", "returns", "--json").out

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -49,6 +50,28 @@ def test_the_list_says_whose_and_whether_it_works(tokens):
     table = tokens("list").out
     assert "revoked" in table
     assert "urn:li:corpuser:ann" in table
+
+
+def test_the_list_says_the_role_and_the_last_use(tokens, catalog, protected, tmp_path):
+    assert tokens("create", "daily", "--actor", "ann").code == 0
+    assert tokens("create", "board", "--actor", "bob", "--role", "reader").code == 0
+    assert tokens("create", "root", "--actor", "eve", "--role", "admin").code == 0
+    assert tokens("create", "odd", "--actor", "eve", "--role", "owner").code == 2
+    listed = tokens("list", "--json").json
+    assert [(one["name"], one["role"], one["last_used"]) for one in listed] == [
+        ("daily", "editor", None),
+        ("board", "reader", None),
+        ("root", "admin", None),
+    ]
+    assert "editor  never" in tokens("list").out
+
+    address, token = protected
+    kept = ("--data-dir", str(tmp_path / "kept"))
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    assert catalog("search", "x", url=address, CATALOG_TOKEN=token).code == 0
+    (used,) = catalog("token", "list", "--json", *kept, url=None).json
+    assert before.replace(microsecond=0) <= datetime.fromisoformat(used["last_used"])
+    assert used["last_used"][:10] in catalog("token", "list", *kept, url=None).out
 
 
 @pytest.mark.parametrize(

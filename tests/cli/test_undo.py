@@ -18,11 +18,15 @@ def mine(shop, tmp_path):
     return run
 
 
+def status(urn):
+    return {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}}
+
+
 @pytest.fixture
 def table(shop, request):
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,undone.{request.node.name},PROD)"
     changes = [
-        {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}},
+        status(urn),
         {
             "entityUrn": "urn:li:tag:Undone",
             "aspectName": "tagProperties",
@@ -54,7 +58,7 @@ def test_the_last_edits_are_taken_back_one_after_the_other(mine, table):
     assert mine("undo").code == 0
     assert text(mine, table) is None
     last = mine("undo")
-    assert (last.code, "no edit was made" in last.err) == (1, True), last
+    assert (last.code, "nothing left to undo" in last.err) == (1, True), last
 
 
 def test_every_kind_of_edit_is_taken_back(mine, table):
@@ -102,8 +106,42 @@ def test_what_somebody_changed_since_is_not_taken_back(mine, shop, table, tmp_pa
     assert (ran.code, ran.out) == (1, ""), ran
     assert "changed by somebody else" in ran.err
     assert "there is now: Theirs." in ran.err
+    assert "--force writes over" in ran.err
     assert text(mine, table) == "Theirs."
     assert listed(mine)[0]["undone"] is False
+    assert mine("undo", "--force").code == 0
+    assert text(mine, table) is None
+
+
+def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_once(mine, table):
+    other = table.replace("undone.", "undone_too.")
+    mine("load", "-", stdin=json.dumps([status(other)]).encode())
+    mine("tag", table, other, "--add", "Undone")
+    entries = listed(mine)
+    assert len({entry["save"] for entry in entries}) == 1
+    ran = mine("undo", "--json")
+    assert {edit["urn"] for edit in ran.json["edits"]} == {table, other}
+    assert [one["tags"] for one in mine("tag", table, other, "--json").json] == [[], []]
+    assert mine("redo").code == 0
+    tagged = [["urn:li:tag:Undone"]] * 2
+    assert [one["tags"] for one in mine("tag", table, other, "--json").json] == tagged
+    again = mine("redo")
+    assert (again.code, "nothing was undone" in again.err) == (1, True), again
+    assert mine("undo", entries[0]["save"][:10]).code == 0
+    assert [one["tags"] for one in mine("tag", table, other, "--json").json] == [[], []]
+    mine("delete", other, "--hard", "--yes")
+
+
+def test_hiding_and_restoring_are_taken_back(mine, table):
+    mine("delete", table, "--soft")
+    assert [(one["what"], one["after"]) for one in listed(mine)] == [("status", "hidden")]
+    ran = mine("undo")
+    assert "hidden → shown" in ran.err, ran
+    assert mine("restore", table, "--dry-run", "--json").json["restored"][0]["was_removed"] is False
+    assert mine("redo").code == 0
+    mine("restore", table)
+    assert mine("undo").code == 0
+    assert mine("restore", table, "--dry-run", "--json").json["restored"][0]["was_removed"] is True
 
 
 def test_the_list_is_newest_first_and_says_how_many(mine, table):
@@ -120,7 +158,7 @@ def test_the_list_is_newest_first_and_says_how_many(mine, table):
     assert "\x1b" not in both.out
     assert max(map(len, both.out.splitlines())) <= 80
     csv = mine("undo", "--list", "--csv").out
-    assert csv.startswith("id,at,server,urn,column,what,before,after,undone,undoes\r\n")
+    assert csv.startswith("id,at,server,urn,column,what,before,after,undone,undoes,save\r\n")
     assert [one["after"] for one in listed(mine)] == [["urn:li:tag:Undone"], HOSTILE]
 
 
@@ -158,6 +196,7 @@ def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(shop, ta
     [
         (["--list", "abc"], 2, "either --list or an ID"),
         (["--csv"], 2, "--csv goes with --list"),
+        (["--list", "--force"], 2, "--force writes"),
         (["abc"], 1, "begins with abc"),
     ],
 )

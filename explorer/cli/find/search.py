@@ -26,7 +26,7 @@ Examples
 Filters
   name:orders  tags:(PII, GDPR)       is, or is one of
   name:ord*  name:*ers  name:*rde*    begins with, ends in, holds
-  name=~Orders                        is, whatever the case
+  name=~Orders                        is, ignoring case
   rows>1000  rows:10..20              also >=, <, <=; dates read 2026-01-31
   tags:*  tags IS NULL                has a value, has none
   AND  OR  NOT  -  ( )                AND may be left out

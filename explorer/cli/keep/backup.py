@@ -14,7 +14,8 @@ Examples
   catalog backup /backups/catalog-$(date +%F)
   catalog serve --data-dir /backups/catalog-2030-01-31 --port 0
 
-To go back to a copy, serve it, or put it in the place of the data directory.
+To go back to a copy: catalog restore /backups/catalog-2030-01-31. To prove that it
+is whole: catalog check --data-dir /backups/catalog-2030-01-31.
 """
 
 

@@ -1,6 +1,8 @@
 """`catalog check`"""
 
+import os
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -16,6 +18,7 @@ _EPILOG = """
 Examples
   catalog check
   catalog check --data-dir /var/lib/catalog
+  catalog check --data-dir /media/backups/catalog-2030-01-31
 """
 
 
@@ -25,9 +28,11 @@ Examples
 def check(data_dir: Path | None, registry_file: Path | None) -> None:
     """Prove that a catalog on this machine's disk agrees with itself.
 
-    Works everything out again that follows from what was written (versions, relationships, browse
-    folders, the change log, the search index) and compares it with what is kept. Nobody may be
-    serving the catalog meanwhile. Ends with 1 when something does not agree.
+    Lets SQLite check the database file, and compares the files of the search index with their
+    checksums. Then works everything out again that follows from what was written (versions,
+    relationships, browse folders, the change log, the search index), makes searches, and compares
+    it with what is kept. Nobody may be serving the catalog meanwhile. A backup can be checked
+    where it lies, also on read-only media. Ends with 1 when something does not agree.
     """
     from explorer import config
     from explorer.errors import Unusable
@@ -36,7 +41,8 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
     directory = data_dir or config.data_dir()
     if not (directory / "catalog.db").is_file():
         raise Unusable(f"there is no catalog in {directory}; name another with --data-dir")
-    with hold(directory):
+    # A directory that cannot be written cannot be held, and nobody serves it.
+    with hold(directory) if os.access(directory, os.W_OK) else nullcontext():
         from explorer.server.consistency import MOST, check_directory
 
         findings = check_directory(directory, registry_file)
@@ -57,8 +63,17 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
 
 def _advice(directory: Path, parts: set[str]) -> str:
     if parts == {"search"}:
-        return "only the search index differs; make it anew with: catalog reindex"
+        return (
+            "only the search index differs, and nothing that was written is lost; make it anew "
+            "with: catalog reindex"
+        )
+    if "file" in parts:
+        return (
+            f"the database is damaged, and reading it may give wrong answers: keep a copy of "
+            f"{directory}, look for what damages files (disk, memory, other programs), and go back "
+            "to a backup with: catalog restore BACKUP"
+        )
     return (
         f"keep a copy of {directory} and report this with the lines above; "
-        "if there is a backup, restore it"
+        "if there is a backup, go back to it with: catalog restore BACKUP"
     )

@@ -42,7 +42,7 @@ class _Source(click.ParamType[str]):
 
             return f"{ENVIRONMENT}{text.removeprefix(_ENV)}"
         if text not in ("keyring", "prompt", "none"):
-            self.fail(f"{text!r} is neither keyring, prompt, env:NAME nor none", param, ctx)
+            self.fail(f"“{text}” is neither keyring, prompt, env:NAME nor none", param, ctx)
         return text
 
 

@@ -31,6 +31,24 @@ Every option may also stand in the environment, as the name in brackets.
 """
 
 
+class _Days(click.ParamType[int | None]):
+    name = "days"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        """Return the number of days; None for all."""
+        if value == "all":
+            return None
+        if not (value.isascii() and value.isdecimal() and 0 < int(value[:6]) <= 36_500):
+            self.fail(
+                f"“{value}” is neither a number of days from 1 to 36500 nor all",
+                param,
+                ctx,
+            )
+        return int(value)
+
+
 @click.command(epilog=_EPILOG)
 @click.option(
     "--host",
@@ -63,7 +81,7 @@ Every option may also stand in the environment, as the name in brackets.
 @click.option(
     "--allow-open",
     is_flag=True,
-    help="Listen on more than this machine without tokens: everybody may read and write.",
+    help="Let others than this machine in without tokens: everybody may read and write.",
 )
 @click.option(
     "--allow-host",
@@ -72,7 +90,8 @@ Every option may also stand in the environment, as the name in brackets.
     metavar="NAME",
     envvar="CATALOG_ALLOW_HOST",
     show_envvar=True,
-    help="A host name that requests may ask for, such as a proxy's; may be repeated.",
+    help="A host name that requests may ask for, such as a proxy's; may be repeated. "
+    "Needs tokens, or --allow-open.",
 )
 @click.option(
     "--log-format",
@@ -84,13 +103,30 @@ Every option may also stand in the environment, as the name in brackets.
     help="How each request is told on standard error.",
 )
 @click.option(
+    "--keep-changes",
+    type=_Days(),
+    default="30",
+    show_default=True,
+    metavar="DAYS|all",
+    envvar="CATALOG_KEEP_CHANGES",
+    show_envvar=True,
+    help=(
+        "How long the change log keeps what was changed. The newest 10,000 changes, and what the "
+        "search index or somebody who follows has not read, are always kept."
+    ),
+)
+@click.option(
     "--dialect",
     type=click.Choice(["plain", "datahub", "auto"]),
     default="auto",
     show_default=True,
     envvar="CATALOG_DIALECT",
     show_envvar=True,
-    help="Whose shape answers have where the two differ; auto goes by who asks.",
+    help="What callers get where the specification and DataHub differ. auto: DataHub's clients get "
+    "what DataHub gives, all others what the specification says (and what /restli/docs shows). "
+    "datahub: everybody gets what DataHub gives; choose it for scripts written against a DataHub "
+    "server. Of DataHub clients before 0.14, which do not say who they are, auto knows the reads "
+    "and what an ingestion run writes.",
 )
 def serve(
     host: str,
@@ -101,6 +137,7 @@ def serve(
     token_file: Path | None,
     allowed_hosts: tuple[str, ...],
     log_format: Literal["text", "json", "none"],
+    keep_changes: int | None,
     dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
@@ -133,4 +170,5 @@ def serve(
         token_file=token_file,
         allowed_hosts=allowed_hosts,
         log_format=form,
+        keep_changes_days=keep_changes,
     )

@@ -11,7 +11,7 @@ from explorer.cli.parameters import WORDS, kept_in, token_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from explorer.server.tokens import Token
+    from explorer.server.tokens import Role, Token
 
 __all__ = ["token"]
 
@@ -19,12 +19,19 @@ _EPILOG = """
 \b
 Examples
   catalog token create nightly --actor ingestion --expires 90d
+  catalog token create dashboard --actor grafana --role reader
   CATALOG_TOKEN=$(catalog token create laptop --actor jdoe) catalog search orders
   catalog token list
   catalog token revoke nightly
 
 A server that runs notices within a second. The first token closes it: from then on every request
 needs one.
+
+\b
+Roles
+  reader  reads everything, writes nothing
+  editor  also writes metadata and edits; removes nothing for good
+  admin   also deletes, rolls back runs, and exports the whole catalog
 """
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FOREVER: Final = "never"
@@ -52,7 +59,9 @@ class _Expiry(click.ParamType[datetime | None]):
                 end = end if end.tzinfo else end.replace(tzinfo=UTC)
         except (ValueError, OverflowError):
             self.fail(
-                f"{text!r} is neither 12h, 30d, a date like 2030-01-31, nor never", param, ctx
+                f"“{text}” is neither 12h, 30d, a date like 2030-01-31, nor never",
+                param,
+                ctx,
             )
         if end <= now:
             self.fail(f"{text} is over already", param, ctx)
@@ -85,11 +94,19 @@ def token() -> None:
     show_default=True,
     help="When it stops working; a date means the end of that day, UTC.",
 )
+@click.option(
+    "--role",
+    type=click.Choice(["reader", "editor", "admin"]),
+    default="editor",
+    show_default=True,
+    help="What it may do; each role may do what the one before it may.",
+)
 @_kept_in
 def create(
     name: str,
     actor: str,
     expires: datetime | None,
+    role: "Role",
     data_dir: Path | None,
     token_file: Path | None,
 ) -> None:
@@ -101,9 +118,9 @@ def create(
 
     millis = None if expires is None else int(expires.timestamp() * 1_000)
     path = _path(data_dir, token_file)
-    shown, made = create_token(path, name, _user(actor), millis)
+    shown, made = create_token(path, name, _user(actor), millis, role)
     click.echo(
-        f"{made.name} writes as {made.actor}, {_until(made.expires_millis)}; "
+        f"{made.name} is {made.actor} with the role {made.role}, {_until(made.expires_millis)}; "
         "the token is shown this once",
         err=True,
     )
@@ -114,17 +131,20 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @_kept_in
 def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool) -> None:
-    """List the tokens: whom each stands for, until when, and whether it still works."""
+    """List the tokens: whom each stands for, its role, until when it works, and its last use.
+
+    The last use is exact to a minute.
+    """
     import time
 
     from explorer.cli.output import note, print_json, results, said
-    from explorer.server.tokens import read_tokens
+    from explorer.server.tokens import read_tokens, read_uses
 
     now_millis = time.time_ns() // 1_000_000
     path = _path(data_dir, token_file)
-    tokens = read_tokens(path)
+    tokens, uses = read_tokens(path), read_uses(path)
     if as_json:
-        print_json([_as_json(one, now_millis) for one in tokens])
+        print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
         return
     if not tokens:
         note(said(f"no tokens in {path}"))
@@ -132,11 +152,11 @@ def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "actor", "created", "expires", "state"):
+    for heading in ("name", "actor", "role", "expires (UTC)", "last used", "state"):
         table.add_column(heading, overflow="fold")
     for one in tokens:
-        expires = _time(one.expires_millis) if one.expires_millis is not None else _FOREVER
-        cells = (one.name, one.actor, _time(one.created_millis), expires, one.state(now_millis))
+        times = (_minute(one.expires_millis), _minute(uses.get(one.id)))
+        cells = (one.name, one.actor, one.role, *times, one.state(now_millis))
         table.add_row(*(said(cell) for cell in cells))
     results().print(table)
 
@@ -174,19 +194,28 @@ def _user(text: str) -> str:
     return str(urn)
 
 
-def _as_json(one: "Token", now_millis: int) -> dict[str, str | None]:
+def _as_json(one: "Token", used_millis: int | None, now_millis: int) -> dict[str, str | None]:
     return {
         "name": one.name,
         "actor": one.actor,
+        "role": one.role,
         "created": _time(one.created_millis),
         "expires": None if one.expires_millis is None else _time(one.expires_millis),
         "revoked": None if one.revoked_millis is None else _time(one.revoked_millis),
+        "last_used": None if used_millis is None else _time(used_millis),
         "state": one.state(now_millis),
     }
 
 
 def _until(millis: int | None) -> str:
     return "and never expires" if millis is None else f"until {_time(millis)}"
+
+
+def _minute(millis: int | None) -> str:
+    """A time for people, short enough for a line with others."""
+    return (
+        _FOREVER if millis is None else _time(millis)[: len("2030-01-31T12:00")].replace("T", " ")
+    )
 
 
 def _time(millis: int) -> str:

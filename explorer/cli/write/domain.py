@@ -62,9 +62,9 @@ def domain(
     named = last.startswith(_DOMAIN) or not (last.startswith("urn:") or last == "-")
     urns = words[:-1] if named else words
     if not urns:
-        raise click.UsageError(f"{last!r} is no URN of something that is in a domain")
+        raise click.UsageError(f"“{last}” is no URN of something that is in a domain")
     if named and out_of_all:
-        raise click.UsageError(f"either {last!r} or --none; give one of them")
+        raise click.UsageError(f"either “{last}” or --none; give one of them")
     changing.check_forms(shown_as, dry_run=dry_run, writes=named or out_of_all)
     from explorer.cli.write import edits, labels
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from explorer.client.journal import Journal
 
 __all__ = [
-    "JOURNAL",
     "Change",
     "Round",
     "as_record",
@@ -50,7 +49,6 @@ __all__ = [
 Change = Callable[["Catalog", str], Iterable[Edit]]
 """Does something to one entity, and gives each edit when it is made."""
 
-JOURNAL: Final = "journal.jsonl"
 _OF_ONE: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
 """What concerns one entity rather than all of them."""
 _PART: Final = 48
@@ -80,6 +78,7 @@ def refuse_read_only(target: Target) -> None:
 def keep_journal(catalog: "Catalog") -> "Journal":
     """Have the client write its edits down where `catalog undo` finds them."""
     from explorer import config
+    from explorer.client.journal import JOURNAL
 
     return catalog.keep_journal(config.state_dir() / JOURNAL)
 
@@ -137,10 +136,13 @@ def finish(done: Round) -> None:
 def change_each(
     target: Target, words: Sequence[str], change: Change, *, dry_run: bool, as_json: bool
 ) -> None:
-    """Change each entity and say what changed; as JSON also to standard output.
+    """Change each entity and say what changed; as JSON also to standard output. All of it is one
+    save, which `catalog undo` takes back at once.
 
     With `dry_run`, `change` only says what it would do.
     """
+    from explorer.client.journal import one_save
+
     refuse_read_only(target)
     urns = given_urns(words)
     made: list[Edit] = []
@@ -155,7 +157,8 @@ def change_each(
             finally:
                 tell(made[first:])
 
-        done = go_through(urns, act)
+        with one_save():
+            done = go_through(urns, act)
     if as_json:
         print_json(
             {
@@ -219,7 +222,9 @@ def part(what: What, held: Held, limit: int = _PART) -> str:
         return _NOTHING.get(what, "none")
     match held:
         case str():
-            return f"“{line(held, limit)}”"
+            return held if what == "status" else f"“{line(held, limit)}”"
+        case dict() if what == "entity":
+            return "created"
         case dict():
             return line(", ".join(_deprecation(held)), limit * 2)
         case _:

@@ -58,21 +58,31 @@ def export(
     query = {"entity": entity, "platform": platform, "removed": str(removed).lower()}
     with _opened(file) as out:
         connection = Connection(target.url, data_dir=target.data_dir, token=target.token)
-        changes, entities = asyncio.run(_write(connection, query, out.write))
+        changes, entities = asyncio.run(
+            _write(connection, query, out.write, to_stdout=file == _STDOUT)
+        )
     note(f"{changes:,} changes of {entities:,} entities are written")
 
 
 async def _write(
-    connection: "Connection", query: dict[str, str | None], write: Callable[[bytes], Any]
+    connection: "Connection",
+    query: dict[str, str | None],
+    write: Callable[[bytes], Any],
+    *,
+    to_stdout: bool,
 ) -> tuple[int, int]:
     import orjson
 
+    from explorer.cli.output import escaped_json
+
     changes, urns = 0, 0
     last = None
+    # Files and pipes get every byte as it is stored.
+    shown = escaped_json if sys.stdout.isatty() and to_stdout else bytes
     write(b"[")
     try:
         async for proposal in _proposals(connection, query):
-            write((b",\n" if changes else b"\n") + orjson.dumps(proposal))
+            write((b",\n" if changes else b"\n") + shown(orjson.dumps(proposal)))
             changes += 1
             if proposal["entityUrn"] != last:
                 last = proposal["entityUrn"]

@@ -1,5 +1,6 @@
 """The edits that were made from this machine: listed, and taken back."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,6 @@ from explorer.cli.forms import Form
 from explorer.cli.output import note, print_json, results, said, words
 from explorer.cli.target import Target
 from explorer.cli.write.edits import (
-    JOURNAL,
     as_record,
     keep_journal,
     part,
@@ -23,13 +23,24 @@ from explorer.cli.write.edits import (
 )
 from explorer.client.conflict import TextConflict
 from explorer.client.display import line, moment
-from explorer.client.journal import Journal, JournalEntry, is_undone, read_undone
+from explorer.client.journal import (
+    JOURNAL,
+    Journal,
+    JournalEntry,
+    Save,
+    is_undone,
+    last_save,
+    last_undo,
+    saves_of,
+    undone_in,
+)
+from explorer.client.records import Edit
 from explorer.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
 
-__all__ = ["print_list", "take_back"]
+__all__ = ["do_again", "print_list", "take_back"]
 
 _SHORT: Final = 8
 
@@ -37,7 +48,7 @@ _SHORT: Final = 8
 def print_list(count: int, shown_as: Form | None) -> None:
     """The edits, newest first. Nothing is asked of any server."""
     entries = list(_journal())[::-1]
-    undone = read_undone(config.state_dir() / JOURNAL)
+    undone = undone_in(entries[::-1])
     table = _table(entries[:count], undone)
     match shown_as:
         case "json":
@@ -56,36 +67,64 @@ def print_list(count: int, shown_as: Form | None) -> None:
         note(Text(f"{min(count, len(entries)):,} of {len(entries):,} shown"))
 
 
-def take_back(target: Target, edit_id: str | None, *, as_json: bool) -> None:
-    """Take an edit back, by the beginning of its ID, or the last one of the server that is asked.
+def take_back(target: Target, edit_id: str | None, *, force: bool, as_json: bool) -> None:
+    """Undo an edit or a save, by the beginning of its ID, or the last save to the server asked.
 
-    Raises `NotFound` where there is none, `InvalidInput` for one that is taken back already or of
-    another server, and `TextConflict` where somebody changed it since.
+    Raises `NotFound` where there is none, `InvalidInput` for one that is undone already or of
+    another server, and without `force` `TextConflict` where somebody changed it since.
     """
     refuse_read_only(target)
     with target.open() as catalog:
-        journal = keep_journal(catalog)
-        entries = list(journal)
-        undone = journal.undone()
-        entry = _chosen(entries, undone, edit_id, _address(catalog))
-        known = {one.id for one in entries}
-        try:
-            edit = catalog.undo(entry)
-        except TextConflict as conflict:
-            note(Text(f"edit {entry.id[:_SHORT]} left: "), said(conflict.base, missing="nothing"))
-            note(Text("there is now: "), said(conflict.theirs, missing="nothing"))
-            note(Text("would come back: "), said(conflict.mine, missing="nothing"))
-            raise
-        made = [
-            one.id
-            for one in journal
-            if one.id not in known
-            and (one.urn, one.what, one.column) == (entry.urn, entry.what, entry.column)
-        ]
-        journal.note_undone(entry.id, made)
-    tell([edit])
+        entries = list(keep_journal(catalog))
+        address = _address(catalog)
+        save = last_save(entries, address) if edit_id is None else _chosen(entries, edit_id)
+        if save is None:
+            raise NotFound(f"nothing left to undo on {address}; catalog undo --list shows all")
+        if save.server != address:
+            raise InvalidInput(
+                f"edit {save.id} was made to {save.server}, not to {address}; "
+                "name that server with --url or --profile"
+            )
+        made = _undone(catalog, save, force=force)
+    _tell(made, as_json=as_json)
+
+
+def do_again(target: Target, *, force: bool, as_json: bool) -> None:
+    """Do again what the last undo on the server asked took back.
+
+    Raises `NotFound` where nothing was undone, and without `force` `TextConflict` where somebody
+    changed it since.
+    """
+    refuse_read_only(target)
+    with target.open() as catalog:
+        entries, address = list(keep_journal(catalog)), _address(catalog)
+        undo = last_undo(entries, address)
+        if undo is None:
+            raise NotFound(
+                f"nothing was undone on {address} that could be done again, or something else was "
+                "saved since; catalog undo --list shows all, and catalog undo ID undoes an undo too"
+            )
+        made = _undone(catalog, undo, force=force)
+    _tell(made, as_json=as_json)
+
+
+def _undone(catalog: "Catalog", save: Save, *, force: bool) -> tuple[Edit, ...]:
+    try:
+        return catalog.undo_save(save, force=force)
+    except TextConflict as conflict:
+        note(Text(f"edit {save.id[:_SHORT]} left: "), said(conflict.base, missing="nothing"))
+        note(Text("there is now: "), said(conflict.theirs, missing="nothing"))
+        note(Text("would come back: "), said(conflict.mine, missing="nothing"))
+        note(Text("nothing was written; --force writes over what is there now", "dim"))
+        raise
+
+
+def _tell(made: Sequence[Edit], *, as_json: bool) -> None:
+    for edit in made:
+        tell([edit])
     if as_json:
-        print_json(as_record(edit))
+        records = [as_record(edit) for edit in made]
+        print_json({**records[0], "edits": records})
 
 
 def _journal() -> Sequence[JournalEntry]:
@@ -100,48 +139,36 @@ def _address(catalog: "Catalog") -> str:
     return catalog.address
 
 
-def _chosen(
-    entries: Sequence[JournalEntry],
-    undone: Mapping[str, tuple[str, ...]],
-    edit_id: str | None,
-    address: str,
-) -> JournalEntry:
-    if edit_id is None:
-        undoing = {by for several in undone.values() for by in several}
-        for entry in reversed(entries):
-            if entry.server != address or entry.id in undoing:
-                continue
-            if not is_undone(entry.id, undone):
-                return entry
-        raise NotFound(
-            f"no edit was made from this machine to {address} that could be taken back; "
-            "catalog undo --list shows all"
-        )
-    found = [entry for entry in entries if entry.id.startswith(edit_id)]
+def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> Save:
+    """The edit whose ID begins so, or all that is left of the save whose ID does."""
+    undone = undone_in(entries)
+    found = [Save(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
+    for save in saves_of(entries):
+        if save.id.startswith(edit_id) and save.id not in {one.id for one in found}:
+            left = tuple(one for one in save.entries if not is_undone(one.id, undone))
+            found.append(Save(save.id, left or save.entries))
     if not found:
         raise NotFound(
             f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all"
         )
     if len(found) > 1:
-        ids = ", ".join(entry.id for entry in found[:4])
+        ids = ", ".join(save.id for save in found[:4])
         raise InvalidInput(f"{len(found):,} edits have an ID that begins with {edit_id}: {ids}")
-    (entry,) = found
-    if entry.server != address:
+    (chosen,) = found
+    first = chosen.entries[0].id
+    if is_undone(first, undone):
         raise InvalidInput(
-            f"edit {entry.id} was made to {entry.server}, not to {address}; "
-            "name that server with --url or --profile"
-        )
-    if is_undone(entry.id, undone):
-        raise InvalidInput(
-            f"edit {entry.id} is taken back already, by {' and '.join(undone[entry.id])}; "
+            f"edit {first} is taken back already, by {' and '.join(undone[first])}; "
             "taking that back does the edit again"
         )
-    return entry
+    return chosen
 
 
 def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> tables.Table:
-    undoes = {by: of for of, several in undone.items() for by in several}
-    columns = ("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes")
+    columns = (
+        *("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes"),
+        "save",
+    )
     rows = [
         (
             entry.id,
@@ -153,7 +180,8 @@ def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]
             _cell(entry.before),
             _cell(entry.after),
             is_undone(entry.id, undone),
-            undoes.get(entry.id),
+            " ".join(entry.undoes) or None,
+            entry.save or entry.id,
         )
         for entry in entries
     ]
@@ -172,15 +200,18 @@ def _cell(held: object) -> tables.Cell:
 
 def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> None:
     console = results()
-    undoes = {by: of for of, several in undone.items() for by in several}
+    sizes = Counter(entry.save for entry in entries)
     several_servers = len({entry.server for entry in entries}) > 1
     for entry in entries:
         edit = entry.edit
         state = ""
+        is_over = bool(entry.undoes) or is_undone(entry.id, undone)
         if is_undone(entry.id, undone):
             state = "undone"
-        elif entry.id in undoes:
-            state = f"undoes {undoes[entry.id][:_SHORT]}"
+        elif entry.undoes:
+            state = f"undoes {entry.undoes[0][:_SHORT]}"
+        if sizes[entry.save] > 1:
+            state = f"{state} save {entry.save[:_SHORT]}".strip()
         head = [
             Text(entry.id[:_SHORT], "bold"),
             Text(moment(round(entry.at.timestamp() * 1000))),
@@ -192,5 +223,5 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         room = max((console.width - 7) // 2, 16)
         limit = room - 3 if entry.what == "description" else room * 2
         was, now = (part(entry.what, held, limit) for held in (edit.before, edit.after))
-        change = Text(f"{was} → {now}", "dim" if state else "")
+        change = Text(f"{was} → {now}", "dim" if is_over else "")
         console.print(Padding(change, (0, 0, 0, 2)))

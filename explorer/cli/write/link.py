@@ -65,7 +65,7 @@ def link(
     if action and url_linked is None:
         raise click.UsageError(f"{action} needs the URL of the link")
     if url_linked is not None and (not url_linked or any(map(str.isspace, url_linked))):
-        raise click.UsageError(f"{url_linked!r} is no address; write spaces in it as %20")
+        raise click.UsageError(f"“{url_linked}” is no address; write spaces in it as %20")
     if action == "add" and label is None:
         raise click.UsageError("say with --label what the link is called")
     if action is None and label is not None:
@@ -100,7 +100,7 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
             one for one in before if one != gone and (label is not None or one.split(" ")[0] != url)
         )
         if after == before:
-            raise NotFound(f"{urn} has no link to {url}{f' called {label!r}' if label else ''}")
+            raise NotFound(f"{urn} has no link to {url}{f' called “{label}”' if label else ''}")
         yield planned(urn, "links", before, after)
 
     return change

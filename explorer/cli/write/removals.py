@@ -9,7 +9,14 @@ from rich.text import Text
 
 from explorer.cli.output import note, print_json, said
 from explorer.cli.target import Target
-from explorer.cli.write.edits import Round, finish, given_urns, go_through, refuse_read_only
+from explorer.cli.write.edits import (
+    Round,
+    finish,
+    given_urns,
+    go_through,
+    keep_journal,
+    refuse_read_only,
+)
 from explorer.client.display import line
 from explorer.client.records import Deletion, StatusChange
 from explorer.errors import CatalogError, NotFound
@@ -76,16 +83,21 @@ def destroy(
 def _set_status(
     target: Target, words: Sequence[str], *, removed: bool, dry_run: bool, as_json: bool
 ) -> None:
+    from explorer.client.journal import one_save
+
     refuse_read_only(target)
     made: list[StatusChange] = []
     with target.open() as catalog:
+        if not dry_run:
+            keep_journal(catalog)
         act: Callable[..., StatusChange] = catalog.soft_delete if removed else catalog.restore
 
         def change(urn: str) -> None:
             made.append(act(urn, dry_run=dry_run))
             _tell_status(made[-1], dry_run=dry_run)
 
-        done = go_through(given_urns(words), change)
+        with one_save():
+            done = go_through(given_urns(words), change)
     records = [
         {
             "urn": str(one.urn),

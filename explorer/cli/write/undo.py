@@ -13,20 +13,26 @@ _MOST = 10_000
 _EPILOG = """
 \b
 Examples
-  catalog undo                      (the last edit not taken back yet)
+  catalog undo                      (the last save not taken back yet)
+  catalog redo                      (does again what was undone last)
   catalog undo --list
   catalog undo 3f2a
   catalog undo --list --json | jq '.[0].before'
 
-Edits are kept on this machine, by the commands describe, tag, term, own, domain, link and
-deprecate. One is taken back only where the catalog still holds what it left; labels and links of
-others stay. Taking back is an edit too: catalog undo with its ID does the first one again.
+Edits are kept on this machine, by the commands describe, tag, term, own, domain, link, deprecate,
+delete --soft, restore and docs import, by the terminal and in notebooks. Without an ID, undo takes
+back all that the last save did, wherever it was made: everything one command wrote, everything one
+page of tags did. It is taken back only where the catalog still holds what it left, or with --force;
+labels and links of others stay. Taking back is an edit too: catalog undo with its ID does the
+first one again.
 
 \b
 --list --json prints a list, newest first: id, at (UTC), server, urn,
-column, what, before, after, undone (whether it is taken back), undoes (ID).
---json alone prints what was written: urn, column, what, before, after,
-changed, at.
+column, what, before, after, undone (whether it is taken back), undoes
+(the IDs of what it takes back), save (the ID that the edits of one save
+share, and which undo takes too).
+--json alone prints the first edit that was written: urn, column, what,
+before, after, changed, at; and under edits all of them.
 """
 
 
@@ -40,17 +46,26 @@ changed, at.
     show_default=True,
     help="With --list: how many at most.",
 )
+@click.option("--force", is_flag=True, help="Also where somebody changed it since.")
 @printed_as("json", "csv")
 @asks_a_catalog
 def undo(
-    target: Target, edit_id: str | None, count: int, *, lists: bool, shown_as: Form | None
+    target: Target,
+    edit_id: str | None,
+    count: int,
+    *,
+    lists: bool,
+    force: bool,
+    shown_as: Form | None,
 ) -> None:
-    """Take an edit back that was made from this machine.
+    """Take back what the last save did, or the edit with this ID.
 
-    ID is the edit's in the list, or its beginning; without it the last edit is taken back.
+    ID is an edit's in the list, or that of a save, or the beginning of one.
     """
     if lists and edit_id:
         raise click.UsageError("either --list or an ID; give one of them")
+    if lists and force:
+        raise click.UsageError("--force writes, --list does not; give one of them")
     if shown_as == "csv" and not lists:
         raise click.UsageError("--csv goes with --list")
     from explorer.cli.write import kept_edits
@@ -58,4 +73,4 @@ def undo(
     if lists:
         kept_edits.print_list(count, shown_as)
     else:
-        kept_edits.take_back(target, edit_id, as_json=shown_as == "json")
+        kept_edits.take_back(target, edit_id, force=force, as_json=shown_as == "json")

@@ -1,0 +1,273 @@
+"""`catalog restore BACKUP`: going back to a copy, whatever happens meanwhile."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from explorer.instance import hold
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.server import upkeep
+from explorer.server.consistency import check_directory
+from explorer.server.opening import open_catalog
+from explorer.server.search.index import SearchQuery
+from explorer.server.tokens import create_token
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
+
+EVENTS = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "sqlite3.connect"}
+
+
+def write(directory, *names):
+    directory.mkdir(parents=True, exist_ok=True)
+    opened = open_catalog(directory, load_registry())
+    for name in names:
+        change = opened.intake.check(Proposal(Urn.of("tag", name), "tagProperties", {"name": name}))
+        opened.store.write(lambda tx, change=change: opened.intake.apply(tx, change, 1)).result()
+    opened.close()
+
+
+def held_in(directory):
+    """The tags that a catalog holds, as the store and as a search has them."""
+    opened = open_catalog(directory, load_registry())
+    try:
+        stored = opened.store.urns("", 100)
+        found = opened.index.found_urns(
+            SearchQuery("*", None, _everything(), 0, 100, include_removed=True)
+        )
+    finally:
+        opened.close()
+    assert sorted(found) == stored
+    return {urn.removeprefix("urn:li:tag:") for urn in stored}
+
+
+def _everything():
+    from explorer.metadata.filters import Filter
+
+    return Filter()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    place = tmp_path_factory.mktemp("prepared")
+    write(place / "data", "old")
+    upkeep.back_up(place / "data", place / "backup")
+    write(place / "data", "new")
+    return place
+
+
+@pytest.fixture
+def directory(prepared, tmp_path):
+    """A data directory with two tags, one of them newer than the backup."""
+    shutil.copytree(prepared / "backup", tmp_path / "backup")
+    return shutil.copytree(prepared / "data", tmp_path / "data")
+
+
+@pytest.fixture
+def restore(catalog, directory):
+    def run(backup):
+        return catalog("restore", str(backup), "--data-dir", str(directory), url=None)
+
+    return run
+
+
+@pytest.mark.parametrize("named", ["", "catalog.db"])
+def test_the_catalog_of_a_backup_takes_the_place_of_the_present_one(
+    restore, directory, tmp_path, named
+):
+    ran = restore(tmp_path / "backup" / named)
+    assert (ran.code, ran.out) == (0, ""), ran
+    assert "1 entities" in ran.err
+    assert held_in(directory) == {"old"}
+    assert check_directory(directory) == []
+    (kept,) = directory.glob("catalog.db.replaced-*")
+    assert str(kept) in ran.err
+    shutil.copy(kept, tmp_path / "backup" / "catalog.db")
+    assert held_in(tmp_path / "backup") == {"old", "new"}
+
+
+def test_what_was_not_in_the_file_yet_is_kept_too(directory, tmp_path):
+    served = open_catalog(directory, load_registry())
+    change = served.intake.check(Proposal(Urn.of("tag", "last"), "tagProperties", {"name": "last"}))
+    served.store.write(lambda tx: served.intake.apply(tx, change, 1)).result()
+    # As a killed service leaves it: with the last writes in the log beside the file.
+    killed = tmp_path / "killed"
+    shutil.copytree(directory, killed, ignore=shutil.ignore_patterns("search"))
+    served.close()
+    assert (killed / "catalog.db-wal").stat().st_size
+    kept = upkeep.restore(killed, tmp_path / "backup").kept
+    assert held_in(killed) == {"old"}
+    kept.rename(tmp_path / "backup" / "catalog.db")
+    assert held_in(tmp_path / "backup") == {"old", "new", "last"}
+
+
+def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path, directory):
+    create_token(directory / "tokens.json", "a", "urn:li:corpuser:a")
+    upkeep.back_up(directory, tmp_path / "closed")
+    restored = upkeep.restore(tmp_path / "other", tmp_path / "closed")
+    assert (restored.entities, restored.kept) == (2, None)
+    assert held_in(tmp_path / "other") == {"old", "new"}
+    tokens = tmp_path / "other" / "tokens.json"
+    assert tokens.read_bytes() == (directory / "tokens.json").read_bytes()
+    assert tokens.stat().st_mode & 0o777 == 0o600
+
+
+def test_tokens_that_are_there_stay(tmp_path, directory):
+    create_token(tmp_path / "backup" / "tokens.json", "revoked", "urn:li:corpuser:a")
+    create_token(directory / "tokens.json", "good", "urn:li:corpuser:a")
+    before = (directory / "tokens.json").read_bytes()
+    upkeep.restore(directory, tmp_path / "backup")
+    assert (directory / "tokens.json").read_bytes() == before
+
+
+def test_it_is_refused_while_somebody_serves_the_catalog(restore, directory, tmp_path):
+    with hold(directory) as held:
+        held.announce("http://127.0.0.1:1", "0")
+        ran = restore(tmp_path / "backup")
+    assert ran.code == 3
+    assert "stop it, and then restore" in ran.err
+    assert held_in(directory) == {"old", "new"}
+
+
+@pytest.mark.parametrize("damage", ["page", "header", "text", "empty"])
+def test_a_damaged_backup_is_refused_and_nothing_changes(restore, directory, tmp_path, damage):
+    file = tmp_path / "backup" / "catalog.db"
+    raw = bytearray(file.read_bytes())
+    match damage:
+        case "page":
+            raw[8 * 4096 : 12 * 4096] = os.urandom(4 * 4096)
+        case "header":
+            raw[:100] = bytes(100)
+        case "text":
+            raw[:] = b"nothing of the sort"
+        case "empty":
+            raw[:] = b""
+    file.write_bytes(raw)
+    ran = restore(tmp_path / "backup")
+    assert ran.code == 3, ran
+    assert str(file) in ran.err
+    assert held_in(directory) == {"old", "new"}
+    assert not [*directory.glob("catalog.db.re*")]
+
+
+def test_what_is_neither_a_backup_nor_a_urn_is_told(restore, directory, tmp_path, catalog):
+    ran = restore(tmp_path / "nothing")
+    assert ran.code == 1
+    assert "there is no backup at" in ran.err
+    assert "itself" in restore(directory).err
+    ran = catalog("restore", str(tmp_path / "backup"), "--dry-run", url=None)
+    assert ran.code == 2
+    assert "--data-dir" in ran.err
+
+
+def killed_at(event, work):
+    """Do work in a process that is killed at its nth change of the file system; whether it was."""
+    child = os.fork()
+    if not child:
+        left = [event]
+
+        def count(name, given):
+            if name in EVENTS and not (name == "open" and given[1] == "r"):
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - a forked process never returns to pytest
+            os._exit(9)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(directory, tmp_path):
+    seen = []
+    event = 0
+    is_killed = True
+    while is_killed:
+        event += 1
+        copy = shutil.copytree(directory, tmp_path / "copy")
+        is_killed = killed_at(event, lambda copy=copy: upkeep.restore(copy, tmp_path / "backup"))
+        with closing(sqlite3.connect(copy / "catalog.db")) as file:
+            assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            rows = file.execute("SELECT urn FROM urns WHERE live")
+            seen.append({urn.removeprefix("urn:li:tag:") for (urn,) in rows})
+        if event % 8 == 0:
+            assert held_in(copy) == seen[-1]
+            # What the killed one left does not keep the next from it.
+            upkeep.restore(copy, tmp_path / "backup")
+            assert held_in(copy) == {"old"}
+            assert {path.name.partition(".replaced")[0] for path in copy.glob("catalog.db*")} == {
+                "catalog.db"
+            }
+        shutil.rmtree(copy)
+    assert event > 10
+    switch = seen.index({"old"})
+    assert seen == [{"old", "new"}] * switch + [{"old"}] * (event - switch)
+    assert 0 < switch < event - 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_killed_backup_leaves_no_copy_behind(directory, tmp_path):
+    event = 0
+    is_killed = True
+    place = tmp_path / "backups"
+    while is_killed:
+        event += 1
+        is_killed = killed_at(event, lambda: upkeep.back_up(directory, place / "one"))
+        if (place / "one").exists():
+            # It has its name only when it is whole.
+            with closing(sqlite3.connect(place / "one" / "catalog.db")) as file:
+                assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            shutil.rmtree(place / "one")
+        upkeep.back_up(directory, place / "two")
+        assert [path.name for path in place.iterdir()] == ["two"]
+        shutil.rmtree(place)
+    assert event > 5
+
+
+def test_a_backup_under_way_is_left_alone_by_the_next(directory, tmp_path):
+    upkeep.back_up(directory, tmp_path / "backups" / "one")
+    running = tmp_path / "backups" / ".other.1234.catalog-backup"
+    with hold(running):
+        upkeep.back_up(directory, tmp_path / "backups" / "two")
+        assert running.exists()
+    upkeep.back_up(directory, tmp_path / "backups" / "three")
+    assert not running.exists()
+
+
+def test_a_backup_on_read_only_media_is_checked_and_restored(directory, tmp_path):
+    with tempfile.TemporaryDirectory() as outside:
+        # Not below the directories of pytest, which only their owner may enter.
+        Path(outside).chmod(0o755)
+        media = Path(shutil.copytree(tmp_path / "backup", Path(outside) / "media"))
+        for path in (*media.iterdir(), media):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        before = sorted(path.name for path in media.iterdir())
+        target = Path(outside) / "target"
+        target.mkdir()
+        target.chmod(0o777)
+
+        def use():
+            if os.getuid() == 0:
+                os.setuid(65534)
+            assert not os.access(media, os.W_OK)
+            assert check_directory(media) == []
+            assert upkeep.restore(target / "data", media).entities == 1
+
+        assert not killed_at(10_000, use)
+        assert sorted(path.name for path in media.iterdir()) == before
+        media.chmod(0o755)
+        assert held_in(target / "data") == {"old"}

@@ -1,0 +1,48 @@
+"""Edits in the catalog of this machine are by the person who works on it."""
+
+import getpass
+import os
+import signal
+
+import pytest
+
+from explorer import instance
+from explorer.client import Catalog
+from explorer.metadata import Urn
+
+TABLE = Urn.dataset("hive", "users.edited")
+
+
+@pytest.fixture
+def local(tmp_path, monkeypatch):
+    """Opens the catalog of a directory, its service started anew as the user of that name."""
+    directory = tmp_path / "catalog"
+
+    def as_user(name):
+        if name is None:
+            monkeypatch.delenv("CATALOG_USER", raising=False)
+        else:
+            monkeypatch.setenv("CATALOG_USER", name)
+        return Catalog(data_dir=directory)
+
+    yield as_user
+    found = instance.find(directory)
+    if found is not None:
+        os.kill(found.pid, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("name", "actor"),
+    [
+        ("Nina Weber", "urn:li:corpuser:Nina Weber"),
+        ("urn:li:corpuser:nina", "urn:li:corpuser:nina"),
+        (None, f"urn:li:corpuser:{getpass.getuser()}"),
+    ],
+)
+def test_an_edit_is_by_who_works_here(local, name, actor):
+    with local(name) as catalog:
+        assert catalog.info().user == actor
+        catalog.put(TABLE, "datasetProperties", {"name": "edited"})
+        catalog.describe(TABLE, "by hand")
+        versions = catalog.versions(TABLE, "editableDatasetProperties")
+        assert {str(one.created.actor) for one in versions} == {actor}
