@@ -6,8 +6,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.driver import Driver
@@ -19,10 +20,10 @@ from textual.widgets import ContentSwitcher
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.content import line
 from explorer.tui.exchanges import Exchanges
 from explorer.tui.find.view import FindView
 from explorer.tui.inorder import InOrder, import_first
-from explorer.tui.painting import Desk
 from explorer.tui.safety import ControlFilter
 from explorer.tui.shell.dressed import DressedApp
 from explorer.tui.shell.ending import forget_signals, heed_signals
@@ -38,11 +39,16 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.tui.editing.flow import Editing
     from explorer.tui.entity.page import EntityView
+    from explorer.tui.labelling.takingback import TakingBack
 
 __all__ = ["CatalogApp"]
 
-_WIDE = 100
+# In columns: from which on the folders stand beside the page, and facets beside the results.
+_FOLDERS_WIDE = 115
+_FACETS_WIDE = 100
+_SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
+_TOLD = 2_000
 _HUNG_UP = 128 + 1
 
 
@@ -54,10 +60,7 @@ class CatalogApp(DressedApp):
     TITLE = "catalog"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [  # noqa: RUF012 - as Textual declares it
-        (0, "-narrow"),
-        (_WIDE, "-wide"),
-    ]
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = _SIZES
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     CSS = (
         ATTRIBUTES
@@ -75,7 +78,7 @@ class CatalogApp(DressedApp):
     #body { height: 1fr; }
     #page { width: 1fr; }
     .-wide BrowseTree { max-width: 60%; }
-    .-narrow BrowseTree { width: 1fr; border-right: none; }
+    .-narrow BrowseTree, .-medium BrowseTree { width: 1fr; border-right: none; }
     .-narrow FindView Facets { width: 1fr; }
     """
     )
@@ -102,6 +105,7 @@ class CatalogApp(DressedApp):
         self._tell_furnished = furnished
         self._is_ending = False
         self._editing: Editing | None = None
+        self._taking_back: TakingBack | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
 
@@ -115,9 +119,10 @@ class CatalogApp(DressedApp):
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[object]:
-        """The desk, with the folders open where there is room."""
-        wide = self.size.width >= _WIDE
-        return Desk(id="_default", classes="-wide" if wide else "-narrow")
+        """Return the main screen, with the folders open where there is room."""
+        width = self.size.width
+        name = next(name for least, name in reversed(_SIZES) if width >= least)
+        return Screen(id="_default", classes=name)
 
     def compose(self) -> ComposeResult:
         """Header, folders beside the page, keys."""
@@ -127,11 +132,10 @@ class CatalogApp(DressedApp):
         yield KeyLine()
 
     def _panes(self) -> Iterator[Widget]:
-        is_narrow = self.size.width < _WIDE
         tree = BrowseTree(self._session, self._remembered)
-        tree.display = not is_narrow
+        tree.display = self.size.width >= _FOLDERS_WIDE
         yield tree
-        find = FindView(self._session, is_narrow=is_narrow)
+        find = FindView(self._session, is_narrow=self.size.width < _FACETS_WIDE)
         yield ContentSwitcher(find, initial="find", id="page")
 
     async def _clear(self) -> None:
@@ -139,6 +143,8 @@ class CatalogApp(DressedApp):
         async with self._furnishing:
             await body.remove_children()
             self._furnished, self._first_urn, self._first_query = False, None, ""
+            # What it saves and keeps is of the server that was left.
+            self._editing = None
             await body.mount_all(self._panes())
         self._desk.query_one(FindView).focus_results()
 
@@ -165,9 +171,9 @@ class CatalogApp(DressedApp):
     def on_resize(self, event: events.Resize) -> None:
         """In a narrow terminal the page has the room, unless the reader is in the folders."""
         tree = self._desk.query_one(BrowseTree)
-        is_narrow = event.size.width < _WIDE
-        self._show_folders(tree.display and (not is_narrow or tree.has_focus_within))
-        self._desk.query_one(FindView).narrow(is_narrow)
+        is_beside = event.size.width >= _FOLDERS_WIDE
+        self._show_folders(tree.display and (is_beside or tree.has_focus_within))
+        self._desk.query_one(FindView).narrow(event.size.width < _FACETS_WIDE)
 
     def _start(self) -> None:
         self._greet()
@@ -178,6 +184,26 @@ class CatalogApp(DressedApp):
         elif not self._first_query:
             self.begin()
         self.run_worker(self._furnish(), group="furnish")
+        self.look_for_drafts(tell=True)
+
+    @work(exclusive=True, group="drafts-noted", description="which drafts there are")
+    async def look_for_drafts(self, *, tell: bool = False) -> None:
+        """Note of what there are drafts, and show it; with `tell`, say how many there are."""
+        with self._session.reporting("looking for drafts"):
+            drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
+            drafts = await drafts_of.Drafts.at(self._session)
+            kept = [one.draft for one in await asyncio.to_thread(drafts.all) if not one.open]
+            self._session.note_drafts(frozenset((one.urn, one.path) for one in kept))
+            self._desk.query_one(FindView).show_drafts()
+            if self._furnished:
+                self._entity_view.show_drafts()
+            if tell and kept:
+                texts = (
+                    "1 text that you typed is"
+                    if len(kept) == 1
+                    else (f"{len(kept):,} texts that you typed are")
+                )
+                self._say(f"{texts} not saved yet: F4 lists the drafts.")
 
     async def _furnish(self, first: Urn | None = None) -> None:
         """Set up the page of an entity, which the first frame does not wait for; then open the
@@ -199,7 +225,7 @@ class CatalogApp(DressedApp):
         return self._desk.query_one(EntityView)
 
     def _say(self, message: str, *, error: bool = False) -> None:
-        for screen in (self.screen, self._desk):
+        for screen in (*self.screen_stack[-1:], *self.screen_stack[:1]):
             lines = screen.query(KeyLine)
             if lines:
                 lines.first().say(message, error=error)
@@ -210,10 +236,30 @@ class CatalogApp(DressedApp):
         del event
         keep_zoom(self.screen)
 
+    async def action_quit(self) -> None:
+        """Quit; what is being saved is waited for a moment."""
+        await self.action_leave_all()
+
     async def action_leave_all(self) -> None:
-        """Quit from anywhere; what is being typed is kept as a draft first."""
-        if self._editing is None or await self._editing.ready_to_quit():
-            self.exit()
+        """Quit from anywhere; what is being typed is kept as a draft first, and what is being saved
+        is waited for a moment."""
+        if await self._finish_writing():
+            self.exit(message=self._told_unsaved())
+
+    async def _finish_writing(self) -> bool:
+        return self._editing is None or await self._editing.ready_to_quit(_END_SECONDS)
+
+    def _told_unsaved(self) -> str | None:
+        """What the reader is told in the shell of texts that were not saved."""
+        titles = self._editing.unsaved if self._editing is not None else []
+        if not titles:
+            return None
+        return f"Not saved, kept as drafts: {line(', '.join(titles), _TOLD)}"
+
+    def pop_screen(self) -> AwaitComplete:
+        """Close the screen on top; keys that were meant for it reach nothing else."""
+        self._keys.note_closed()
+        return super().pop_screen()
 
     def on_terminal_gone(self) -> None:
         """Leave as if told to: the signal that says so need not have come."""
@@ -228,7 +274,7 @@ class CatalogApp(DressedApp):
         async def keep_and_leave() -> None:
             if self._editing is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._editing.ready_to_quit(), _END_SECONDS)
+                    await asyncio.wait_for(self._editing.ready_to_quit(0), _END_SECONDS)
             self.exit(return_code=status)
 
         self.run_worker(keep_and_leave(), group="end")
@@ -248,14 +294,24 @@ class CatalogApp(DressedApp):
         self._desk.query_one(FindView).focus_results()
 
     def action_browse(self) -> None:
-        """To the folders; from the folders, back and fold them away."""
-        tree = self._desk.query_one(BrowseTree)
-        if tree.display and tree.has_focus_within:
+        """Show the folders and give them the keys; where they are shown, hide them."""
+        if self._desk.query_one(BrowseTree).display:
             self._show_folders(False)
             self._focus_page()
         else:
-            self._show_folders(True)
-            tree.take_keys()
+            self._focus_folders()
+
+    def action_folders(self) -> None:
+        """Give the keys to the folders, shown if they were hidden; from there, to the page."""
+        if self._desk.query_one(BrowseTree).has_focus_within:
+            self._show_folders(self.size.width >= _FOLDERS_WIDE)
+            self._focus_page()
+        else:
+            self._focus_folders()
+
+    def _focus_folders(self) -> None:
+        self._show_folders(True)
+        self._desk.query_one(BrowseTree).take_keys()
 
     def action_reveal(self) -> None:
         """To where what is open stands in the folders; again, to the next of its places."""
@@ -263,11 +319,11 @@ class CatalogApp(DressedApp):
         self._desk.query_one(BrowseTree).reveal()
 
     def _show_folders(self, shown: bool) -> None:
-        """Unfold the folders beside the page, or fold them away; in a narrow terminal there is
-        room for one of the two."""
+        """Show the folders beside the page, or hide them; in a narrow terminal there is room for
+        one of the two."""
         self._desk.query_one(BrowseTree).display = shown
-        narrow = self.size.width < _WIDE
-        self._desk.query_one("#page").display = not (shown and narrow)
+        is_beside = self.size.width >= _FOLDERS_WIDE
+        self._desk.query_one("#page").display = is_beside or not shown
 
     def action_go_back(self) -> None:
         """To what was open before."""
@@ -330,8 +386,14 @@ class CatalogApp(DressedApp):
         view.open(urn)
         view.focus_content()
 
+    @on(BrowseTree.TabChosen)
+    def _show_tab(self, event: BrowseTree.TabChosen) -> None:
+        if self._open_now() is not None:
+            self._turn_to("entity")
+            self._entity_view.action_tab(event.name)
+
     def _turn_to(self, name: str) -> None:
-        if self.size.width < _WIDE:
+        if self.size.width < _FOLDERS_WIDE:
             self._show_folders(False)
         self._desk.query_one("#page", ContentSwitcher).current = name
 
@@ -346,7 +408,14 @@ class CatalogApp(DressedApp):
             from explorer.tui.editing.flow import Editing
 
             if self._editing is None:
-                self._editing = Editing(self, self._session, lambda: self._entity_view, self._open)
+                self._editing = Editing(
+                    self,
+                    self._session,
+                    lambda: self._entity_view,
+                    self._open,
+                    lambda: self._desk.query_one(FindView).found,
+                    self.look_for_drafts,
+                )
             what(self._editing)
 
         reporting = self._session.reporting("opening the editor")
@@ -363,3 +432,31 @@ class CatalogApp(DressedApp):
     def action_drafts(self) -> None:
         """Show what was typed and not saved."""
         self._write(lambda editing: editing.show_drafts())
+
+    def action_take_back(self) -> None:
+        """Undo the last save, whatever page is open."""
+        self._take_back(lambda taking: taking.undo())
+
+    def action_do_again(self) -> None:
+        """Redo what was undone last, whatever page is open."""
+        self._take_back(lambda taking: taking.redo())
+
+    def _take_back(self, what: Callable[["TakingBack"], None]) -> None:
+        if self.screen is not self._desk:
+            # Where something is being written or asked, its own keys count.
+            return
+
+        def go_on() -> None:
+            from explorer.tui.labelling.takingback import TakingBack
+
+            if self._taking_back is None:
+                self._taking_back = TakingBack(self, self._session, self._show_written)
+            what(self._taking_back)
+
+        reporting = self._session.reporting("opening what takes it back")
+        import_first(self, "explorer.tui.labelling.takingback", go_on, reporting)
+
+    async def _show_written(self, urns: frozenset[Urn]) -> None:
+        """Read the entity that is shown again, where it is one of those that were written."""
+        if self._furnished and self._entity_view.urn in urns:
+            await self._entity_view.show_changed()

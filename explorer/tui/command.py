@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _NO_TERMINAL = 2
+_REFUSED = 1
 # After how many new objects the newest are looked through, and how often all of them.
 _LOOKED_THROUGH = 700, 10, 2
 
@@ -210,7 +211,11 @@ def _serve(opening: "Opening", host: str, port: int) -> None:
     try:
         from explorer.tui.shell.serving import CatalogServer
     except ModuleNotFoundError:
-        _refuse("a browser is served by textual-serve: pip install 'catalog-explorer[serve]'")
+        from explorer.errors import MissingExtra
+
+        missing = MissingExtra("a browser is served by the package textual-serve", "serve")
+        click.echo(f"error: {missing}", err=True)
+        sys.exit(_REFUSED)
     if opening.token is not None:
         # It was typed here, where there is a terminal; the processes of the pages have none.
         os.environ["CATALOG_TOKEN"] = opening.token.header.partition(" ")[2]

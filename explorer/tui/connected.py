@@ -75,6 +75,10 @@ class ConnectedApp(App[None]):
         """Show what somebody changed, where it is on screen."""
         raise NotImplementedError
 
+    async def _finish_writing(self) -> bool:
+        """Keep and write what was typed; says whether it is safe to go elsewhere."""
+        raise NotImplementedError
+
     async def on_unmount(self) -> None:
         """Hang up, and keep what is remembered."""
         self._watch.stop()
@@ -93,6 +97,9 @@ class ConnectedApp(App[None]):
 
     def _heard(self) -> None:
         """The header tells how the server was last heard."""
+        if not self.screen_stack:
+            # What was under way when the program ended.
+            return
         for header in self._desk.query_children(Header):
             header.look()
         if self._session.has_unanswered != self._offers_again:
@@ -167,8 +174,10 @@ class ConnectedApp(App[None]):
     async def _turn_to_server(self, opening: "Opening") -> None:
         import asyncio
 
-        with self._session.reporting("turning to another server"):
+        with self._session.reporting("switching to another server"):
             found = await asyncio.to_thread(opening.found)
+            if not await self._finish_writing():
+                return
             here = get_current_worker()
             for worker in list(self.workers):
                 if worker is not here:

@@ -25,6 +25,11 @@ _MEANS_MORE = re.compile(
     r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^ {4}| $|[^\S \n]", re.MULTILINE
 )
 _PARTED = re.compile(r"\n *\n(?: *\n)*")
+_TAGS = re.compile(
+    r"</?(?:a|b|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|tbody|td|th|thead|tr|ul)"
+    r"(?:\s[^>]*)?/?>|<!--.*?-->",
+    re.IGNORECASE | re.DOTALL,
+)
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
@@ -61,8 +66,11 @@ def _parted(found: re.Match[str]) -> str:
 
 
 def preview(text: str | None, style: str = "", missing: str = "") -> Text:
-    """A description as one line in a list, without the marks of its markdown."""
-    return said(_MARKS.sub("", text[:_PREVIEW_LIMIT]) if text else "", style, missing)
+    """A description as one line in a list, without the marks of its markdown and HTML."""
+    begin = text[:_PREVIEW_LIMIT] if text else ""
+    if "<" in begin:
+        begin = _TAGS.sub(" ", begin)
+    return said(_MARKS.sub("", begin), style, missing)
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:
@@ -104,4 +112,9 @@ def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
         return Text("\n\n".join(map(_on_one_line, paragraphs)), justify="left")
     from rich.markdown import Markdown
 
-    return Markdown(clean, hyperlinks=False, code_theme="ansi_dark", inline_code_lexer=None)
+    rendered = Markdown(clean, hyperlinks=False, code_theme="ansi_dark", inline_code_lexer=None)
+    if "<" in clean:
+        from explorer.tui.html import without_html
+
+        rendered.parsed = without_html(clean)
+    return rendered

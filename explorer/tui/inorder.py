@@ -20,18 +20,24 @@ from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.widget import Widget
-from textual.worker import Worker, WorkType
+from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 
-__all__ = ["LEADING", "Home", "InOrder", "import_first"]
+__all__ = ["CLOSING", "LEADING", "Home", "InOrder", "import_first"]
 
 LEADING = "leading"
 """The name of a worker at whose end the reader is elsewhere."""
+
+CLOSING = "closing"
+"""The name of a worker that closes a screen for the key that was pressed last, and holds no keys:
+what is pressed meanwhile keeps the screen open."""
 
 # A widget that is gone, or waits for something for so long, holds up nobody. The clock alone does
 # not tell: where the machine is busy, a key may be under way for longer. So the loop has to have
 # turned as often as no way is long; with nothing else to do, that takes a few milliseconds.
 _PATIENCE_SECONDS = 1.0
 _TURNS = 500
+
+_DROPPED_SECONDS = 1.0
 
 _IMPORTED: set[str] = set()
 _PAUSE_SECONDS = 0.01
@@ -76,15 +82,41 @@ class InOrder:
         self._target: Widget | None = None
         self._is_held = False
         self._tired_of: WeakSet[Worker[object]] = WeakSet()
+        self._drops_until = 0.0
+        self._sent_at = 0.0
 
     async def takes(self, event: Event) -> bool:
         """Whether an event is a key that somebody pressed, or a paste; it is sent in its turn."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             return False
+        if time.monotonic() < self._drops_until:
+            return True
         self._waiting.append(event)
         if not self._is_held:
             await self._go_on()
         return True
+
+    def note_closed(self) -> None:
+        """A screen was closed. Where that was not done by a key, what is typed is still meant for
+        that screen: what waits and what comes within a second is dropped.
+
+        A key closes a screen in its own handler, or within a second through a worker that is named
+        for it. All else closes it at a moment that the reader does not know.
+        """
+        try:
+            worker = get_current_worker()
+        except NoActiveWorker:
+            return
+        now = time.monotonic()
+        is_named = worker.name in (LEADING, CLOSING) and worker not in self._tired_of
+        if not is_named or now > self._sent_at + _PATIENCE_SECONDS:
+            self._waiting.clear()
+            self._drops_until = now + _DROPPED_SECONDS
+
+    @property
+    def drops_until(self) -> float:
+        """Up to when keys are dropped, by the monotonic clock."""
+        return self._drops_until
 
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
         """Have keys that somebody kept sent before all that wait: those that `take` gives, called
@@ -111,6 +143,7 @@ class InOrder:
                 self._waiting.extendleft(reversed(list(kept())))
             if self._waiting:
                 self._target = self._app.focused or self._app.screen
+                self._sent_at = time.monotonic()
                 await self._send(self._waiting.popleft())
 
     def _is_under_way(self) -> bool:

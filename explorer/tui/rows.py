@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from explorer.tui.actions import bindings
+from explorer.tui.sizing import SizeAware
 from explorer.tui.strips import strip_of
 from explorer.tui.wrapping import broken
 
@@ -30,7 +31,7 @@ draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."
 _KEPT_ROWS = 200
 
 
-class Rows(ScrollView, can_focus=True):
+class Rows(ScrollView, SizeAware, can_focus=True):
     """A list with a cursor. What it shows is given by `show`, and drawn when needed."""
 
     DEFAULT_CSS = """
@@ -136,6 +137,9 @@ class Rows(ScrollView, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of the screen, on a ground that is the same for all. There is nothing around
         them to be drawn by line, so those drawn before are given as they are."""
+        if not self.is_attached:
+            # Textual may paint a list once more that was just removed and has no styles left.
+            return [Strip.blank(crop.width)] * crop.height
         self._base = self.rich_style
         if self.styles.gutter or self.opacity < 1:
             return super().render_lines(crop)

@@ -78,6 +78,8 @@ class Session:
         self.exchanges = Exchanges() if exchanges is None else exchanges
         self.say = say
         self.times = Times()
+        self.drafts: frozenset[tuple[str, str | None]] = frozenset()
+        """Of what there are drafts that no other program edits: URN, and field path or None."""
 
     async def catalog(self) -> "AsyncCatalog":
         """The client, made when first asked for: its import is not paid before the first frame."""
@@ -85,13 +87,35 @@ class Session:
             if self._catalog is None:
                 self._catalog = await asyncio.to_thread(self._open)
                 self._catalog.watch(self.exchanges.note)
+                self._catalog.on_warning(self._warn)
+                await self._keep_journal(self._catalog)
             return self._catalog
+
+    def _warn(self, sentence: str) -> None:
+        self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
+
+    async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
+        """Have the client write every edit down. Where that cannot be, it is said, and edits are
+        made all the same."""
+        from explorer.client.journal import JOURNAL
+
+        if catalog.read_only:
+            return
+        try:
+            await catalog.keep_journal(config.state_dir() / JOURNAL)
+        except Unusable as error:
+            self.say(f"Changes cannot be taken back: {error}", error=True)
 
     def _open(self) -> "AsyncCatalog":
         """Make the client in a thread, and read there what it reads from disk when first used."""
         catalog = self._make()
         load_registry()
         return catalog
+
+    def note_drafts(self, drafts: frozenset[tuple[str, str | None]]) -> None:
+        """Have the screens say of what there are drafts."""
+        self.drafts = drafts
+        self._heard()
 
     @property
     def read_only(self) -> bool:
@@ -118,6 +142,7 @@ class Session:
             self._make, self.server = make, server
         self._unread.clear()
         self._asked_again.clear()
+        self.drafts = frozenset()
         self._stand(Standing())
         if previous is not None:
             await previous.close()
@@ -211,12 +236,12 @@ def sentence_of(error: CatalogError) -> str:
         said = f" ({line(error.excerpt, 120)})" if error.excerpt else ""
         return (
             f"The server wants an access token, or another one{said}: press F3 to give one, set "
-            "CATALOG_TOKEN, or keep one with «catalog profile add»."
+            "CATALOG_TOKEN, or keep one with “catalog profile add”."
         )
     said = str(error) or type(error).__name__
     if "://" in said.partition(" ")[0]:
         said = f"The server at {said}"
-    return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.?!)…»' else '.'}"
+    return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.?!)…”' else '.'}"
 
 
 def _standing_after(error: CatalogError, before: Standing) -> Standing:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from explorer.errors import CatalogError
+from explorer.errors import CatalogError, Gone
 from explorer.metadata.urn import Urn
 from explorer.tui.session import Session
 
@@ -20,20 +20,22 @@ Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
 
 # An edit is often several aspects; they are told as one.
 _TOGETHER_SECONDS = 0.3
+# Before following anew when the changes to go on from are not kept any more.
+_GONE_SECONDS = 1.0
 
 # Who writes without having signed in.
 _NOBODY = "unknown"
 
 _WORDS = {
-    "domains": "the domain",
-    "editableSchemaMetadata": "what people wrote of its columns",
-    "globalTags": "the tags",
-    "glossaryTerms": "the terms",
-    "institutionalMemory": "the links",
-    "ownership": "the owners",
-    "schemaMetadata": "the columns",
-    "status": "whether it is hidden",
-    "upstreamLineage": "the lineage",
+    "domains": "domain",
+    "editableSchemaMetadata": "column descriptions",
+    "globalTags": "tags",
+    "glossaryTerms": "terms",
+    "institutionalMemory": "links",
+    "ownership": "owners",
+    "schemaMetadata": "columns",
+    "status": "visibility",
+    "upstreamLineage": "lineage",
 }
 
 
@@ -64,7 +66,14 @@ class Watch:
         with suppress(CatalogError):
             catalog = await self._session.catalog()
             if (await catalog.abilities()).changes:
-                await self._follow(catalog)
+                while True:
+                    try:
+                        await self._follow(catalog)
+                    except Gone:
+                        # What was missed is not told; it is seen when it is opened next.
+                        await asyncio.sleep(_GONE_SECONDS)
+                    else:
+                        return
 
     async def _follow(self, catalog: "AsyncCatalog") -> None:
         loop = asyncio.get_running_loop()
@@ -84,16 +93,15 @@ class Watch:
 
 
 def told(changes: tuple["ChangeEvent", ...]) -> str:
-    """Who changed what of an entity, as the beginning of a sentence."""
+    """Return what was changed and by whom, as a sentence without its full stop."""
     names = dict.fromkeys(Urn.label(change.actor) for change in changes)
     people = ", ".join("somebody" if name == _NOBODY else name for name in names)
-    people = people[:1].upper() + people[1:] if people.startswith("somebody") else people
     things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
-    return f"{people} changed {things}"
+    return f"{things[:1].upper()}{things[1:]} updated by {people}"
 
 
 def _what(aspect: str) -> str:
     if aspect in _WORDS:
         return _WORDS[aspect]
     is_text = aspect.startswith("editable") and aspect.endswith("Properties")
-    return "the description" if is_text else aspect
+    return "description" if is_text else aspect

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import time
 from contextlib import contextmanager, suppress
@@ -12,10 +13,30 @@ from rich.cells import cell_len
 from textual import events
 from textual.worker import WorkerCancelled
 
-from explorer import instance
+from explorer import config, instance
 from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
 from explorer.tui.find.box import SearchBox
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _true_colour():
+    """Every screen of a test process is drawn in 24-bit colour.
+
+    Rich keeps the escape codes of a style with the style object, whatever terminal they were made
+    for, and shares style objects between applications: tests that draw in different colour systems
+    would show each other's codes.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TERM", "xterm-256color")
+        patch.setenv("COLORTERM", "truecolor")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_drafts_of_other_tests():
+    """The start tells of drafts, in the place of the keys."""
+    shutil.rmtree(config.state_dir() / "drafts", ignore_errors=True)
 
 
 @contextmanager
@@ -27,7 +48,7 @@ def service(directory):
     with suppress(ProcessLookupError):
         os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + 10
-    while instance.find(directory) is not None and time.monotonic() < deadline:
+    while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
@@ -72,11 +93,17 @@ class Reader:
         self.app = pilot.app
 
     async def press(self, *keys):
+        await self.looks()
         for key in keys:
             await self.pilot.press(key)
         await self.settle()
 
+    async def looks(self):
+        """Wait as long as keys are dropped, because a screen has closed by itself."""
+        await asyncio.sleep(max(self.app._keys.drops_until - time.monotonic(), 0))
+
     async def type(self, text):
+        await self.looks()
         await self.pilot.press(*(NAMED.get(char, char) for char in text))
         await self.settle()
 

@@ -16,12 +16,14 @@ from explorer.metadata import Proposal, Urn
 from explorer.tui.browse.branch import PAGE
 from explorer.tui.browse.rows import FolderRows
 from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.find.results import Results
 from explorer.tui.shell.remembering import Remembered
 
 pytestmark = pytest.mark.anyio
 
 HUGE = 1_200
 TWICE = Urn.dataset("hive", "huge.t_0777")
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 GONE = Urn.dataset("hive", "huge.t_gone")
 
 
@@ -52,7 +54,7 @@ def large(tmp_path_factory):
     yield directory
     os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + 10
-    while instance.find(directory) is not None and time.monotonic() < deadline:
+    while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
@@ -84,7 +86,7 @@ async def until(reader, so):
 async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(large, at):
     async with at(large) as reader:
         await reader.sees("▼ datasets", "▶ prod", "▶ team")
-        await reader.press("b", "down", "down", "right", "down", "down")
+        await reader.press("f6", "down", "down", "right", "down", "down")
         assert under_cursor(reader) == "▶ hive 1,200"
         await reader.press("space", "down", "l", "j")
         await reader.sees("▼ huge 1,200", "huge.t_0000", "1 of 1,200 entries")
@@ -104,10 +106,10 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
         filtered_at = reader.screen().split(" of 1,200 entries")[0].split()[-1]
         await reader.press("f")
         await reader.type("_077")
-        await reader.sees("«_077» 10", "huge.t_0777")
+        await reader.sees("“_077” 10", "huge.t_0777")
         await reader.press("enter", *["down"] * 7, "enter")
         await reader.sees("●", "huge.t_0777")
-        await reader.press("b")
+        await reader.press("f6")
         assert under_cursor(reader) == "●" + " " * 10 + "huge.t_0777"
         await reader.press("escape")
         # Back to where it was before.
@@ -115,7 +117,7 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
 
         await reader.press("f")
         await reader.type("_0777")
-        await reader.sees("«_0777» 1")
+        await reader.sees("“_0777” 1")
         await reader.press("escape")
         await reader.sees(f"{filtered_at} of 1,200 entries")
 
@@ -154,7 +156,7 @@ async def test_groups_hold_their_groups_and_folders_count_naturally(large, at):
         await reader.sees("nothing in it")
     async with at(large, size=(80, 24), urn=GONE) as reader:
         await reader.sees("SOFT-DELETED")
-        await reader.press("b", "G", "g", "down", "down", "down", "right", "down", "right")
+        await reader.press("f6", "G", "g", "down", "down", "down", "right", "down", "right")
         shown = await reader.sees("▼ team", "▼ s2 4")
         assert shown.index("▼ s2") < shown.index("▶ s10")
         order = [shown.index(f"  {name}\n") for name in ("few", "x1", "x2", "x10")]
@@ -230,7 +232,7 @@ async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at):
     wire.failing = {0, 400}
     async with at(None, transport=wire, size=(120, 24)) as reader:
         await reader.sees("could not be read", "datasets 500")
-        await reader.press("b", "down")
+        await reader.press("f6", "down")
         await reader.sees("⏎ tries again")
         wire.failing = {400}
         await reader.press("enter")
@@ -252,7 +254,7 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at):
         await reader.sees("t00000")
         wire.held = {1_800: asyncio.Event(), 0: asyncio.Event()}
         late = wire.held[1_800]
-        await reader.pilot.press("b", "down", "G")
+        await reader.pilot.press("f6", "down", "G")
         await reader.sees("2,000 of 2,000 entries", "…")
         await reader.pilot.press("k", "k", "g", "down", "down", "enter")
         await reader.sees("3 of 2,000 entries", "t00002")
@@ -261,7 +263,7 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at):
         assert "3 of 2,000 entries" in reader.screen()
         assert "t00002" in under_cursor(reader)
         asked = list(wire.asked)
-        await reader.press("b", "G", "G")
+        await reader.press("f6", "G", "G")
         await reader.press("k")
         assert wire.asked == asked
         assert len({start for _, start in wire.asked}) < 5
@@ -270,7 +272,7 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at):
 async def test_types_without_folders_are_listed_as_far_as_servers_count(at):
     async with at(None, transport=Wire(3, tags=25_000)) as reader:
         await reader.sees("tags 25,000")
-        await reader.press("b", "end", "end", "right", "down")
+        await reader.press("f6", "end", "end", "right", "down")
         await reader.sees("g00000", "1 of 10,000 entries")
         await reader.press("end")
         await reader.sees("g09999")
@@ -286,7 +288,7 @@ async def test_an_empty_catalog_says_how_to_load_one(at):
 async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
     file = tmp_path / "state.json"
     async with at(large, remembered=Remembered(file)) as reader:
-        await reader.press("b", "greater_than_sign", "greater_than_sign")
+        await reader.press("f6", "greater_than_sign", "greater_than_sign")
         width = tree_of(reader).size.width
     async with at(large, remembered=Remembered(file)) as reader:
         assert tree_of(reader).size.width == width > 31
@@ -295,3 +297,43 @@ async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
     async with at(large, remembered=told) as reader:
         # The page beside them keeps some room.
         assert tree_of(reader).region.width <= 72
+
+
+async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample, at):
+    async with at(sample, size=(120, 36)) as reader:
+        await reader.sees("datasets 165", "results")
+        await reader.press("b")
+        await reader.settle()
+        assert "datasets 165" not in reader.screen()
+        await reader.press("f6")
+        tree = reader.app.query_one(BrowseTree)
+        assert tree.display
+        assert tree.has_focus_within
+        await reader.press("f6")
+        assert tree.display
+        assert not tree.has_focus_within
+
+
+async def test_below_115_columns_the_results_have_the_room(sample, at):
+    async with at(sample, size=(100, 30)) as reader:
+        shown = await reader.sees("results", "platform")
+        assert "datasets 165" not in shown
+        assert reader.app.query_one(Results).size.width >= 70
+        await reader.press("b")
+        await reader.sees("datasets 165")
+        await reader.press("b")
+        assert "datasets 165" not in reader.screen()
+
+
+async def test_at_100_columns_tabs_keep_their_words(sample, at):
+    async with at(sample, size=(100, 30), urn=ORDERS) as reader:
+        words = ("Overview", "Columns", "Lineage", "Relationships", "Usage", "Profile", "History")
+        await reader.sees(*(f"{at} {word}" for at, word in enumerate(words, 1)), "8 Raw")
+
+
+async def test_the_tabs_of_an_entity_are_chosen_from_the_folders_too(sample, at):
+    async with at(sample, size=(120, 36), urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("f6", "8")
+        await reader.sees("datasetProperties")
+        assert not reader.app.query_one(BrowseTree).has_focus_within

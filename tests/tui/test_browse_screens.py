@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.metadata import Urn
+from explorer.tui.browse.rows import FolderRows
 from explorer.tui.browse.tree import BrowseTree
 
 pytestmark = pytest.mark.anyio
@@ -27,12 +28,30 @@ async def test_the_folders_look_as_they_were_found_good(sample, at, size):
         await reader.press("h", "f")
         await reader.type("fct_o")
         await reader.press("enter")
-        await reader.sees("«fct_o»")
+        await reader.sees("“fct_o”")
         found += f"\n{'─' * 30}\n{folders(reader)}"
     kept = KEPT / f"folders-{size[0]}x{size[1]}.txt"
     if os.environ.get("UPDATE_SCREENS"):
         kept.write_text(found)
     assert found == kept.read_text()
+
+
+async def test_folders_that_appear_have_their_final_height_at_once(sample, at):
+    """A height that changes under the reader moves the entity that was just revealed."""
+    async with at(sample, size=(80, 24), urn=ORDERS) as reader:
+        await reader.sees("fct_orders")
+        rows = reader.app.query_one(FolderRows)
+        heights = []
+        reader.app.screen.screen_layout_refresh_signal.subscribe(
+            rows, lambda _: heights.append(rows.size.height), immediate=True
+        )
+        await reader.press("full_stop")
+        await reader.sees("●", "Place 1 of")
+        assert set(heights) - {0} == {rows.size.height}
+        shown_on = next(
+            line for line, text in enumerate(folders(reader).splitlines()) if "●" in text
+        )
+        assert shown_on == rows.size.height // 3
 
 
 def folders(reader):

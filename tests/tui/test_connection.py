@@ -235,3 +235,13 @@ async def test_a_kept_copy_says_how_old_it_is(at, sample, tmp_path, monkeypatch)
         await reader.sees("◐ offline copy as of ")
     async with at(None, client=Opening(url, offline=True).maker()) as reader:
         await reader.sees("◐ offline copy as of ")
+
+
+async def test_what_the_client_warns_of_is_said_on_the_message_line(sample, at):
+    async with at(sample) as reader:
+        await reader.sees("fct_orders")
+        catalog = await reader.app._session.catalog()
+        catalog._connection.warned(
+            "the access token goes to http://catalog.example over plain HTTP"
+        )
+        await reader.sees("The access token goes to http://catalog.example over plain HTTP.")

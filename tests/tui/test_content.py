@@ -1,6 +1,7 @@
 """A catalog's text on the screen is as wide as it is counted, and what is stored stays as it is."""
 
 import io
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from explorer.client.display import block
-from explorer.tui.content import markdown, said
+from explorer.tui.content import markdown, preview, said
 
 JOINED = {
     "family \U0001f468\u200d\U0001f469\u200d\U0001f467": "family \U0001f468\U0001f469\U0001f467",
@@ -70,3 +71,87 @@ def test_sentences_need_no_markdown_and_a_list_does():
     assert isinstance(markdown("One row per order.\nNet of tax & fees.\n\nSee fct_orders."), Text)
     assert isinstance(markdown("- one\n- two"), Markdown)
     assert isinstance(markdown("a _word_"), Markdown)
+
+
+def drawn(text: str, width: int = 72) -> str:
+    """The description as the terminal shows it, without blanks at line ends."""
+    console = Console(file=io.StringIO(), width=width)
+    with console.capture() as capture:
+        console.print(markdown(text))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip()
+
+
+HTML_TABLE = """<table>
+  <tr><th>Code</th><th>Meaning</th></tr>
+
+    <tr><td>A</td><td>open <i>and</i> unpaid</td></tr>
+  <tr><td>B | C<td>paid &amp; sent
+</table>"""
+
+
+def test_an_html_table_is_shown_as_a_table():
+    lines = [line for line in drawn(HTML_TABLE).splitlines() if line and "─" not in line]
+    assert lines == [
+        " Code   Meaning".strip(),
+        " A      open and unpaid",
+        " B | C  paid & sent",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        ("<p>Orders of the <b>shop</b>.</p><p>One a row.</p>", "Orders of the shop.\n\nOne a row."),
+        ("<ul><li>one *star*<li>two</ul>", "• one *star*\n • two"),
+        ("<h2>Title</h2>1. text", "Title\n\n1. text"),
+        ("<div>See <a href='https://x.org/y'>the wiki</a></div>", "See the wiki (https://x.org/y)"),
+        ("before <img src='u.png' alt='A chart'> after", "before A chart after"),
+        ("one<br/>two", "one\ntwo"),
+        ("Files in s3://bucket/<date>/part", "Files in s3://bucket/<date>/part"),
+        ("<customer_id>\nis the key", "<customer_id> is the key"),
+        ("<!-- note --><p>text</p><script>alert(1)</script>", "text"),
+        ("```\n<b>code</b>\n```", "<b>code</b>"),
+        ("<pre>select *\n  from x</pre>", "select *\n   from x"),
+        ("<details><summary>More</summary>\n\n**inside**\n\n</details>", "More\n\ninside"),
+        ("5 < 6 <i>and open", "5 < 6 and open"),
+    ],
+)
+def test_html_in_a_description_shows_its_text(html, shown):
+    assert drawn(html) == shown
+
+
+def test_bold_html_text_is_bold():
+    console = Console(file=io.StringIO(), width=40, force_terminal=True)
+    segments = [one for line in console.render_lines(markdown("a <b>b</b> c")) for one in line]
+    styles = {one.text.strip(): one.style for one in segments}
+    assert styles["b"] is not None
+    assert styles["b"].bold
+    assert not any(style and style.bold for text, style in styles.items() if text in "ac")
+
+
+def test_a_preview_in_a_list_leaves_tags_out():
+    assert preview("<p>Orders of the <b>shop</b></p>").plain == "Orders of the shop"
+    assert preview("of <date> and 5 < 6").plain == "of <date> and 5 < 6"
+
+
+TAGS = st.sampled_from(
+    [
+        *re.findall(
+            r"<[^>]+>", "<p></p><table></table><tr><td><th></td><ul><ol><li></ul></ol><b></b>"
+        ),
+        *re.findall(r"<[^>]+>", "<a href=x></a><br><pre></pre><h2></h2><hr><x><!-- -->"),
+        *"&|`*#->",
+        "1.",
+        "\n",
+        "\n\n",
+        "    ",
+    ]
+)
+
+
+@given(st.lists(TAGS | st.integers(100, 999).map(str), max_size=25).map(" ".join))
+@settings(deadline=None, max_examples=150)
+def test_no_word_between_tags_is_lost(text):
+    words = [word for word in text.split() if word.isdecimal()]
+    shown = drawn(text, 400)
+    assert [word for word in words if word not in shown] == []

@@ -9,7 +9,7 @@ from textual import events
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
-from explorer.tui.editing.drafts import Drafts
+from explorer.stewardship.drafts import Drafts
 
 pytestmark = pytest.mark.anyio
 
@@ -182,7 +182,7 @@ async def test_every_draft_is_in_a_list(desk, at, tmp_path, monkeypatch):
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("f4")
-        await reader.sees("Nothing is waiting to be saved.")
+        await reader.sees("No drafts: everything is saved.")
         await reader.press("escape", "2", "e")
         await reader.type("of a")
         await reader.press("f3")
@@ -191,9 +191,11 @@ async def test_every_draft_is_in_a_list(desk, at, tmp_path, monkeypatch):
         await reader.sees("what you typed for b is kept")
         await reader.press("f4")
         await reader.sees("2 drafts, not saved", "listed · b", "of b", "listed · a", "of a")
-        await reader.press("x")
-        assert "of b" not in await reader.sees("1 draft, not saved", "z brings it back")
-        await reader.press("z")
+        await reader.press("x", "z")
+        await reader.sees("2 drafts, not saved")
+        await reader.press("delete")
+        assert "of b" not in await reader.sees("1 draft, not saved", "^z restores it")
+        await reader.press("ctrl+z")
         await reader.sees("2 drafts, not saved", "of b")
         await reader.press("end", "enter")
         await reader.sees("This is your draft", "│ of a")
@@ -274,14 +276,37 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
         await reader.press("e", "tab", "x", "enter")
         await reader.sees("Changed Wiki [bold]x.", "1 link")
         assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
-        await reader.press("x")
-        await reader.sees("Took away Wiki [bold]x https://wiki.example.org; z puts it back.")
+        await reader.press("x", "z")
+        assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
+        await reader.press("delete")
+        await reader.sees("Removed Wiki [bold]x https://wiki.example.org; ^z restores it.")
         assert links() == []
-        await reader.press("z")
+        await reader.press("ctrl+z")
         await reader.sees("Put back Wiki [bold]x.", "1 link")
         await reader.press("escape", "1")
         await reader.sees("Wiki [bold]x")
     assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
+
+
+async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_away(desk, at):
+    urn = dataset(desk, "linked.twice", "a")
+    with Catalog(data_dir=desk) as catalog:
+        catalog.add_link(urn, "https://one", "One")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("L")
+        await reader.sees("1 link", "https://one")
+        # What was read when the screen opened is on it, and nothing is read any more.
+        await reader.press("delete")
+        await reader.sees("Removed One", "0 links")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.add_link(urn, "https://two", "Two")
+        await reader.press("ctrl+z")
+        await reader.sees("omebody changed the links meanwhile", "1 link", "https://two")
+        await reader.press("ctrl+z")
+        await reader.sees("Put back One.", "2 links")
+    with Catalog(data_dir=desk) as catalog:
+        assert [one.url for one in catalog.links(urn)] == ["https://two", "https://one"]
 
 
 @pytest.fixture

@@ -99,6 +99,13 @@ def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
         os.kill(terminal.program(), 9)
         terminal.sees("left 137")
     with Terminal(desk, tmp_path) as terminal:
+        # The next start says so, and marks the column.
+        terminal.sees(
+            "1 draft F4", "documented", "1 text that you typed is not saved yet: F4 lists"
+        )
+        assert (
+            " draft  " in terminal.sees("store_code").partition("store_code")[2].partition("\n")[0]
+        )
         terminal.begin()
         terminal.sees("and what was typed last", "This is your draft")
 

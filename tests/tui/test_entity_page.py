@@ -8,6 +8,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
+from explorer.tui.entity.page import EntityView
 from explorer.tui.entity.web import is_web, page_of
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +52,7 @@ async def test_times_turn_to_utc_and_back_on_the_whole_page(sample, at, monkeypa
             local = await reader.sees("Revenue and orders", "modified")
             assert "UTC" not in local
             await reader.press("Z")
-            assert "00:00 UTC by Jeppe Larsen" in await reader.sees("Times are said in UTC.")
+            assert "00:00 UTC by Jeppe Larsen" in await reader.sees("Times are shown in UTC.")
             await reader.press("Z")
             await reader.sees("in the zone of this machine")
             await reader.press("j")
@@ -194,3 +195,12 @@ async def test_what_is_hidden_or_deprecated_says_so_loudly(desk, at):
         )
     async with at(desk, urn=urn, size=(80, 24)) as reader:
         await reader.sees("SOFT-DELETED", "DEPRECATED", "Use another", "Deprecated")
+
+
+async def test_a_page_that_is_being_taken_away_says_nothing_more(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        page = reader.app.screen.query_one(EntityView)
+        await page.query_one("#failed").remove()
+        page.fail("usage", "It could not be read.")
+        assert page.is_attached

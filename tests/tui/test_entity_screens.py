@@ -22,12 +22,12 @@ TERM = Urn.parse("urn:li:glossaryTerm:Classification.PersonalData")
 MEASURED = re.compile(r"▒+ *|used # *times")
 
 SCREENS = {
-    "group": (TEAM, ["b", "b"], "members"),
-    "term": (TERM, ["b", "b"], "Definition"),
-    "columns-narrowed": (TOPIC, ["b", "b", "f", *"tag:pii", "enter"], "of 29 columns"),
-    "columns-folded": (TOPIC, ["b", "b", "z"], "▸ shipping_address"),
-    "columns-by-use": (ORDERS, ["b", "b", "s"], "use ▾"),
-    "relations-narrowed": (ORDERS, ["b", "b", "4", "f", *"type:table", "enter"], " of "),
+    "group": (TEAM, ["f6", "b"], "members"),
+    "term": (TERM, ["f6", "b"], "Definition"),
+    "columns-narrowed": (TOPIC, ["f6", "b", "f", *"tag:pii", "enter"], "of 29 columns"),
+    "columns-folded": (TOPIC, ["f6", "b", "z"], "▸ shipping_address"),
+    "columns-by-use": (ORDERS, ["f6", "b", "s"], "use ▾"),
+    "relations-narrowed": (ORDERS, ["f6", "b", "4", "f", *"type:table", "enter"], " of "),
 }
 SIZES = [(40, 10), (80, 24), (120, 36)]
 

@@ -134,7 +134,7 @@ async def test_a_column_that_was_never_described_says_so(sample, at):
         await move_to(reader, "channel")
         await reader.sees("No description")
         await reader.press("enter")
-        await reader.sees("channel · 0 changes", "Nobody ever described this column.")
+        await reader.sees("channel · 0 changes", "Nobody has described this column.")
 
 
 async def test_an_old_description_of_a_column_is_put_back(desk, at):
@@ -151,7 +151,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk, at):
         assert re.search(r"as of 20[-\d]+ [:\d]+ UTC \S", reader.screen())
         await reader.press("escape")
         assert edited(desk, urn, path) == "A worse one"
-        await reader.press("R", "y")
+        await reader.press("R", "ctrl+s")
         await reader.sees("The old description is back", "4 changes")
     assert edited(desk, urn, path) == "The good\nold text"
 
@@ -165,7 +165,7 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk, at):
         await reader.sees("That is the description as it is now.")
         await reader.press("j", "j", "R")
         await reader.sees("- # Worse", "+ # Good")
-        await reader.press("enter")
+        await reader.press("ctrl+s")
         await reader.sees("The old description is back", "4 versions")
     assert edited(desk, urn) == "# Good\n"
 
@@ -178,10 +178,10 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(d
         await reader.press("7", "j", "j", "R")
         await reader.sees("- the new", "+ the old")
         described(desk, urn, "of somebody else")
-        await reader.press("y")
+        await reader.press("ctrl+s")
         await reader.sees("Nothing was written", "- of somebody else", "+ the old")
         assert edited(desk, urn) == "of somebody else"
-        await reader.press("y")
+        await reader.press("ctrl+s")
         await reader.sees("The old description is back")
     assert edited(desk, urn) == "the old"
 
@@ -207,8 +207,8 @@ async def test_where_nothing_is_written_nothing_is_put_back(desk, at):
         await reader.press("7")
         await reader.sees("2 versions", "read-only: nothing can be put back")
         await reader.press("j", "j")
-        shown = await reader.sees("read only: R put back, t T O D tags, owners …")
-        assert shown.count("R put back") == 1
+        shown = await reader.sees("read only: R restore, t T O D tags, owners …")
+        assert shown.count("R restore") == 1
         await reader.press("R")
         await reader.sees("Nothing is written here: the server was opened to be read only.")
     assert edited(desk, urn) == "after"
@@ -285,7 +285,7 @@ async def test_versions_stand_in_the_zone_that_the_reader_chose(sample, at, monk
             await reader.press("8")
             await reader.sees(" UTC · ", "aspects")
             await reader.press("Z")
-            assert " UTC · " not in await reader.sees("Times are said", "aspects")
+            assert " UTC · " not in await reader.sees("Times are shown", "aspects")
             await reader.press("7")
             assert " UTC · " not in await reader.sees("16 versions")
     finally:

@@ -226,7 +226,7 @@ FIND = [
     *("o", "escape", "S*", "down", "f2", "escape", "escape", "s", "escape", "X", "escape"),
     *("slash", "o", "down*", "escape", "escape"),
 ]
-FOLDERS = ["b", "right", "down", "right", "down", "right*", "full_stop"]
+FOLDERS = ["f6", "right", "down", "right", "down", "right*", "full_stop"]
 PAGE = [
     *("1*", "n", "w", "2*", "f", "a", "escape", "t", "escape", "3*", "left", "m", "right", "p"),
     *("x*", "down", "escape", "f", "escape", "w", "escape", "c", "escape", "0", "4*", "f", "e"),
@@ -294,7 +294,7 @@ async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(at, d
             watcher = Watcher(reader)
             await asyncio.to_thread(colleague.describe, plain, "heard")
             # The sentence that tells of it has the name of who did it in it.
-            await reader.sees("changed the", "this is how it is now")
+            await reader.sees("updated by", "refreshed.")
             watcher.look()
             await watcher.press("2", "e", "x")
             await asyncio.to_thread(colleague.describe, plain, "theirs", column="a")

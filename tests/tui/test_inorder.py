@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from explorer.metadata import Urn
+from explorer.stewardship.drafts import Drafts
 from explorer.tui import inorder
-from explorer.tui.editing.drafts import Drafts
 from explorer.tui.entity import later
 from explorer.tui.find.box import SearchBox
 from explorer.tui.inorder import InOrder

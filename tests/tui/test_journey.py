@@ -63,7 +63,7 @@ def _count(screen):
 
 async def test_folders_are_read_as_they_are_unfolded(sample, at):
     async with at(sample) as reader:
-        await reader.press("b", "down", "down", "right")
+        await reader.press("f6", "down", "down", "right")
         await reader.sees("snowflake", "postgres")
         await reader.press("b")
         assert "datasets" not in reader.screen()
@@ -197,7 +197,7 @@ async def test_what_is_not_in_the_catalog_is_said(sample, at):
 
 
 async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk, at, monkeypatch):
-    from explorer.tui.editing import drafts
+    from explorer.stewardship import drafts
 
     urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
     async with at(desk, urn=urn) as first, at(desk, urn=urn) as second:

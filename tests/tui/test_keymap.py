@@ -27,10 +27,10 @@ def config(tmp_path, monkeypatch):
 
 
 def test_keys_are_taken_as_people_write_them():
-    wishes = {"app.quit": "!, ^y", "app.help": "f12, ?", "app.find": "comma, space"}
+    wishes = {"app.quit": "!, ^w", "app.help": "f12, ?", "app.find": "comma, space"}
     keymap, problems = read_keymap(wishes, place)
     assert problems == ()
-    assert keymap.keys_of(BY_ID["app.quit"]) == ("exclamation_mark", "ctrl+y")
+    assert keymap.keys_of(BY_ID["app.quit"]) == ("exclamation_mark", "ctrl+w")
     assert keymap.keys_of(BY_ID["app.help"]) == ("f12", "question_mark")
     assert keymap.shown(BY_ID["app.quit"]) == "!"
     assert keymap.shown(BY_ID["app.find"]) == ","
@@ -80,8 +80,8 @@ def test_settings_are_read_and_what_is_wrong_with_them_is_said_by_line(config):
     assert read.settings.mouse is True
     assert read.settings.keys == {"app.quit": "ctrl+x"}
     wrong_type, unknown = read.problems
-    assert wrong_type == f"{settings_file()}, line 2: mouse is true or false, not 'yes'"
-    assert unknown.startswith(f"{settings_file()}, line 3: nothing is called 'color'; there are")
+    assert wrong_type == f"{settings_file()}, line 2: mouse is true or false, not “yes”"
+    assert unknown.startswith(f"{settings_file()}, line 3: nothing is called “color”; there are")
 
 
 @pytest.mark.parametrize("text", ["theme = ", "\x00", "[keys]\n[keys]\n"])
@@ -120,8 +120,8 @@ def test_a_theme_of_ones_own_is_another_one_with_other_colours(config):
     assert mine.variables["primary-muted"] == "#ffeedd"
     assert look.first(None) == "mine"
     unknown, no_colour = look.problems
-    assert "line 2: theme mine: nothing is called 'shade'" in unknown
-    assert 'error is a colour such as "#7aa2c8"' in no_colour
+    assert "line 2: theme mine: nothing is called “shade”" in unknown
+    assert "error is a colour such as “#7aa2c8”" in no_colour
 
 
 def test_the_theme_named_at_the_start_goes_before_the_settings_and_these_before_the_last(config):

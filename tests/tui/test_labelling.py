@@ -9,7 +9,10 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
+from explorer.tui.labelling.choice import Choice
 from explorer.tui.labelling.offers import Offers
+from explorer.tui.labelling.place import Place
+from explorer.tui.labelling.writing import write_choice
 
 pytestmark = pytest.mark.anyio
 
@@ -52,9 +55,7 @@ async def test_tags_are_typed_put_on_taken_off_and_taken_back(desk, at, thing):
         await reader.sees("1 Overview", "Legacy")
         await reader.press("t")
         # What is there comes first, then the most used.
-        shown = await reader.sees(
-            "Tags of labels.tagged", "● Legacy", "○ CDC", "Nothing is changed"
-        )
+        shown = await reader.sees("Tags of labels.tagged", "● Legacy", "○ CDC", "No changes yet")
         assert shown.index("● Legacy") < shown.index("○ CDC")
         # At once, as fast fingers do.
         await reader.pilot.press(*"pii", "enter")
@@ -66,21 +67,61 @@ async def test_tags_are_typed_put_on_taken_off_and_taken_back(desk, at, thing):
         await reader.sees("+ PII  − Legacy")
         assert names(read(desk, urn).tags) == ["Legacy"]
         await reader.press("ctrl+s")
-        await reader.sees("Tags of labels.tagged: + PII  − Legacy. U takes it back.", "tags PII")
+        await reader.sees("Tags of labels.tagged: + PII  − Legacy. U undoes it.", "tags PII")
         assert names(read(desk, urn).tags) == ["PII"]
-        # The last step first, then the one before it.
+        # All that the save did, at once.
         await reader.press("U")
-        await reader.sees("Take the last change back?", "+ Legacy")
-        await reader.press("y")
-        await reader.sees("Taken back")
-        assert names(read(desk, urn).tags) == ["PII", "Legacy"]
-        await reader.press("ctrl+z")
-        await reader.sees("Take the last change back?", "− PII")
-        await reader.press("y")
-        await reader.sees("Taken back")
+        await reader.sees("Undo the last save?", "tags of labels.tagged", "+ Legacy − PII")
+        await reader.press("ctrl+s")
+        await reader.sees("Undone: tags of labels.tagged. ^y redoes it.")
         assert names(read(desk, urn).tags) == ["Legacy"]
-        await reader.press("U")
-        await reader.sees("Nothing of labels.tagged was changed")
+        await reader.press("ctrl+z")
+        await reader.sees("Nothing left to undo")
+        await reader.press("ctrl+y")
+        await reader.sees("Redo what was undone last?", "+ PII − Legacy")
+        await reader.press("ctrl+s")
+        await reader.sees("Redone: tags of labels.tagged. U undoes it.", "tags PII")
+        assert names(read(desk, urn).tags) == ["PII"]
+        await reader.press("ctrl+y")
+        await reader.sees("Nothing to redo")
+
+
+async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(desk, at, thing):
+    urn, tag = thing("labels.earlier"), "urn:li:tag:made for undo"
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.type("made for undo")
+        await reader.press("enter")
+        await reader.sees("Create it?")
+        await reader.press("ctrl+s")
+        await reader.sees("+ made for undo (new)")
+        await reader.type("legacy")
+        await reader.press("enter", "ctrl+s")
+        await reader.sees("+ made for undo  − Legacy. U undoes it")
+    with somebody_else(desk) as catalog:
+        assert catalog.exists(tag)
+    # A new run, on the page of results.
+    async with at(desk) as reader:
+        await reader.sees("fct_orders")
+        await reader.press("ctrl+z")
+        await reader.sees(
+            "Undo the last save?",
+            "tags of labels.earlier",
+            "+ Legacy − made for undo",
+            "tag made for undo",
+            "is removed, unless something else uses it",
+        )
+        await reader.press("ctrl+s")
+        await reader.sees("Undone: tags of labels.earlier and 1 more. ^y redoes it.")
+        assert names(read(desk, urn).tags) == ["Legacy"]
+        with somebody_else(desk) as catalog:
+            assert not catalog.exists(tag)
+        await reader.press("ctrl+y")
+        await reader.sees("Redo what was undone last?", "+ made for undo − Legacy")
+        await reader.press("ctrl+s")
+        await reader.sees("Redone")
+    assert names(read(desk, urn).tags) == ["made for undo"]
 
 
 async def test_leaving_asks_only_where_something_was_chosen(desk, at, thing):
@@ -90,17 +131,17 @@ async def test_leaving_asks_only_where_something_was_chosen(desk, at, thing):
         await reader.press("t")
         await reader.sees("○ CDC")
         await reader.press("escape")
-        assert "Nothing is changed" not in reader.screen()
+        assert "No changes yet" not in reader.screen()
         await reader.press("t")
         await reader.sees("● Legacy")
         await reader.press("space", "ctrl+t", "escape")
-        await reader.sees("Leave without writing this?", "− Legacy")
-        await reader.press("n")
+        await reader.sees("Leave without saving these changes?", "− Legacy")
+        await reader.press("escape")
         await reader.sees("− Legacy", "Tags of")
         # In the list the letters move, and the space turns.
         await reader.press("tab", "j", "space")
         await reader.sees("+ CDC")
-        await reader.press("escape", "y")
+        await reader.press("escape", "delete")
         assert "Tags of" not in reader.screen()
     assert names(read(desk, urn).tags) == ["Legacy"]
 
@@ -111,10 +152,10 @@ async def test_a_tag_that_is_not_there_is_made_after_asking(desk, at, thing):
         await reader.sees("1 Overview", "Legacy")
         await reader.press("t")
         await reader.type("Closing [b]day")
-        await reader.sees("Make the tag Closing [b]day")
+        await reader.sees("Create tag Closing [b]day")
         await reader.press("enter")
-        await reader.sees("There is no tag Closing [b]day. Make it?")
-        await reader.press("n", "enter", "y")
+        await reader.sees("There is no tag Closing [b]day. Create it?")
+        await reader.press("escape", "enter", "ctrl+s")
         await reader.sees("+ Closing [b]day (new)")
         with somebody_else(desk) as catalog:
             assert not catalog.exists("urn:li:tag:Closing [b]day")
@@ -134,12 +175,12 @@ async def test_a_column_has_tags_and_terms_of_its_own(desk, at):
         await reader.sees(f"Tags of {path} of fct_payments")
         await reader.type("pii")
         await reader.press("enter", "ctrl+s")
-        await reader.sees("U takes it back")
+        await reader.sees("U undoes it")
         await reader.press("T")
         await reader.sees(f"Glossary terms of {path} of fct_payments")
         await reader.type("chargeback")
         await reader.press("enter", "ctrl+s")
-        await reader.sees("+ Chargeback. U takes it back", "≡Chargeback")
+        await reader.sees("+ Chargeback. U undoes it", "≡Chargeback")
     after = read(desk, PAYMENTS)
     column = after.schema.column(path)
     assert "PII" in names(column.tags)
@@ -170,7 +211,7 @@ async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(desk, a
         await reader.press("t")
         await reader.sees("◆ PII", "came in with the schema")
         await reader.press("enter")
-        await reader.sees("taken off where the schema comes from", "Nothing is changed")
+        await reader.sees("taken off where the schema comes from", "No changes yet")
 
 
 async def test_owners_are_of_a_kind(desk, at, thing):
@@ -178,18 +219,18 @@ async def test_owners_are_of_a_kind(desk, at, thing):
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "nobody")
         await reader.press("O")
-        await reader.sees("whom you put on is technical owner")
+        await reader.sees("new owners become technical owner")
         await reader.type("jordan")
         await reader.press("enter")
         await reader.sees("+ Jordan Doe (technical owner)")
         # Of the one under the cursor, and of whoever comes next.
         await reader.press("ctrl+t", "ctrl+t")
-        await reader.sees("+ Jordan Doe (data steward)", "whom you put on is data steward")
+        await reader.sees("+ Jordan Doe (data steward)", "new owners become data steward")
         await reader.type("orders and")
         await reader.press("enter")
         await reader.sees("+ Orders and Checkout (data steward)")
         await reader.press("ctrl+s")
-        await reader.sees("Jordan Doe", "Orders and Checkout", "U takes it back")
+        await reader.sees("Jordan Doe", "Orders and Checkout", "U undoes it")
         stored = {(owner.owner, owner.type) for owner in read(desk, urn).owners}
         assert stored == {
             ("urn:li:corpuser:jdoe", "DATA_STEWARD"),
@@ -198,7 +239,7 @@ async def test_owners_are_of_a_kind(desk, at, thing):
         await reader.press("O")
         await reader.sees("● Jordan Doe (data steward)")
         await reader.press("enter", "ctrl+s")
-        await reader.sees("− Jordan Doe (data steward). U takes")
+        await reader.sees("− Jordan Doe (data steward). U undoes")
     assert [owner.owner for owner in read(desk, urn).owners] == ["urn:li:corpGroup:team-orders"]
 
 
@@ -216,8 +257,49 @@ async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(de
         await reader.sees("changed by somebody else", "+ Finance  − Product and Supply")
         assert names(read(desk, urn).domains) == ["supply"]
         await reader.press("ctrl+s")
-        await reader.sees("U takes it back", "domain Finance")
+        await reader.sees("U undoes it", "domain Finance")
     assert names(read(desk, urn).domains) == ["finance"]
+
+
+async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(desk, at, thing):
+    urn = thing("labels.contested")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("t")
+        await reader.sees("● Legacy")
+        await reader.type("pii")
+        await reader.press("enter")
+        await reader.sees("+ PII")
+        with somebody_else(desk) as catalog:
+            catalog.add_tags(urn, "Finance")
+        await reader.press("ctrl+s")
+        await reader.sees("tags were changed by somebody else", "+ PII")
+        assert names(read(desk, urn).tags) == ["Legacy", "Finance"]
+        await reader.press("ctrl+s")
+        await reader.sees("U undoes it")
+    assert names(read(desk, urn).tags) == ["Legacy", "Finance", "PII"]
+
+
+async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(desk, thing):
+    urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
+    choice = Choice(("urn:li:tag:Legacy",))
+    choice.create(tag)
+    theirs = {"name": "made-twice", "description": "theirs"}
+    async with AsyncCatalog(data_dir=desk) as catalog:
+        stored = catalog._stored
+
+        async def too_early(urn, *aspects):
+            try:
+                return await stored(urn, *aspects)
+            finally:
+                if str(urn) == tag:
+                    catalog._stored = stored
+                    await catalog.put(urn, "tagProperties", theirs)
+
+        catalog._stored = too_early
+        edits = [edit async for edit in write_choice(catalog, Place(urn, "same"), "tags", choice)]
+    assert [edit.after for edit in edits] == [("urn:li:tag:Legacy", tag)]
+    assert read(desk, tag).raw("tagProperties") == theirs
 
 
 async def test_what_the_server_refuses_stays_chosen(desk, at, thing):
@@ -241,11 +323,34 @@ async def test_a_change_that_was_changed_again_is_not_taken_back(desk, at, thing
         await reader.press("t")
         await reader.type("pii")
         await reader.press("enter", "ctrl+s")
-        await reader.sees("U takes it back")
+        await reader.sees("U undoes it")
         with somebody_else(desk) as catalog:
             catalog.remove_tags(urn, "PII")
-        await reader.press("U", "y")
-        await reader.sees("was changed by somebody else meanwhile")
+            catalog.add_tags(urn, "CDC")
+        await reader.press("U", "ctrl+s")
+        await reader.sees("Somebody changed it since", "Legacy, urn:li:tag:CDC")
+        await reader.press("escape")
+        assert names(read(desk, urn).tags) == ["Legacy", "CDC"]
+
+
+async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(desk, at, thing):
+    urn = thing("labels.rewritten")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview", "Legacy")
+        await reader.press("E")
+        await reader.type("mine")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved")
+        with somebody_else(desk) as catalog:
+            catalog.describe(urn, "theirs")
+        await reader.press("U", "ctrl+s")
+        await reader.sees(
+            "Somebody changed it since", "there is now  theirs", "would become  nothing"
+        )
+        assert read(desk, urn).edited_description == "theirs"
+        await reader.press("ctrl+s")
+        await reader.sees("Undone: description of labels.rewritten")
+    assert not read(desk, urn).edited_description
 
 
 async def test_a_description_is_taken_back_as_well(desk, at, thing):
@@ -259,9 +364,9 @@ async def test_a_description_is_taken_back_as_well(desk, at, thing):
         await reader.press("ctrl+s")
         await reader.sees("what it was and is", "Saved")
         await reader.press("U")
-        await reader.sees("description of labels.described", "becomes «what it was»")
-        await reader.press("y")
-        await reader.sees("Taken back")
+        await reader.sees("description of labels.described", "becomes “what it was”")
+        await reader.press("ctrl+s")
+        await reader.sees("Undone")
     assert read(desk, urn).edited_description == "what it was"
 
 
@@ -278,7 +383,7 @@ async def test_what_others_call_a_tag_is_only_text(desk, at, thing):
         await reader.press("enter")
         await reader.sees("+ ]52;c;aGk=[/x] [@click=app.quit]zzhostile")
         await reader.press("ctrl+s")
-        shown = await reader.sees("U takes it back")
+        shown = await reader.sees("U undoes it")
         assert "\x1b" not in shown
         assert "\u202e" not in shown
 
@@ -312,7 +417,7 @@ async def test_leaving_while_it_is_written_is_no_trouble(desk, at, thing):
         await reader.type("cdc")
         await reader.press("enter")
         await reader.sees("+ CDC")
-        await reader.pilot.press("ctrl+s", "escape", "y")
+        await reader.pilot.press("ctrl+s", "escape", "delete")
         shown = await reader.sees("labels.left", "1 Overview")
         assert "Leave without" not in shown
         assert "went wrong" not in shown
@@ -328,12 +433,12 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
         await reader.press("t")
         await reader.type("pii")
         await reader.press("enter", "ctrl+s")
-        await reader.sees("+ PII. U takes it back")
-        await reader.press("U", "y")
-        await reader.sees("Taken back")
+        await reader.sees("+ PII. U undoes it")
+        await reader.press("U", "ctrl+s")
+        await reader.sees("Undone")
     command = [sys.executable, "-m", "explorer.cli", "undo", "--data-dir", str(desk)]
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
-    assert "no edit was made" in done.stderr, done
+    assert "nothing left to undo" in done.stderr, done
     assert names(read(desk, urn).tags) == ["Legacy"]
 
 
@@ -354,7 +459,7 @@ async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed
         await reader.sees("Tags of")
         await reader.pilot.press(*"pii", "enter", *"certif", "enter", *"nothingso", "enter", *"cdc")
         shown = await reader.sees("+ PII  + Certified", "○ CDC")
-        assert "Make it?" not in shown
+        assert "Create it?" not in shown
         await reader.pilot.press("enter", "ctrl+s")
-        await reader.sees("U takes")
+        await reader.sees("U undoes")
     assert {urn.name for urn in read(desk, urn).tags} == {"Legacy", "PII", "Certified", "CDC"}

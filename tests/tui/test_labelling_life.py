@@ -49,7 +49,7 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, t
         await reader.press("tab")
         await reader.type("next spring")
         await reader.press("ctrl+s")
-        await reader.sees("'next spring' is no day", "Nobody loads it")
+        await reader.sees("“next spring” is no day", "Nobody loads it")
         await reader.press("ctrl+u")
         await reader.type("2027-01-31")
         await reader.press("tab")
@@ -57,9 +57,9 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, t
         await reader.press("ctrl+s")
         await reader.sees("is no URN; ^t looks for")
         await reader.press("ctrl+t")
-        await reader.sees("deprecated · Nobody loads it · gone from 2027-01-31 · use")
+        await reader.sees("deprecated · Nobody loads it · to be removed on 2027-01-31 · use")
         await reader.press("ctrl+s")
-        await reader.sees("DEPRECATED", "Nobody loads it", "U takes it back")
+        await reader.sees("DEPRECATED", "Nobody loads it", "U undoes it")
         held = deprecation(desk, urn)
         assert held["deprecated"] is True
         assert held["note"] == "Nobody loads it"
@@ -68,16 +68,16 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, t
         await reader.press("exclamation_mark")
         await reader.sees("Deprecated · life.old_orders")
         await reader.press("ctrl+s")
-        await reader.sees("Nothing is changed")
+        await reader.sees("No changes yet")
         await reader.press("ctrl+r")
         await reader.sees("may be used again?", "Nobody loads it")
-        await reader.press("y")
-        await reader.sees("may be used again. U takes it back.")
+        await reader.press("ctrl+s")
+        await reader.sees("may be used again. U undoes it.")
         assert deprecation(desk, urn)["deprecated"] is False
         await reader.press("U")
         await reader.sees("becomes deprecated: Nobody loads it")
-        await reader.press("y")
-        await reader.sees("Taken back")
+        await reader.press("ctrl+s")
+        await reader.sees("Undone")
         assert deprecation(desk, urn)["note"] == "Nobody loads it"
 
 
@@ -90,12 +90,12 @@ async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(desk,
         with Catalog(data_dir=desk) as catalog:
             catalog.deprecate(urn, "theirs")
         await reader.press("escape")
-        await reader.sees("Leave without writing")
-        await reader.press("n", "ctrl+s")
+        await reader.sees("Leave without saving")
+        await reader.press("escape", "ctrl+s")
         await reader.sees("omebody changed the deprecation", "somebody wrote  theirs", "mine")
         assert deprecation(desk, urn)["note"] == "theirs"
         await reader.press("ctrl+s")
-        await reader.sees("is deprecated. U takes it back.")
+        await reader.sees("is deprecated. U undoes it.")
     assert deprecation(desk, urn)["note"] == "mine"
 
 
@@ -116,12 +116,17 @@ async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(desk, at, 
         assert is_found(desk, urn)
         await reader.press("ctrl+x")
         await reader.sees("1 downstream")
-        await reader.press("y")
+        await reader.press("ctrl+s")
         await reader.sees("SOFT-DELETED", "^x restores it")
         assert not is_found(desk, urn)
         await reader.press("ctrl+x")
         await reader.sees("Restore life.hidden?", "found again by search and browse")
-        await reader.press("y")
-        await reader.sees("is found by search and browse again")
+        await reader.press("ctrl+s")
+        await reader.sees("is found by search and browse again. U undoes it.")
         assert "SOFT-DELETED" not in reader.screen()
         assert is_found(desk, urn)
+        await reader.press("U")
+        await reader.sees("status of life.hidden", "becomes hidden")
+        await reader.press("ctrl+s")
+        await reader.sees("Undone", "SOFT-DELETED")
+    assert not is_found(desk, urn)

@@ -16,10 +16,13 @@ KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 SCREENS = {
-    "labels": (["ctrl+t", *"pii", "enter", *"certified", "enter", *"fresh"], "Make the tag fresh"),
+    "labels": (["ctrl+t", *"pii", "enter", *"certified", "enter", *"fresh"], "Create tag fresh"),
     "labels-owners": (["O"], "owns 42"),
     "labels-column": (["T"], "○ Payment"),
-    "deprecation": (["exclamation_mark", *"late", "tab", *"2027-01-31"], "gone from 2027-01-31"),
+    "deprecation": (
+        ["exclamation_mark", *"late", "tab", *"2027-01-31"],
+        "to be removed on 2027-01-31",
+    ),
     "hiding": (["ctrl+x"], "36 more"),
 }
 

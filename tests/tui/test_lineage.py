@@ -164,7 +164,7 @@ async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked
         await reader.press("w")
         reader.app.screen.query_one(Input).value = "it.xyz"
         await reader.press("enter")
-        await reader.sees("ends in .mmd, .svg, .dot, .graphml, .csv")
+        await reader.sees("must end in .mmd, .svg, .dot, .graphml, .csv")
 
 
 async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(desk, at):

@@ -204,7 +204,7 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         # Open beside the page; the focus is in the folders.
-        await reader.press("b", "colon")
+        await reader.press("f6", "colon")
         await reader.type("undocumented")
         await reader.press("ctrl+u")
         await reader.type("next colum")
@@ -215,12 +215,12 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
         await until(reader, lambda: reader.app.focused.cursor > 0)
         assert reader.app.focused.has_pseudo_class("focus")
         await reader.press("colon")
-        await reader.sees("Everything", "type to narrow")
+        await reader.sees("Everything", "type to filter")
         # Letters in their order are enough.
         await reader.type("cpyurn")
         await reader.sees("Copy the URN")
         await reader.type("xxxx")
-        await reader.sees("Nothing is called that.")
+        await reader.sees("No entry matches.")
 
 
 async def test_a_letter_jumps_to_anything_on_the_screen(sample, at):
@@ -309,7 +309,7 @@ async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(sample, a
         text = reader.screen().splitlines()[-1]
         await reader.pilot.click(line, offset=(text.index(": everything") + 3, 0))
         await reader.settle()
-        await reader.sees("Everything", "type to narrow")
+        await reader.sees("Everything", "type to filter")
 
 
 async def test_newcomers_are_greeted_until_they_have_found_something(sample, at, tmp_path):

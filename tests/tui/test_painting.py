@@ -1,109 +1,12 @@
-"""A screen is painted from as little as it takes, and comes out as Textual would have it."""
+"""What a reader sees after a walk with keys is what the screen would show if drawn from scratch."""
 
 import pytest
-from textual._compositor import Compositor, CompositorUpdate
-from textual.app import App, ComposeResult
-from textual.containers import Horizontal
-from textual.geometry import Region
-from textual.strip import Strip
-from textual.widget import Widget
-from textual.widgets import Static
+from textual._compositor import CompositorUpdate
 
 from explorer.metadata import Urn
-from explorer.tui.painting import Desk
 from explorer.tui.shell.pens import shortened
 
 pytestmark = pytest.mark.anyio
-
-
-class Sheet(Widget):
-    """Every cell is a letter of its name; it counts the lines it is asked for."""
-
-    def __init__(self, name):
-        super().__init__(id=name)
-        self.asked = []
-
-    def render_lines(self, crop):
-        self.asked += crop.line_range
-        return super().render_lines(crop)
-
-    def render(self):
-        return "\n".join([self.id[0] * self.size.width] * self.size.height)
-
-
-class Sheets(App[None]):
-    CSS = """
-    Screen { layers: under above; }
-    #left { width: 12; border: solid green; } #right { width: 1fr; }
-    #over { layer: above; dock: top; width: 20; height: 3; margin: 2 0 0 6; }
-    #lid { dock: bottom; height: 2; }
-    """
-
-    def get_default_screen(self):
-        return Desk(id="_default")
-
-    def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield Sheet("left")
-            yield Sheet("right")
-        yield Sheet("over")
-        yield Static("[b]wide 漢字[/b] and more", id="lid")
-
-
-async def test_a_whole_screen_is_as_textual_puts_it_together():
-    app = Sheets()
-    async with app.run_test(size=(40, 12)) as pilot:
-        await pilot.pause()
-        ours = app.screen._compositor
-        theirs = Compositor._render_chops(ours, ours.size.region, lambda _: True)
-        shown = [Strip.join(line.values()).text for line in theirs]
-        assert [strip.text for strip in ours.render_strips()] == shown
-        assert "│oooo" not in shown[0]
-        assert "oooo" in shown[2]
-
-
-async def test_only_what_changed_is_drawn_and_only_by_those_who_are_seen_there():
-    app = Sheets()
-    async with app.run_test(size=(40, 12)) as pilot:
-        await pilot.pause()
-        left, right, over = (app.query_one(f"#{name}", Sheet) for name in ("left", "right", "over"))
-        for one in (left, right, over):
-            one.asked.clear()
-        ours = app.screen._compositor
-        ours._dirty_regions = {Region(14, 3, 4, 1), Region(30, 7, 5, 1)}
-        update = ours.render_partial_update()
-        assert update is not None
-        assert (left.asked, right.asked, over.asked) == ([], [7], [1])
-        ours._dirty_regions = {Region(14, 3, 4, 1), Region(30, 7, 5, 1)}
-        theirs = Compositor.render_partial_update(ours)
-        assert theirs is not None
-        console = app.console
-        assert update.render_segments(console) == theirs.render_segments(console)
-
-
-async def test_what_lies_outside_the_screen_is_not_drawn():
-    app = Sheets()
-    async with app.run_test(size=(40, 12)) as pilot:
-        await pilot.pause()
-        ours = app.screen._compositor
-        ours._dirty_regions = {Region(0, 40, 5, 5)}
-        assert ours.render_partial_update() is None
-        assert not ours._dirty_regions
-
-
-async def test_what_was_just_taken_away_is_not_asked_for_its_lines():
-    app = Sheets()
-    async with app.run_test(size=(40, 12)) as pilot:
-        await pilot.pause()
-        over = app.query_one("#over", Sheet)
-        ours = app.screen._compositor
-        with app.batch_update():
-            await over.remove()
-            over.asked.clear()
-            assert over in ours.visible_widgets
-            shown = [strip.text for strip in ours.render_strips()]
-        assert not over.asked
-        assert "│llll" in shown[3]
 
 
 WALK = """
@@ -113,14 +16,16 @@ WALK = """
 
 
 def _told(differing, expected, seen):
-    """Where it differs and how, for who reads that it does."""
+    """Return a sentence that says which cells differ, and how the first of them does."""
     first = min(differing)
     rows, columns = ([place[at] for place in differing] for at in (0, 1))
     where = f"rows {min(rows)} to {max(rows)}, columns {min(columns)} to {max(columns)}"
     return f"{where}: {expected[first]} is to stand there, {seen.get(first)} does"
 
 
-async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, at, cells):
+async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_would_change(
+    sample, at, cells
+):
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
         await reader.sees("documented")
@@ -144,6 +49,6 @@ async def test_a_screen_painted_in_pieces_is_the_one_painted_as_a_whole(sample, 
                 differing = {place for place, cell in expected.items() if seen.get(place) != cell}
                 if not differing:
                     break
-                # What was drawn in a thread may not be painted yet.
+                # An update that was rendered in a thread may not be painted yet.
                 await reader.settle()
             assert not differing, (at_key, key, _told(differing, expected, seen))

@@ -232,7 +232,7 @@ async def test_it_can_be_read_at_any_size(profiled, at, size):
 async def test_the_screen_looks_as_it_was_found_good(profiled, at, name, keys, size):
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("entities", "profiled")
-        await reader.press("b", "b", "6", "greater_than_sign", "greater_than_sign", "Z", *keys)
+        await reader.press("f6", "b", "6", "greater_than_sign", "greater_than_sign", "Z", *keys)
         # The line above says how many there are in the catalog, which other tests add to.
         shown = reader.screen().partition("\n")[2] + "\n"
     kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"

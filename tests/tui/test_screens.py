@@ -30,7 +30,7 @@ SCREENS = {
     "chart": (CHART, []),
     "editor": (SALES, ["e"]),
     "keys": (SALES, ["question_mark"]),
-    "browse": (SALES, ["b", "b", "b", "down", "down", "right"]),
+    "browse": (SALES, ["f6", "b", "b", "down", "down", "right"]),
 }
 
 

@@ -38,8 +38,8 @@ async def test_a_reader_turns_to_another_server_and_back(profiles, at, sample, d
     async with at(None, client=here.maker(), server=here.found().identity, urn=ORDERS) as reader:
         await reader.sees("documented", "sample catalog")
         await reader.press("f3")
-        shown = await reader.sees("Servers", "prod", "127.0.0.1:1", "read only", "in use")
-        assert shown.index("in use") > shown.index("this machine")
+        shown = await reader.sees("Servers", "prod", "127.0.0.1:1", "read only", "current")
+        assert shown.index("current") > shown.index("this machine")
         await reader.press("g", "enter")
         await reader.sees("results", "●")
         assert "fct_orders  " not in reader.screen().partition("results")[0]

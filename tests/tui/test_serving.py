@@ -42,6 +42,12 @@ def ask(port, path, **headers):
         connection.close()
 
 
+def cookie_of(said):
+    """The cookie that the printed address is exchanged for."""
+    port, key = re.search(r":(\d+)/\?key=(\S+)", said).groups()
+    return f"catalog-key-{port}={key}"
+
+
 def test_it_says_where_it_is_and_who_may_write(served):
     port, said = served
     assert re.search(rf"http://127\.0\.0\.1:{port}/\?key=\S{{20,}}", said)
@@ -60,6 +66,9 @@ def test_the_page_asks_nobody_else_for_anything(served):
     status, headers, _ = ask(port, f"/?key={key}")
     assert status == 303
     cookie = headers["Set-Cookie"].partition(";")[0]
+    # Browsers send it to every port of the host, so that it says whose it is.
+    assert cookie == cookie_of(said)
+    assert ask(port, "/", Cookie=f"catalog-key-{port + 1}={key}")[0] == 403
     assert "HttpOnly" in headers["Set-Cookie"]
     status, headers, page = ask(port, "/", Cookie=cookie)
     assert status == 200
@@ -75,7 +84,7 @@ def test_the_page_asks_nobody_else_for_anything(served):
 
 def test_another_site_cannot_open_a_line(served):
     port, said = served
-    cookie = "catalog-key=" + re.search(r"key=(\S+)", said)[1]
+    cookie = cookie_of(said)
     upgrade = {
         "Cookie": cookie,
         "Connection": "Upgrade",
@@ -89,7 +98,7 @@ def test_another_site_cannot_open_a_line(served):
 def test_a_page_shows_the_program(served, sample):
     del sample
     port, said = served
-    cookie = "catalog-key=" + re.search(r"key=(\S+)", said)[1]
+    cookie = cookie_of(said)
     head = (
         f"GET /ws?width=100&height=30 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\n"
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"

@@ -12,11 +12,11 @@ pytestmark = pytest.mark.anyio
 KEPT = Path(__file__).parent / "screens"
 WALK = (
     ("find-wide", ("slash", *"orders", "enter"), "47 results"),
-    ("facets-wide", ("f", "down", "down"), "on, off"),
-    ("syntax-wide", ("escape", "slash", "delete", "question_mark"), "What can be typed"),
+    ("facets-wide", ("f", "down", "down"), "add, remove"),
+    ("syntax-wide", ("escape", "slash", "delete", "question_mark"), "Search syntax"),
     ("keys-wide", ("escape", "escape", "question_mark"), "Results  here"),
     ("everything-wide", ("escape", "colon"), "Go to the facets"),
-    ("folders-wide", ("escape", "b", "g", "down", "down", "right", "down"), "▶ snowflake 104"),
+    ("folders-wide", ("escape", "f6", "g", "down", "down", "right", "down"), "▶ snowflake 104"),
 )
 
 

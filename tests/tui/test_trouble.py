@@ -97,7 +97,7 @@ async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
             ["1"],
             ["4"],
             ["2", "e"],
-            ["escape", "b", "right", "down", "right"],
+            ["escape", "f6", "right", "down", "right"],
             ["f1"],
             ["escape", "colon"],
         ):

@@ -106,7 +106,7 @@ async def test_no_screen_blocks_the_loop(at, desk, watched):
         async with at(desk) as reader:
             await reader.sees("fct_orders", "datasets")
             await reader.press("f", "down", "enter", "enter", "escape")
-            await reader.press("b", "b", "down", "right", "down", "b")
+            await reader.press("f6", "b", "down", "right", "down", "b")
             await reader.press("slash")
             await reader.type("fct_orders")
             await reader.press("enter", "enter")

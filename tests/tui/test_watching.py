@@ -21,7 +21,7 @@ async def test_what_a_colleague_writes_appears_where_one_is(desk, at):
         entity = await colleague.entity(SHIPMENTS)
         path = entity.schema.columns[1].path.raw
         await colleague.describe(SHIPMENTS, "Written next door.", column=path)
-        shown = await reader.sees("Written next door.", "changed what people wrote of its columns")
+        shown = await reader.sees("Written next door.", "Column descriptions updated by")
         assert "fct_shipments" in shown
         assert reader.app.focused.cursor == cursor
         # The results say it, too, where they stood.
@@ -42,7 +42,7 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(desk, at):
         await reader.press("j", "j", "e")
         await reader.type("Mine, half ")
         await colleague.describe(SHIPMENTS, "Theirs.", column=path)
-        await reader.sees("changed what people wrote of its columns")
+        await reader.sees("Column descriptions updated by")
         await reader.type("done.")
         await reader.sees("Mine, half done.")
         await reader.press("ctrl+s")
@@ -73,7 +73,7 @@ async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(desk, at, m
         await reader.sees("By me.")
         await asyncio.sleep(1.5)
         await reader.sees("By me.")
-    assert not [what for what in said if "this is how it is now" in what]
+    assert not [what for what in said if "; refreshed" in what]
 
 
 async def test_what_is_told_of_ones_own_doing_is_not_covered(desk, at):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from explorer.metadata import Urn
-from explorer.tui.editing.drafts import Drafts
+from explorer.stewardship.drafts import Drafts
 
 pytestmark = pytest.mark.anyio
 

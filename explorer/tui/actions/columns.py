@@ -20,9 +20,9 @@ ACTIONS: tuple[Action, ...] = (
         "Go to the next column without a description",
         "next undocumented",
     ),
-    Action("schema", "fold", ("space", "left", "right"), "Fold or unfold a record", "fold"),
-    Action("schema", "filter", ("f",), "Narrow by name, type, tag, or is:undocumented", "filter"),
-    Action("schema", "unfilter", ("escape",), "Take the filter off", "all columns"),
+    Action("schema", "fold", ("space", "left", "right"), "Expand or collapse a record", "collapse"),
+    Action("schema", "filter", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"),
+    Action("schema", "unfilter", ("escape",), "Clear the filter", "all columns"),
     Action("schema", "order", ("s",), "Most used first, or as in the schema", "by use"),
-    Action("schema", "fold_all", ("z",), "Fold or unfold every record"),
+    Action("schema", "fold_all", ("z",), "Expand or collapse every record"),
 )

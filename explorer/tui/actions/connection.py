@@ -5,10 +5,10 @@ from explorer.tui.actions.action import Action
 __all__ = ["ACTIONS"]
 
 ACTIONS: tuple[Action, ...] = (
-    Action("app", "try_again", ("r",), "Ask again for what was not answered", "try again"),
-    Action("app", "open_last", ("minus",), "To what was open last, and back again"),
-    Action("app", "servers", ("f3", "S"), "Servers: turn to another one"),
-    Action("app", "export", ("X",), "Write what is shown to a file: CSV, JSON, Markdown, Parquet"),
+    Action("app", "try_again", ("r",), "Retry what failed", "try again"),
+    Action("app", "open_last", ("minus",), "Last opened, and back again"),
+    Action("app", "servers", ("f3", "S"), "Switch server"),
+    Action("app", "export", ("X",), "Write what is shown to a file: CSV, JSON, Markdown"),
     Action("app", "picture", ("f9",), "Write a picture of the screen to a file"),
     Action("app", "exchanges", ("ctrl+l",), "Log: what was asked of the server"),
     Action("servers", "token", ("t",), "Give an access token for it", "give a token"),

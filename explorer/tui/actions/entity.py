@@ -9,7 +9,7 @@ ACTIONS: tuple[Action, ...] = (
         "entity",
         "edit",
         ("E", "e"),
-        "Edit the description of it all",
+        "Edit the description of this entity",
         "edit description",
         writes=True,
     ),
@@ -24,5 +24,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("entity", "copy_urn", ("y",), "Copy the URN", "copy urn"),
     Action("entity", "open_page", ("o",), "Open its page in the browser", "web page"),
     Action("entity", "zone", ("Z",), "Times in UTC, or in the zone of this machine"),
-    Action("entity", "reload", ("r",), "Read again from the server"),
+    Action("entity", "reload", ("r",), "Refresh"),
 )

@@ -6,7 +6,8 @@ __all__ = ["ACTIONS"]
 
 ACTIONS: tuple[Action, ...] = (
     Action("app", "find", ("slash",), "Search", "search"),
-    Action("app", "browse", ("b",), "Browse the folders, or fold them away", "browse"),
+    Action("app", "browse", ("b",), "Show the folders, or hide them", "browse"),
+    Action("app", "folders", ("f6",), "Go to the folders, and back to the page"),
     Action("app", "go_back", ("left_square_bracket", "backspace"), "Back to what was open", "back"),
     Action("app", "go_forward", ("right_square_bracket",), "Forward again"),
     Action("app", "help", ("question_mark", "f1"), "The keys that work here"),
@@ -30,5 +31,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "move(-1)", ("up",), "Up", called="up"),
     Action("palette", "page(1)", ("pagedown",), "A screen down", called="page-down"),
     Action("palette", "page(-1)", ("pageup",), "A screen up", called="page-up"),
-    Action("jump", "leave", ("escape", "ctrl+o"), "Leave everything as it is", "leave"),
+    Action("jump", "leave", ("escape", "ctrl+o"), "Cancel", "leave"),
 )

@@ -29,7 +29,7 @@ def row(spot: Spot, width: int, shown: Urn | None) -> Text:
     end = Text(f" {entry.count:,}" if entry.count is not None else "", _DIM)
     if below is not None and below.text:
         total = "…" if below.total is None else f"{below.total:,}"
-        end = Text.assemble(" ", said(f"«{below.text}»", "italic"), (f" {total}", _DIM))
+        end = Text.assemble(" ", said(f"“{below.text}”", "italic"), (f" {total}", _DIM))
         end.truncate(max(8, width // 2), overflow="ellipsis")
     room = width - start.cell_len - end.cell_len
     if name.cell_len > room:
@@ -52,7 +52,7 @@ def _instead(spot: Spot) -> Text:
         return Text("  reading …", _ASIDE)
     if spot.index < 0:
         if branch.text:
-            return Text("  ").append_text(said(f"none with «{branch.text}»", _ASIDE))
+            return Text("  ").append_text(said(f"none with “{branch.text}”", _ASIDE))
         return Text("  nothing in it" if branch.above else "  nothing here yet", _ASIDE)
     if spot.index >= branch.total:
         return Text(f"  {branch.note}", _ASIDE)

@@ -1,11 +1,13 @@
 """Browsing: entity types, their folders, the entities in them."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.message import Message
 from textual.widgets import Input, Static
 
 from explorer.metadata.urn import Urn
@@ -42,6 +44,12 @@ class BrowseTree(Folders):
     BrowseTree.-filtering FolderFilter { display: block; }
     """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
 
+    @dataclass
+    class TabChosen(Message):
+        """A tab of the entity that is open was chosen by its number."""
+
+        name: str
+
     def __init__(self, session: Session, remembered: Remembered | None = None) -> None:
         super().__init__(session)
         self._remembered = remembered or Remembered()
@@ -66,6 +74,10 @@ class BrowseTree(Folders):
         if urn != self._shown:
             self._ways = []
         super().mark(urn)
+
+    def action_tab(self, name: str) -> None:
+        """Show a tab of the entity that is open."""
+        self.post_message(self.TabChosen(name))
 
     def take_keys(self) -> None:
         """The keys move in the folders, from the next on."""
@@ -156,7 +168,7 @@ class BrowseTree(Folders):
             self._tell()
 
     def action_unfilter(self) -> None:
-        """Show everything again."""
+        """Clear the filter."""
         for branch in list(self._outline.narrowed()):
             self._narrow(branch, "")
 
@@ -191,6 +203,12 @@ class BrowseTree(Folders):
                 await fetch(found.branch, 0)
                 known = found.branch.known()
                 place = next((at for at, one in known if one.urn == urn), None)
+            if not self._rows.size.height:
+                # Folders that were hidden have no height, and so no line to show it on, before
+                # the next layout.
+                laid_out = asyncio.Event()
+                self.call_after_refresh(laid_out.set)
+                await laid_out.wait()
             self._show_at(found.branch, place)
 
     def _show_at(self, branch: Branch, place: int | None) -> None:

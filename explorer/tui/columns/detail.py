@@ -7,14 +7,14 @@ from rich.text import Text
 from textual.app import RenderResult
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
+from explorer.tui.sizing import SizeAware
 from explorer.tui.strips import strip_of
 
 __all__ = ["Detail"]
 
 
-class Detail(Widget):
+class Detail(SizeAware):
     """A text of some lines. Its height is given from outside, so that another text lays nothing
     out anew."""
 

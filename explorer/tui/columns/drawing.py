@@ -40,7 +40,8 @@ class _Room:
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """What rows are drawn from: how much room names, types and keys would like to have, what is
-    known of columns beside the schema, by raw path, and whether they are ranked by their use."""
+    known of columns beside the schema, by raw path, whether they are ranked by their use, and the
+    raw paths of those with a draft."""
 
     name: int = 0
     kind: int = 0
@@ -50,6 +51,7 @@ class Drawing:
     most: int = 0
     names: Mapping[Urn, str] | None = None
     ranked: bool = False
+    drafts: Collection[str] = ()
 
     @classmethod
     def of(
@@ -112,6 +114,8 @@ class Drawing:
         marks = [f"{TAG}{names.get(urn, urn.name)}" for urn in column.tags]
         marks += [f"{TERM}{names.get(urn, urn.name)}" for urn in column.terms]
         text = preview(column.description, "" if shown.wanted else "dim", missing="—")
+        if column.path.raw in self.drafts:
+            text = Text.assemble((" draft ", "reverse"), " ", text)
         if not marks:
             return row.append_text(padded(text, room))
         label = said(" ".join(marks), "italic dim")

@@ -60,7 +60,7 @@ class ColumnRows(Rows):
         self.post_message(LabelAsked(kind))
 
     def action_fold(self) -> None:
-        """Fold or unfold the record under the cursor."""
+        """Expand or collapse the record under the cursor."""
         self.post_message(self.Asked("fold"))
 
     def action_fold_all(self) -> None:

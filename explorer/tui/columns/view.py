@@ -255,7 +255,7 @@ class ColumnsView(Vertical, Tab):
         current = self.current
         records = {column.path.raw for column in self._schema if column.children}
         if not records:
-            self._session.say("No column is a record that could be folded.")
+            self._session.say("No column is a record that could be collapsed.")
             return
         self._folded = set() if self._folded >= records else records
         while current is not None and current.parent is not None and self._folded:
@@ -275,7 +275,20 @@ class ColumnsView(Vertical, Tab):
 
     def _measure_rows(self) -> None:
         if self._schema is not None:
-            self._drawing = Drawing.of(self._schema, self._foreign, self._measured.use, self._names)
+            drawing = Drawing.of(self._schema, self._foreign, self._measured.use, self._names)
+            self._drawing = replace(drawing, drafts=self._drafts())
+
+    def _drafts(self) -> frozenset[str]:
+        """The raw paths of the columns of which there are drafts."""
+        urn = None if self._entity is None else str(self._entity.urn)
+        return frozenset(path for of, path in self._session.drafts if of == urn and path)
+
+    def show_drafts(self) -> None:
+        """Mark the columns of which there are drafts."""
+        drafts = self._drafts()
+        if drafts != self._drawing.drafts:
+            self._drawing = replace(self._drawing, drafts=drafts)
+            self.query_one(ColumnRows).refresh()
 
     def _arranged(self, folded: "set[str] | tuple[()]") -> list[Shown]:
         columns = self._schema.columns if self._schema else ()
@@ -294,9 +307,9 @@ class ColumnsView(Vertical, Tab):
     def _lay_out(self, cursor: int) -> None:
         schema = self._schema
         self._shown = self._arranged(self._folded)
-        empty = "No columns are known of this one." if schema is not None else _UNREADABLE
+        empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
         if self._filter:
-            empty = "No column passes the filter; esc takes it off."
+            empty = "No column passes the filter; esc clears it."
         rows = self.query_one(ColumnRows)
         rows.show(len(self._shown), self._draw_column, cursor=cursor, empty=empty)
         self.query_one(Heading).show(self._tally(), replace(self._drawing, ranked=self._by_use))

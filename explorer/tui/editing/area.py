@@ -1,8 +1,9 @@
 """Where a description is typed: its text exactly as it is, its markdown in colours."""
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import events
@@ -18,6 +19,7 @@ from explorer.tui.actions import actions_of, bindings
 from explorer.tui.editing.document import ExactDocument, folded
 from explorer.tui.editing.highlighting import fenced, spans
 from explorer.tui.editing.wrapped import QuickWrapped
+from explorer.tui.shell.keyline import KeyLine
 
 __all__ = ["DescriptionArea"]
 
@@ -64,8 +66,10 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     def __init__(self, text: str) -> None:
         self._fenced: frozenset[int] | None = None
-        self._waits = 0
-        self._early = ""
+        self._state: Literal["open", "waits", "deaf"] = "open"
+        self._held: deque[events.Key | events.Paste] = deque()
+        self._is_catching_up = False
+        self._give_up: Callable[[], None] | None = None
         super().__init__(text, soft_wrap=True)
         self.cursor_blink = False
         # It would look through the whole text at every move.
@@ -89,31 +93,41 @@ class DescriptionArea(TextArea, inherit_bindings=False):
             self.replace(text, self.document.start, self.document.end)
             self.move_cursor(self.document.end)
 
-    def wait(self) -> None:
-        """Keep what is typed from now on aside, until it is known into which text it goes."""
-        self._waits += 1
-        self.read_only = True
+    def hold(self, give_up: Callable[[], None] | None = None) -> None:
+        """Keep every key from now on, to be done in its order after `go_on`. Escape calls
+        `give_up`, where there is one, and is kept with the others where there is none."""
+        self._state, self._give_up = "waits", give_up
+
+    def ignore(self) -> None:
+        """Drop every key, and those that wait: there is no text for them."""
+        self._state = "deaf"
+        self._held.clear()
 
     @property
-    def has_waiting(self) -> bool:
-        """Whether anything was typed that waits for its text."""
-        return bool(self._early)
+    def is_waiting(self) -> bool:
+        """Whether keys wait, or would."""
+        return self._state == "waits" or self._is_catching_up or bool(self._held)
 
-    def go_on(self) -> None:
-        """Take what was typed meanwhile, and whatever comes; after as many calls as there were to
-        wait."""
-        self._waits -= 1
-        if not self._waits:
-            self.read_only = False
-            self.take_waiting()
+    @property
+    def has_held(self) -> bool:
+        """Whether a key waits."""
+        return bool(self._held)
 
-    def take_waiting(self) -> None:
-        """Take what was typed meanwhile at once, for it would be lost otherwise."""
-        early, self._early = self._early, ""
-        if early:
-            waits, self._waits, self.read_only = self._waits, 0, False
-            self._type(early)
-            self._waits, self.read_only = waits, bool(waits)
+    def drop_held(self) -> None:
+        """Drop the keys that wait."""
+        self._held.clear()
+
+    async def go_on(self) -> None:
+        """Do what was pressed meanwhile in its order, up to a key after which it has to wait."""
+        self._state, self._give_up = "open", None
+        if self._is_catching_up:
+            return
+        self._is_catching_up = True
+        try:
+            while self._held and self._state == "open":
+                await self._do(self._held.popleft())
+        finally:
+            self._is_catching_up = False
 
     def action_indent(self) -> None:
         """Four spaces, as markdown counts them."""
@@ -158,9 +172,6 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     def _type(self, text: str) -> None:
         self.post_message(self.Typed())
-        if self._waits:
-            self._early += text
-            return
         # Lines that are typed or pasted end as the others do.
         newline = self.document.newline
         exact = _LINE_ENDS.sub(lambda _: newline, text)
@@ -169,16 +180,44 @@ class DescriptionArea(TextArea, inherit_bindings=False):
             self.move_cursor(done.end_location)
 
     async def _on_key(self, event: events.Key) -> None:
-        character = "\n" if event.key == "enter" else event.character
-        if event.key == "enter" or (event.is_printable and character):
-            event.stop()
-            event.prevent_default()
-            self._type(character or "")
+        if self._state == "open" and not self._is_catching_up:
+            if not await self._do(event):
+                # Nothing of the editor: it goes on to whoever wants it.
+                return
+        elif event.key == "escape" and self._give_up is not None:
+            self._give_up()
+        elif self._state != "deaf":
+            self._held.append(events.Key(event.key, event.character))
+        event.stop()
+        event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._type(event.text)
+        if self._state == "open" and not self._is_catching_up:
+            self._type(event.text)
+        elif self._state != "deaf":
+            self._held.append(events.Paste(event.text))
+
+    async def _do(self, event: events.Key | events.Paste) -> bool:
+        """Do what a key stands for; returns whether it stands for anything here.
+
+        A key that does something is not left to bubble up: letters that came after it would be in
+        the text before it is done.
+        """
+        if isinstance(event, events.Paste):
+            self._type(event.text)
+        elif event.key == "enter" or (event.is_printable and event.character):
+            self._type("\n" if event.key == "enter" else event.character or "")
+        else:
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is None or bound.node not in (self, self.screen):
+                return False
+            for line in self.screen.query_children(KeyLine):
+                line.hush()
+            if bound.enabled:
+                await self.app.run_action(bound.binding.action, bound.node)
+        return True
 
     def _undo_batch(self, edits: Sequence[Edit]) -> None:
         self._stand_aside()

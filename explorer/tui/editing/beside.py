@@ -74,7 +74,7 @@ class Beside(Widget):
         if self._note:
             lines.append(padded(Text(self._note, "italic"), width))
         if not self._offers:
-            lines.append(Text("nothing came in for this one", "dim italic"))
+            lines.append(Text("no ingested description", "dim italic"))
         for number, one in enumerate(self._offers, 1):
             key = self._keys.get(f"take({number})", "  ")
             origin = padded(said(one.origin, "dim"), min(max(width // 3, 12), 36))

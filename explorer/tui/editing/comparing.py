@@ -73,7 +73,7 @@ class ComparingScreen(TwoTexts):
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
 
     def _question(self) -> Text:
-        return Text.assemble(said(self._of, "bold"), "   - as it is   + as you have it")
+        return Text.assemble(said(self._of, "bold"), "   − saved   + yours")
 
     def action_save(self) -> None:
         """Save what was typed."""
@@ -90,7 +90,7 @@ class ConflictScreen(TwoTexts):
         return Text.assemble(
             "Not saved: somebody else changed ",
             said(self._of, "bold"),
-            " meanwhile.\n- theirs, as it is saved now   + yours, as you have it",
+            " meanwhile.\n− saved   + yours",
         )
 
     def action_take_mine(self) -> None:

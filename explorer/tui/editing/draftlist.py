@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from explorer.stewardship.drafts import Draft, Drafts, Kept
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, preview, said
-from explorer.tui.editing.drafts import Draft, Drafts, Kept
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
@@ -75,7 +75,7 @@ class DraftsScreen(ModalScreen[Draft]):
             self._drop(one.draft)
 
     def action_restore(self) -> None:
-        """Bring the one thrown away last back."""
+        """Restore the draft discarded last."""
         if self._removed:
             self._bring_back(self._removed.pop())
 
@@ -104,7 +104,7 @@ class DraftsScreen(ModalScreen[Draft]):
         drafts = await Drafts.at(self._session)
         await asyncio.to_thread(drafts.drop, draft.urn, draft.path)
         await self._show()
-        self._say("Thrown away; z brings it back as long as this list is open.")
+        self._say("Discarded; ^z restores it while this list is open.")
 
     @work(group="drafts")
     async def _bring_back(self, draft: Draft) -> None:
@@ -119,7 +119,7 @@ class DraftsScreen(ModalScreen[Draft]):
             self._kept = await asyncio.to_thread(drafts.all)
         rows = self.query_one(Rows)
         count = len(self._kept)
-        rows.show(count, self._draw, cursor=rows.cursor, empty="Nothing is waiting to be saved.")
+        rows.show(count, self._draw, cursor=rows.cursor, empty="No drafts: everything is saved.")
         words = "1 draft, not saved" if count == 1 else f"{count} drafts, not saved"
         self.query_one("#what", Static).update(Text(words if count else "No drafts", "bold"))
         self.refresh_bindings()

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from explorer.tui.editing.drafts import Draft, Drafts
+from explorer.stewardship.drafts import Draft, Drafts
 from explorer.tui.editing.subject import Target
 from explorer.tui.session import Session
 
@@ -39,10 +39,11 @@ class Keeper:
         draft = Draft(str(target.urn), target.path, base, text, target.name, target.column)
         await _in_turn(drafts.keep, draft)
 
-    async def drop(self, target: Target) -> None:
-        """Forget the draft of a text: it was saved, or given up."""
+    async def drop(self, target: Target, text: str | None = None) -> None:
+        """Delete the draft of a description: it was saved, or given up. With `text`, only where
+        the draft has that text."""
         drafts = await self._own()
-        await _in_turn(drafts.drop, str(target.urn), target.path)
+        await _in_turn(drafts.drop, str(target.urn), target.path, text)
 
     async def _own(self) -> Drafts:
         if self._drafts is None:

@@ -105,5 +105,5 @@ class LinkForm(ModalScreen[Written]):
             self.dismiss(Written(url.value.strip(), label.value.strip()))
 
     def action_leave(self) -> None:
-        """Leave, and change nothing."""
+        """Cancel."""
         self.dismiss(None)

@@ -1,5 +1,6 @@
 """The links of an entity to documents elsewhere: seen, added, changed, taken away."""
 
+import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from explorer.errors import NotFound
+from explorer.client.journal import one_save
+from explorer.errors import Conflict, NotFound
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
@@ -23,6 +25,7 @@ from explorer.tui.shell.keyline import KeyLine
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.records import Edit
     from explorer.metadata.aspects import Link
 
 __all__ = ["LinksScreen"]
@@ -51,6 +54,7 @@ class LinksScreen(ModalScreen[bool]):
         self._name = entity.name
         self._links: tuple[Link, ...] = entity.links
         self._removed: list[Written] = []
+        self._turn = asyncio.Lock()
         self._changed = False
 
     def compose(self) -> ComposeResult:
@@ -118,7 +122,7 @@ class LinksScreen(ModalScreen[bool]):
         link = self._current
         if link is not None:
             old = Written(link.url, link.description)
-            told = f"Took away {said(f'{old.label} {old.url}').plain}; z puts it back."
+            told = f"Removed {said(f'{old.label} {old.url}').plain}; ^z restores it."
             self._write(self._remove(old), told)
 
     def action_restore(self) -> None:
@@ -143,33 +147,51 @@ class LinksScreen(ModalScreen[bool]):
 
     @work(group="links")
     async def _write(self, work: Coroutine[Any, Any, None], told: str) -> None:
+        from explorer.client import TextConflict
+
         self._say("saving …")
-        with self._session.reporting("changing the links"):
-            await work
-            self._changed = True
-            await self._read_now()
-            self._say(told)
+        # One after another: each is made from the links that the one before it left.
+        async with self._turn:
+            with self._session.reporting("changing the links"):
+                try:
+                    with one_save():
+                        await work
+                except TextConflict as conflict:
+                    await self._read_now()
+                    raise Conflict(
+                        "somebody changed the links meanwhile; nothing was written: "
+                        "look at them and do it again"
+                    ) from conflict
+                self._changed = True
+                await self._read_now()
+                self._say(told)
 
     async def _read_now(self) -> None:
         catalog = await self._session.catalog()
         self._links = await catalog.links(self._urn)
         self._show()
 
-    async def _add(self, new: Written) -> None:
+    @property
+    def _seen(self) -> tuple[str, ...]:
+        """The links on the screen, as an edit names them."""
+        return tuple(f"{link.url} {link.description}" for link in self._links)
+
+    async def _add(self, new: Written) -> "Edit":
         catalog = await self._session.catalog()
-        await catalog.add_link(self._urn, new.url, new.label)
+        return await catalog.add_link(self._urn, new.url, new.label, instead_of=self._seen)
 
     async def _remove(self, old: Written) -> None:
         catalog = await self._session.catalog()
-        await catalog.remove_link(self._urn, old.url, old.label)
+        await catalog.remove_link(self._urn, old.url, old.label, instead_of=self._seen)
         self._removed.append(old)
 
     async def _replace(self, old: Written, new: Written) -> None:
         """The new one first: whatever happens in between, none is lost."""
-        await self._add(new)
+        added = await self._add(new)
+        links = added.after if isinstance(added.after, tuple) else ()
         catalog = await self._session.catalog()
         try:
-            await catalog.remove_link(self._urn, old.url, old.label)
+            await catalog.remove_link(self._urn, old.url, old.label, instead_of=links)
         except NotFound:
             # A server may have put the new one in the place of another to the same address.
             return

@@ -1,6 +1,7 @@
 """What a text will look like, beside it: drawn away from the keys, and scrolled along."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.segment import Segment
+    from textual.worker import WorkType
 
 __all__ = ["Preview"]
 
@@ -52,7 +54,9 @@ class Preview(Rows, can_focus=False):
     def on_resize(self) -> None:
         """Draw it anew at the width there is now."""
         super().on_resize()
-        self.run_worker(self.show_text(self._text), exclusive=True, group="preview")
+        # Given as it is, for it may be told to end before it has begun.
+        drawing: WorkType[None] = partial(self.show_text, self._text)
+        self.run_worker(drawing, exclusive=True, group="preview")
 
 
 def _rendered(text: str, width: int) -> list[Text]:

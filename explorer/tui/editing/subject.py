@@ -1,5 +1,6 @@
 """What is described: an entity with its columns, as it was read and as it was written since."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,10 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["Subject", "Target", "editable"]
+__all__ = ["Key", "Subject", "Target", "editable"]
+
+Key = tuple[str, str | None]
+"""Which description: the URN of its entity, and the field path of its column or None."""
 
 
 def editable(urn: Urn) -> bool:
@@ -38,6 +42,11 @@ class Target:
     column: str
     ingested: str
     edited: str
+
+    @property
+    def key(self) -> Key:
+        """Which description it is."""
+        return str(self.urn), self.path
 
     @property
     def text(self) -> str:
@@ -73,7 +82,7 @@ class Subject:
         return Target(entity.urn, entity.name, path, column, ingested, edited)
 
     def wrote(self, path: str | None, text: str) -> None:
-        """A text stands on the server now."""
+        """Take `text` for the edited text: it is on the server, or on its way there."""
         self._written[path] = text
 
     def beside(self, path: str | None, step: int) -> str | None:
@@ -83,17 +92,23 @@ class Subject:
         at = self._order.index(path) + step
         return self._order[at] if 0 <= at < len(self._order) else None
 
-    def undocumented_after(self, path: str | None) -> str | None:
-        """The next column without a description, from the top again after the last."""
+    def undocumented_after(self, path: str | None, but: Container[str] = ()) -> str | None:
+        """The next column without a description, from the top again after the last; none of
+        `but`."""
         at = self._order.index(path) + 1 if path in self._order else 0
         ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
-        return next((one for one in ahead if not self._documented(one)), None)
+        return next((one for one in ahead if one not in but and not self._documented(one)), None)
+
+    @property
+    def undocumented(self) -> list[str]:
+        """The columns without a description, in the order of the schema."""
+        return [one for one in self._order if not self._documented(one)]
 
     def place(self, path: str | None) -> str:
         """Where a column stands among the others, and how many of them want a description."""
         if path not in self._order:
             return ""
-        missing = sum(not self._documented(one) for one in self._order)
+        missing = len(self.undocumented)
         wanting = f"{missing} undocumented" if missing else "all documented"
         return f"column {self._order.index(path) + 1} of {len(self._order)}, {wanting}"
 

@@ -12,8 +12,8 @@ from explorer.tui.editing.subject import editable
 from explorer.tui.inorder import import_first
 from explorer.tui.labelling.asking import LabelAsked
 from explorer.tui.labelling.choice import Kind
-from explorer.tui.labelling.takingback import Changes
 from explorer.tui.session import Session
+from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Changing"]
 
 
-class Changing(Vertical):
+class Changing(Vertical, SizeAware):
     """The page of an entity as far as it writes."""
 
     @dataclass
@@ -44,7 +44,6 @@ class Changing(Vertical):
         super().__init__(id="entity")
         self._session = session
         self._entity: Entity | None = None
-        self._changes = Changes(session)
         self._labelling: Labelling | None = None
 
     def column_path(self) -> str | None:
@@ -96,17 +95,12 @@ class Changing(Vertical):
         entity = self._entity
         self._label(lambda labelling: labelling.set_aside(entity))
 
-    def action_take_back(self) -> None:
-        """Take its last change back."""
-        entity = self._entity
-        self._label(lambda labelling: labelling.take_back(entity))
-
     def _label(self, what: "Callable[[Labelling], None]") -> None:
         def go_on() -> None:
             from explorer.tui.labelling.flow import Labelling
 
             if self._labelling is None:
-                self._labelling = Labelling(self, self._session, self._changes, self.show_changed)
+                self._labelling = Labelling(self, self._session, self.show_changed)
             what(self._labelling)
 
         reporting = self._session.reporting("opening what changes it")

@@ -84,6 +84,7 @@ class EntityView(Changing):
         self._tabs_left: dict[Urn, str] = {}
         self._read_tabs: set[str] = set()
         self._failed: dict[str, str] = {}
+        self._drafts_told = 0
         self._web = Web(session, self._copy)
         self.relations = RelationsView(session)
         self.columns = ColumnsView(session)
@@ -142,8 +143,7 @@ class EntityView(Changing):
 
     def fail(self, name: str, sentence: str) -> None:
         """Say in its place why a tab, or with no name the entity, was not read."""
-        if not self.children:
-            # On leaving, nothing is there any more that could say it.
+        if not self._is_whole:
             return
         self._failed[name] = sentence
         if self._entity is None and self._wanted is not None:
@@ -162,6 +162,17 @@ class EntityView(Changing):
     def table(self) -> "Table | None":
         """What the tab shows as a list."""
         return self._current.table() if self._entity is not None else None
+
+    def show_drafts(self) -> None:
+        """Mark what there are drafts of."""
+        self.columns.show_drafts()
+        if self._drafts() != self._drafts_told:
+            self._draw_who()
+
+    def _drafts(self) -> int:
+        """Of how many texts of the entity there are drafts."""
+        urn = None if self._entity is None else str(self._entity.urn)
+        return sum(of == urn for of, _ in self._session.drafts)
 
     async def refresh_entity(self) -> "Entity | None":
         """Read the entity again and show it where it was; gives what was read."""
@@ -192,7 +203,7 @@ class EntityView(Changing):
             # What is just told of one's own doing matters more.
             is_telling = any(line.is_telling for line in self.app.screen.query(KeyLine))
             if not is_telling and not self._session.exchanges.has_just_written():
-                self._session.say(f"{told(changes)}; this is how it is now.")
+                self._session.say(f"{told(changes)}; refreshed.")
             await self._name_mentioned(entity)
 
     def action_tab(self, name: str) -> None:
@@ -239,7 +250,7 @@ class EntityView(Changing):
         for tab in self._tabs:
             tab.show_times()
         self._draw_who()
-        self._session.say(f"Times are said in {self._session.times.zone}.")
+        self._session.say(f"Times are shown in {self._session.times.zone}.")
 
     @work(exclusive=True, group="web")
     async def action_open_page(self) -> None:
@@ -295,7 +306,6 @@ class EntityView(Changing):
         failing = Failing(self, "")
         with self._session.reporting(f"reading {urn.name}", failing, self.action_reload):
             catalog = await self._session.catalog()
-            await self._changes.keep(catalog)
             entity = await self._entity_of(catalog, urn)
             if urn != self._wanted:
                 return
@@ -363,20 +373,29 @@ class EntityView(Changing):
         with self._session.reporting(doing, Failing(self, tab.NAME), again):
             await tab.read(entity)
             self._failed.pop(tab.NAME, None)
-        if entity is self._entity:
+        if entity is self._entity and self._is_whole:
             self._draw_failed()
             self._draw_who()
             self._draw_tabs()
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all parts of the page are there. They are removed one by one when the program
+        ends, while workers may still be at their last step."""
+        parts = ("#who", "#tabs", "#failed", "ContentSwitcher")
+        return all(self.query(part) for part in parts)
 
     def _draw_who(self) -> None:
         entity = self._entity
         if entity is None:
             return
+        self._drafts_told = self._drafts()
         text = who(
             entity,
             self._names,
             self._session.times,
             named=self.relations.total > 0,
+            drafts=self._drafts_told,
             width=self.size.width - 2,
             lines=1 if self.size.height < _LOW else _LINES_AT_MOST,
         )

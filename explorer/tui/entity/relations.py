@@ -182,9 +182,9 @@ class RelationsView(Vertical, Tab):
         rows = rows_of(self._kinds, self._folded, self._passes if self._words else None)
         if any(self._ends.get(one, 0) < self._totals.get(one, 0) for one in _DIRECTIONS):
             rows.append(Row())
-        empty = "Nothing is related to this one."
+        empty = "Nothing is related to this entity."
         if self._words:
-            empty = "Nothing passes the filter; esc takes it off."
+            empty = "Nothing passes the filter; esc clears it."
         self._show_rows(rows, cursor, empty)
 
     def _show_rows(self, rows: Sequence[Row], cursor: int, empty: str) -> None:

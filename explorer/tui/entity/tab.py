@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Size
-from textual.widget import Widget
 from textual.widgets import ContentSwitcher
+
+from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Tab", "View"]
 
 
-class View(Widget):
+class View(SizeAware):
     """What is shown of an entity in one way.
 
     `show_entity` is called with every entity that was read, and draws what is known without asking

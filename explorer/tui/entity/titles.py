@@ -10,13 +10,14 @@ from explorer.tui.shell.pressing import pressed
 
 __all__ = ["titles"]
 
-_Size = Literal["long", "short", "chosen only"]
-_SIZES: tuple[_Size, ...] = ("long", "short", "chosen only")
+_Size = Literal["long", "close", "short", "chosen only"]
+_SIZES: tuple[_Size, ...] = ("long", "close", "short", "chosen only")
 
 
 def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
-    """The titles by their numbers, the chosen one in full. Where even the short ones are too
-    long, the others are their numbers alone; what is still cut ends in a mark."""
+    """The titles by their numbers, the chosen one in full. Where there is less room they stand
+    closer, then the others are short, then their numbers alone; what is still cut ends in a
+    mark."""
     for size in _SIZES:
         text = _titles(tabs, chosen, size)
         if text.cell_len <= width:
@@ -35,7 +36,7 @@ def _titles(tabs: Sequence[Tab], chosen: Tab, size: _Size) -> Text:
             text.append(tab.KEY, "dim")
             text.stylize(pressed(f"tab('{tab.NAME}')"), start)
             continue
-        title = tab.TITLE if size == "long" or tab is chosen else tab.SHORT
+        title = tab.TITLE if size in ("long", "close") or tab is chosen else tab.SHORT
         tally = tab.tally()
         text.append(f" {tab.KEY} " if size != "chosen only" else f"{tab.KEY} ", "dim")
         text.append(f"{title}·{tally}" if tally else title, _style(tab is chosen))

@@ -30,16 +30,28 @@ _Label = tuple[str, list[_Name]]
 
 
 def who(
-    entity: "Entity", names: _Names, times: Times, *, named: bool, width: int, lines: int
+    entity: "Entity",
+    names: _Names,
+    times: Times,
+    *,
+    named: bool,
+    width: int,
+    lines: int,
+    drafts: int = 0,
 ) -> Text:
     """The head in at most `lines` lines of `width` cells, cut with a mark where there is no room.
 
-    `names` has the entities that it mentions, `named` says whether others name it.
+    `names` has the entities that it mentions, `named` says whether others name it, and `drafts`
+    is how many of its descriptions were typed and not saved.
     """
     if lines <= 1:
         return _one_line(entity, width)
     told = [_first(entity, width)]
     state = _state(entity, times, named=named)
+    if drafts:
+        words = " 1 draft " if drafts == 1 else f" {drafts:,} drafts "
+        where = f" not saved; F4 lists {'it' if drafts == 1 else 'them'}  "
+        state = Text.assemble((words, "reverse"), where, state)
     if state.plain:
         told.append(_cut(state, width))
     labels = _labels(entity, names)

@@ -32,7 +32,7 @@ class BoxKeys(Protocol):
         ...
 
     def leave_box(self) -> None:
-        """Fold the completions up, or leave."""
+        """Close the completions, or leave."""
         ...
 
     def explain_syntax(self) -> None:

@@ -30,7 +30,7 @@ How = Literal[
     "contains",
     "begins with",
     "ends with",
-    "is, whatever the case",
+    "is, ignoring case",
     "more than",
     "at least",
     "less than",
@@ -40,7 +40,7 @@ How = Literal[
     "has no value",
 ]
 _ALWAYS: Final[tuple[How, ...]] = ("is", "is not", "is one of")
-_TEXTS: Final[tuple[How, ...]] = ("contains", "begins with", "ends with", "is, whatever the case")
+_TEXTS: Final[tuple[How, ...]] = ("contains", "begins with", "ends with", "is, ignoring case")
 _ORDERED: Final[tuple[How, ...]] = ("more than", "at least", "less than", "at most", "from … to")
 _VALUELESS: Final[tuple[How, ...]] = ("has a value", "has no value")
 _FORMS: Final[dict[How, str]] = {
@@ -49,7 +49,7 @@ _FORMS: Final[dict[How, str]] = {
     "contains": "{}:*{}*",
     "begins with": "{}:{}*",
     "ends with": "{}:*{}",
-    "is, whatever the case": "{}=~{}",
+    "is, ignoring case": "{}=~{}",
     "more than": "{}>{}",
     "at least": "{}>={}",
     "less than": "{}<{}",
@@ -64,7 +64,7 @@ _SIGNS: Final[dict[How, str]] = {
     "contains": ":*…*",
     "begins with": ":…*",
     "ends with": ":*…",
-    "is, whatever the case": "=~",
+    "is, ignoring case": "=~",
     "more than": ">",
     "at least": ">=",
     "less than": "<",
@@ -245,7 +245,7 @@ class _Editor:
         title: str,
         choices: Sequence[Entry],
         typed: Callable[[str], None] | None = None,
-        hint: str = "type to narrow",
+        hint: str = "type to filter",
     ) -> None:
         self._app.push_screen(StepScreen(title, choices, typed, hint))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.widget import Widget
 
-from explorer.tui.content import line
+from explorer.client.display import in_quotes
 from explorer.tui.find.searches import Kept, Saved, Searches
 from explorer.tui.session import Session
 
@@ -45,7 +45,7 @@ class Keeper:
                 self._do(
                     "saving the search",
                     lambda searches: searches.save(search),
-                    f"Saved as «{line(name, 60)}»; S lists what is saved.",
+                    f"Saved as {in_quotes(name, 60)}; S lists what is saved.",
                 )
 
         self._view.app.push_screen(AskScreen("Save this search as", "a name", text), keep)

@@ -8,6 +8,7 @@ from rich.markup import escape
 from textual.binding import BindingType
 from textual.widgets import Input
 
+from explorer.client.display import in_quotes
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
 from explorer.tui.find.searches import Kept
@@ -26,7 +27,7 @@ class StepScreen(Choosing):
         title: str,
         choices: Sequence[Entry],
         typed: Callable[[str], None] | None = None,
-        hint: str = "type to narrow",
+        hint: str = "type to filter",
         at: int = 0,
     ) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class StepScreen(Choosing):
         """What is typed is an answer where others than those to choose are taken."""
         if self._typed_by is None:
             return super().nothing_found(typed)
-        return f"⏎ takes «{line(typed, 60)}»." if typed else "Type it; ⏎ takes what was typed."
+        return f"⏎ takes {in_quotes(typed, 60)}." if typed else "Type it; ⏎ takes what was typed."
 
     def on_mount(self) -> None:
         """Say what is asked."""
@@ -104,7 +105,9 @@ class SearchesScreen(Choosing):
             self._saved[id(choice)] = one.name
             yield choice
         for text in self._kept.recent:
-            choice = Entry(line(text, _LABEL), "", "Asked lately", do=partial(self._run, text, ""))
+            choice = Entry(
+                line(text, _LABEL), "", "Recent searches", do=partial(self._run, text, "")
+            )
             self._recent[id(choice)] = text
             yield choice
 

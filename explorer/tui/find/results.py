@@ -63,6 +63,8 @@ class Results(Rows):
         self.hits: dict[int, Hit] = {}
         self.total = 0
         self.known: dict[Urn, Entity] = {}
+        self.drafts: frozenset[str] = frozenset()
+        """The URNs of entities of which there are drafts."""
         self.stopped_at: int | None = None
         self._unreadable: dict[int, str] = {}
         self._query = ""
@@ -173,7 +175,7 @@ class Results(Rows):
         self._does.results_key(what)
 
     def action_facet(self, number: int) -> None:
-        """Narrow by the facet value with that number."""
+        """Filter by the facet value with that number."""
         self._does.results_key(str(number))
 
     def on_key(self, event: events.Key) -> None:
@@ -222,6 +224,8 @@ class Results(Rows):
         platform = (entity.platform if entity else hit.urn.platform) or ""
         kind = singular(entity.kind if entity else hit.urn.entity_type)
         text = join([said(kind), said(platform, "bold"), said(hit.urn.origin or "", "dim")])
+        if self.drafts and str(hit.urn) in self.drafts:
+            text = Text.assemble((" draft ", "reverse"), " ", text)
         if entity and entity.deprecation:
             text = Text.assemble(("deprecated ", "bold"), text)
         if entity and entity.removed:

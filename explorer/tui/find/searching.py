@@ -11,11 +11,11 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from explorer.client.display import in_quotes
 from explorer.metadata.filters import Filter
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.urn import Urn
-from explorer.tui.content import line
 from explorer.tui.find.box import SearchBox
 from explorer.tui.find.facets import Facets, named_in
 from explorer.tui.find.matches import explained
@@ -25,6 +25,7 @@ from explorer.tui.find.question import Question
 from explorer.tui.find.results import PAGE, Results
 from explorer.tui.find.told import Found, fault_line, found_line, order_label
 from explorer.tui.session import Session
+from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -63,7 +64,7 @@ class _Answer:
     known: "dict[Urn, Entity]"
 
 
-class Searching(Vertical):
+class Searching(Vertical, SizeAware):
     """A box, facets and results, and the questions between them. The last question wins: an answer
     to an older one is never shown."""
 
@@ -221,7 +222,7 @@ class Searching(Vertical):
                 self._show(self._held)
             else:
                 self._is_pending = False
-                self._tell_words(Text("… nothing matches this yet; below is what did before"))
+                self._tell_words(Text("… No match yet (previous results below)"))
 
     def _is_typing_condition(self, question: Question) -> bool:
         """Whether a condition is being typed, which for that alone takes no results away."""
@@ -240,7 +241,7 @@ class Searching(Vertical):
             answer.known,
             question.words,
             cursor=self.results.cursor if again else 0,
-            empty=f"Nothing found for «{line(question.text, 60)}»."
+            empty=f"No results for {in_quotes(question.text, 60)}."
             if question.text
             else "Nothing here yet.",
         )
@@ -307,7 +308,7 @@ class Searching(Vertical):
         at = self.results.cursor
         hit = self.results.hits.get(at)
         if hit is None:
-            panel.update(Text("Nothing is found that could be explained.", "dim italic"))
+            panel.update(Text("No result to explain.", "dim italic"))
             return
         has_words = bool(self._shown.question.words)
         lines = explained(

@@ -1,4 +1,4 @@
-"""What can be typed into the search box, on one page, with examples."""
+"""Search syntax, on one page, with examples."""
 
 from typing import ClassVar, Final
 
@@ -37,14 +37,14 @@ EXAMPLES: Final = (
             ("name:fct_*", "begins with"),
             ("name:*_orders", "ends with"),
             ("name:*ord*", "contains"),
-            ("name=~FCT_ORDERS", "is, whatever the case"),
+            ("name=~FCT_ORDERS", "is, ignoring case"),
             ("rows>1000", "also  >=  <  <=,  for numbers and days"),
             ("rows:1000..50000", "from … to"),
             ("modified>=2024-01-31", "days are written so"),
             ("tags:*", "has a value"),
             ("tags IS NULL", "has none"),
             ("type IN (dataset, chart)", "is one of"),
-            ("removed:true", "what is soft-deleted, otherwise not found"),
+            ("removed:true", "soft-deleted entities, otherwise left out"),
         ),
     ),
 )
@@ -74,7 +74,7 @@ class SyntaxScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """One text."""
         with VerticalScroll() as scroll:
-            scroll.border_title = "What can be typed into the search box"
+            scroll.border_title = "Search syntax"
             scroll.border_subtitle = "esc close"
             yield Static(self._text())
         yield KeyLine()

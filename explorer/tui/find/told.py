@@ -17,7 +17,7 @@ ORDERS: Final = (
     ("best first", ""),
     ("by name, A to Z", "name"),
     ("by name, Z to A", "-name"),
-    ("changed last first", "-lastModifiedAt"),
+    ("recently changed first", "-lastModifiedAt"),
     ("longest unchanged first", "lastModifiedAt"),
 )
 _AROUND = 14
@@ -46,7 +46,7 @@ def order_label(order: str, *, has_words: bool) -> str:
 def found_line(found: Found, width: int) -> Text:
     """How much was found, and what of it is seen."""
     if found.total == 0:
-        hint = "; x takes the conditions off" if found.has_filter else ""
+        hint = "; x clears the conditions" if found.has_filter else ""
         return Text.assemble(("No results", "bold"), hint)
     thing = "result" if found.total == 1 else "results"
     text = Text.assemble((f"{found.total:,} {thing}", "bold"))

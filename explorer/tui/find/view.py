@@ -70,6 +70,19 @@ class FindView(Searching):
         yield Static("", id="why", markup=False)
         yield DropDown()
 
+    @property
+    def found(self) -> list[Urn]:
+        """What was found, as far as it was read, in its order."""
+        hits = self.results.hits
+        return [hits[at].urn for at in sorted(hits)]
+
+    def show_drafts(self) -> None:
+        """Mark the results of which there are drafts."""
+        drafts = frozenset(urn for urn, _ in self._session.drafts)
+        if drafts != self.results.drafts:
+            self.results.drafts = drafts
+            self.results.refresh()
+
     def narrow(self, is_narrow: bool) -> None:
         """Where there is little room, facets and results take turns."""
         self._is_narrow = is_narrow
@@ -333,10 +346,10 @@ class FindView(Searching):
         with self._session.reporting("reading the searches asked lately"):
             kept = await self._keeper.read()
             offers = [
-                Offer(text, "asked lately", text, len(text), asks=True)
+                Offer(text, "recent search", text, len(text), asks=True)
                 for text in kept.recent[:MOST]
             ]
             if not offers:
-                self._session.say("Nothing was searched for yet.")
+                self._session.say("No recent searches.")
             if self.screen.focused is self.box and not self.box.value:
                 self.query_one(DropDown).offer(offers)

@@ -128,7 +128,7 @@ class BlameList:
         self._times = times
         self.columns: Sequence[Column] = entity.schema.columns
         self.blamed = blamed
-        self.empty = "No columns are known of this one."
+        self.empty = "No columns are known for this entity."
         self._name = max((len(column.path.simple) for column in self.columns), default=0)
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class ColumnList:
         self._times = times
         self.path = path
         self.changes = changes
-        self.empty = "Nobody ever described this column."
+        self.empty = "Nobody has described this column."
         self._name = FieldPath(path).simple
 
     def __len__(self) -> int:
@@ -185,7 +185,7 @@ class ColumnList:
         change = self.changes[index]
         row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
         row.append_text(_stamped(self._times.when(change.created), who(change.created), width))
-        return (row.append_text(preview(change.after, missing="taken away")),)
+        return (row.append_text(preview(change.after, missing="removed")),)
 
     def head(self, index: int) -> Text:
         """Where the change comes from."""

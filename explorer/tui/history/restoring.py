@@ -17,6 +17,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.history.differences import DifferenceRows, lines_of_text
 from explorer.tui.history.versions import who
+from explorer.tui.inorder import LEADING
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 
@@ -157,7 +158,7 @@ class RestoreScreen(ModalScreen[Outcome]):
         """Leave it as it is."""
         self.dismiss(Outcome())
 
-    @work(exclusive=True, group="restore")
+    @work(exclusive=True, group="restore", name=LEADING)
     async def _restore(self) -> None:
         from explorer.client import TextConflict
 

@@ -34,11 +34,11 @@ class HistoryRows(Rows):
         return self._able(action)
 
     def action_fold(self) -> None:
-        """Fold or unfold an aspect."""
+        """Expand or collapse an aspect."""
         self.post_message(self.Asked("fold"))
 
     def action_into(self) -> None:
-        """Unfold, or to the text beside."""
+        """Expand, or go to the text beside."""
         self.post_message(self.Asked("into"))
 
     def action_out(self) -> None:

@@ -229,7 +229,7 @@ class HistoryTab(Vertical, View):
     def _mark(self, place: Place) -> None:
         versions = self._versions
         if place.step is None:
-            self._session.say("Only a version can be marked; unfold the aspect first.")
+            self._session.say("Only a version can be marked; expand the aspect first.")
             return
         versions.marked = None if versions.is_marked(place) else place
         self._rows.refresh()

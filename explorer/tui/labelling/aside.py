@@ -15,6 +15,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.entity.relationships import kinds_of
+from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.place import Place
 from explorer.tui.lineage.reading import open_graphs
 from explorer.tui.session import Session
@@ -39,8 +40,8 @@ class _Found:
 
 
 class AsideScreen(ModalScreen[bool]):
-    """Hides an entity that is shown, or restores one that is hidden, when `y` is pressed. Says
-    whether that was done."""
+    """Hides an entity that is shown, or restores one that is hidden, when `ctrl+s` is pressed;
+    gives whether that was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
     CSS = """
@@ -102,7 +103,7 @@ class AsideScreen(ModalScreen[bool]):
             # What was said while it was being read is over; what went wrong stays.
             self.query_one(KeyLine).hush()
 
-    @work(exclusive=True, group="aside")
+    @work(exclusive=True, group="aside", name=LEADING)
     async def _do(self) -> None:
         self._is_writing = True
         with self._session.reporting("writing"):
@@ -127,7 +128,7 @@ class AsideScreen(ModalScreen[bool]):
         else:
             text.append("It is found again by search and browse, with everything it had.")
         text.append("\n\n")
-        text.append("y", "bold").append(" hides it" if self._hides else " restores it")
+        text.append("^s", "bold").append(" hides it" if self._hides else " restores it")
         text.append(" · ").append("esc", "bold").append(" leaves everything as it is")
         self.query_one("#said", Static).update(text)
 

@@ -1,7 +1,7 @@
 """Saying that an entity should no longer be used: why, from when, and what to use instead."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,13 +14,14 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
-from explorer.client.display import visible
+from explorer.client.display import in_quotes, visible
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
+from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.place import Place
-from explorer.tui.labelling.question import QuestionScreen
+from explorer.tui.labelling.question import DiscardScreen, QuestionScreen
 from explorer.tui.session import Session
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.typed import TypedLine
@@ -63,6 +64,14 @@ class Deprecated:
             moment,
         )
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """The same as an edit has it; empty for what is not deprecated."""
+        if not self.is_so:
+            return {}
+        parts = {"decommissionTime": self.millis, "replacement": self.replacement or None}
+        return {"note": self.note} | {key: part for key, part in parts.items() if part is not None}
+
     def moment(self, day: str) -> datetime | None:
         """The first moment of a day in UTC; of the day that was said already the same moment."""
         if not day:
@@ -73,7 +82,7 @@ class Deprecated:
             said_day = date.fromisoformat(day)
         except ValueError:
             raise InvalidInput(
-                f"{day!r} is no day; write it as 2027-01-31, or leave it empty"
+                f"{in_quotes(day)} is no day; write it as 2027-01-31, or leave it empty"
             ) from None
         return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
 
@@ -136,13 +145,13 @@ class DeprecationScreen(ModalScreen[Outcome]):
         with VerticalScroll() as scroll:
             scroll.can_focus = False
             yield Static(self._title(), id="what", markup=False)
-            yield Static("Why it should not be used", classes="name")
+            yield Static("Reason", classes="name")
             note = NoteArea(now.note, soft_wrap=True, tab_behavior="focus")
             note.cursor_blink = False
             yield note
-            yield Static("Gone from, as 2027-01-31", classes="name")
+            yield Static("Removal date (YYYY-MM-DD)", classes="name")
             yield self._line("day", now.day)
-            yield Static("Use instead: URN, or name and ^t", classes="name")
+            yield Static("Replacement: a URN, or a name and ^t", classes="name")
             yield self._line("replacement", now.replacement)
             yield Static("", id="preview", markup=False)
         yield KeyLine()
@@ -168,7 +177,7 @@ class DeprecationScreen(ModalScreen[Outcome]):
     def action_write(self) -> None:
         """Write what stands in the fields."""
         if self._base.is_so and not self._changed:
-            self.say("Nothing is changed; esc leaves.")
+            self.say("No changes yet; esc leaves.")
         elif not self._is_writing:
             self._write()
 
@@ -200,8 +209,8 @@ class DeprecationScreen(ModalScreen[Outcome]):
             if leaves:
                 self.dismiss("nothing")
 
-        question = Text("Leave without writing the deprecation? What was typed is lost.", "bold")
-        self.app.push_screen(QuestionScreen(question), answered)
+        question = Text("Leave without saving the deprecation? What you typed is lost.", "bold")
+        self.app.push_screen(DiscardScreen(question), answered)
 
     @on(TextArea.Changed)
     @on(Input.Changed)
@@ -220,7 +229,7 @@ class DeprecationScreen(ModalScreen[Outcome]):
         shown = self._shown
         return self._fields != (shown.note, shown.day, shown.replacement)
 
-    @work(exclusive=True, group="write")
+    @work(exclusive=True, group="write", name=LEADING)
     async def _write(self) -> None:
         note, day, instead = self._fields
         with self._session.reporting("writing the deprecation"):
@@ -228,23 +237,27 @@ class DeprecationScreen(ModalScreen[Outcome]):
                 replacement = Urn.parse(instead) if instead else None
             except InvalidUrn as error:
                 raise InvalidInput(
-                    f"{instead!r} is no URN; ^t looks for what is called so"
+                    f"{in_quotes(instead)} is no URN; ^t looks for that name"
                 ) from error
             gone_from = self._base.moment(day)
             with self._writing():
                 catalog = await self._session.catalog()
-                await self._check(catalog)
-                await catalog.deprecate(
-                    self._place.urn, note, decommission=gone_from, replacement=replacement
-                )
+                async with self._telling_conflicts(catalog):
+                    await catalog.deprecate(
+                        self._place.urn,
+                        note,
+                        decommission=gone_from,
+                        replacement=replacement,
+                        instead_of=self._base.said,
+                    )
             self.dismiss("deprecated")
 
-    @work(exclusive=True, group="write")
+    @work(exclusive=True, group="write", name=LEADING)
     async def _lift(self) -> None:
         with self._session.reporting("taking the deprecation back"), self._writing():
             catalog = await self._session.catalog()
-            await self._check(catalog)
-            await catalog.undeprecate(self._place.urn)
+            async with self._telling_conflicts(catalog):
+                await catalog.undeprecate(self._place.urn, instead_of=self._base.said)
             self.dismiss("lifted")
 
     @contextmanager
@@ -257,17 +270,20 @@ class DeprecationScreen(ModalScreen[Outcome]):
         finally:
             self._is_writing = False
 
-    async def _check(self, catalog: "AsyncCatalog") -> None:
-        """Raises `Conflict`, once, where somebody said something else meanwhile."""
-        theirs = Deprecated.of(await catalog.entity(self._place.urn, (_ASPECT,)))
-        if theirs == self._base:
-            return
-        self._base = theirs
-        self._tell()
-        raise Conflict(
-            "somebody changed the deprecation meanwhile; nothing was written: "
-            "write again to put yours in its place"
-        )
+    @asynccontextmanager
+    async def _telling_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
+        """Show what somebody else said meanwhile, where that is why nothing was written."""
+        from explorer.client import TextConflict
+
+        try:
+            yield
+        except TextConflict as conflict:
+            self._base = Deprecated.of(await catalog.entity(self._place.urn, (_ASPECT,)))
+            self._tell()
+            raise Conflict(
+                "somebody changed the deprecation meanwhile; nothing was written: "
+                "write again to put yours in its place"
+            ) from conflict
 
     @work(exclusive=True, group="complete")
     async def _complete(self, text: str) -> None:
@@ -306,7 +322,7 @@ class DeprecationScreen(ModalScreen[Outcome]):
                 [
                     Text("deprecated", "bold"),
                     said(note),
-                    Text(f"gone from {day}" if day else ""),
+                    Text(f"to be removed on {day}" if day else ""),
                     said(f"use {Urn.label(instead)}" if instead else ""),
                 ]
             )

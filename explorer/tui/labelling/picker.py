@@ -13,15 +13,18 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from explorer.client.display import in_quotes
+from explorer.client.journal import one_save
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
+from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.choice import Choice, Kind, owner_of
 from explorer.tui.labelling.offers import FOUND, NOUNS, Offered, Offers
 from explorer.tui.labelling.ownership import OWNERSHIPS, read_ownerships
 from explorer.tui.labelling.place import Place, read_choice
-from explorer.tui.labelling.question import QuestionScreen
+from explorer.tui.labelling.question import DiscardScreen, QuestionScreen
 from explorer.tui.labelling.rows import LabelLine, LabelRows, draw_label
 from explorer.tui.labelling.told import ownership_word, tell_change, tell_label
 from explorer.tui.labelling.writing import write_choice
@@ -80,6 +83,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         self._reading = "reading …"
         self._is_writing = False
         self._edits: list[Edit] = []
+        self._save_id = ""
 
     def compose(self) -> ComposeResult:
         """What is changed, the line, what was found, the list, what will be written; the keys."""
@@ -114,9 +118,9 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         return self._offers.known(urn).name
 
     def action_write(self) -> None:
-        """Write what was chosen."""
+        """Save the changes."""
         if not self._choice.changed and not self._wishing.locked():
-            self.say("Nothing was chosen yet; esc leaves.")
+            self.say("No changes yet; esc leaves.")
         elif not self._is_writing:
             self._write()
 
@@ -126,14 +130,15 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
             self.dismiss(tuple(self._edits))
             return
         question = Text.assemble(
-            ("Leave without writing this?\n", "bold"), tell_change(self._choice, self.name_of)
+            ("Leave without saving these changes?\n", "bold"),
+            tell_change(self._choice, self.name_of),
         )
 
         def answered(leaves: bool | None) -> None:
             if leaves:
                 self.dismiss(tuple(self._edits))
 
-        self.app.push_screen(QuestionScreen(question), answered)
+        self.app.push_screen(DiscardScreen(question), answered)
 
     def action_kind(self) -> None:
         """The next kind of ownership, for the owner under the cursor that is to be put on, and for
@@ -229,7 +234,9 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
                     self._show(offered)
                     self._turn(0)
                 elif not offered.offers:
-                    self.say(f"Nothing is called {said(text).plain}.", error=True)
+                    self.say(
+                        f"No {FOUND[self._kind][0]} matches {in_quotes(text, 60)}.", error=True
+                    )
                 elif self._choice.toggle(self._labels_of(offered.offers[0].urn)[0]):
                     self.query_one(LabelRows).refresh()
                     self._tell()
@@ -255,8 +262,8 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         question = Text.assemble(
             "There is no tag ",
             said(row.makes, "bold"),
-            ". Make it?\n",
-            ("It is made when what was chosen is written.", "dim"),
+            ". Create it?\n",
+            ("Created when you save.", "dim"),
         )
 
         def answered(makes: bool | None) -> None:
@@ -267,20 +274,22 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
 
         self.app.push_screen(QuestionScreen(question), answered)
 
-    @work(exclusive=True, group="write")
+    @work(exclusive=True, group="write", name=LEADING)
     async def _write(self) -> None:
         self._is_writing = True
         async with self._wishing:
             self.say("writing …")
         if not self._choice.changed:
             self._is_writing = False
-            self.say("Nothing was chosen yet; esc leaves.")
+            self.say("No changes yet; esc leaves.")
             return
         with self._session.reporting(f"writing {NOUNS[self._kind][1]}"):
             try:
                 catalog = await self._session.catalog()
-                async for edit in write_choice(catalog, self._place, self._kind, self._choice):
-                    self._edits.append(edit)
+                # What failed in the middle and is written again is still the same save.
+                with one_save(self._save_id) as self._save_id:
+                    async for edit in write_choice(catalog, self._place, self._kind, self._choice):
+                        self._edits.append(edit)
             finally:
                 # Also where only a part was written, or another is there by now.
                 self._is_writing = False
@@ -308,7 +317,9 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
             len(self._rows),
             self._draw_row,
             cursor=rows.cursor if keep else 0,
-            empty=f"No {one} is called so." if offered.text else f"There is no {one} yet.",
+            empty=f"No {one} matches {in_quotes(offered.text, 60)}."
+            if offered.text
+            else f"No {one} exists yet.",
         )
         self._tell()
 
@@ -336,10 +347,10 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
         if row.makes:
-            return (Text.assemble((" ⊕ ", "bold"), "Make the tag ", said(row.makes, "bold")),)
+            return (Text.assemble((" ⊕ ", "bold"), "Create tag ", said(row.makes, "bold")),)
         state = self._choice.state(row.label)
         offer = self._offers.known(owner_of(row.label)[0])
-        about = "is made first" if row.label in self._choice.new else offer.about
+        about = "created when you save" if row.label in self._choice.new else offer.about
         if state == "fixed":
             about = "came in with the schema"
         name_width = min(self._name_width, width * 2 // 5)
@@ -355,13 +366,13 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         title = Text.assemble((several.capitalize(), "bold"), " of ", said(self._place.called))
         if self._kind == "owners":
             word = said(ownership_word(self._ownership, self.name_of), "bold")
-            title.append(" · whom you put on is ").append_text(word)
+            title.append(" · new owners become ").append_text(word)
         width = self.query_one("#what").size.width or 76
         self.query_one("#what", Static).update(padded(title, width))
         self.query_one("#found", Static).update(self._found_words())
         change = tell_change(self._choice, self.name_of)
         if not change.plain:
-            change = Text("Nothing is changed.", "dim italic")
+            change = Text("No changes yet.", "dim italic")
         self.query_one("#preview", Static).update(change)
 
     def _found_words(self) -> str:

@@ -1,4 +1,5 @@
-"""One question that is answered with yes or no before anything is done."""
+"""One question that is answered before anything is done. No letter answers it: letters may have
+been meant for something else, and come here too late."""
 
 from typing import ClassVar
 
@@ -12,11 +13,12 @@ from textual.widgets import Static
 from explorer.tui.actions import bindings
 from explorer.tui.shell.keyline import KeyLine
 
-__all__ = ["QuestionScreen"]
+__all__ = ["DiscardScreen", "QuestionScreen"]
 
 
 class QuestionScreen(ModalScreen[bool]):
-    """Says what would be done; only `y` does it. The text is literal and cleaned."""
+    """Says what would be done; `ctrl+s` does it, as it writes everywhere else. The text is literal
+    and cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
     CSS = """
@@ -44,3 +46,9 @@ class QuestionScreen(ModalScreen[bool]):
     def action_cancel(self) -> None:
         """No."""
         self.dismiss(False)
+
+
+class DiscardScreen(QuestionScreen, inherit_bindings=False):
+    """Asks whether what was typed or chosen is to be thrown away; `delete` does it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("discard")

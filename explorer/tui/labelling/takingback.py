@@ -1,79 +1,126 @@
-"""The changes made in this run of the terminal, and taking the last one back."""
+"""Undo and redo of the last save, from any page."""
 
-import asyncio
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from explorer import config
-from explorer.client.journal import is_undone
-from explorer.errors import Unusable
+from rich.text import Text
+from textual.app import App
+
+from explorer.client.conflict import TextConflict
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
+from explorer.tui.content import line, said
+from explorer.tui.inorder import LEADING
+from explorer.tui.labelling.question import QuestionScreen
+from explorer.tui.labelling.told import tell_taking_back
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
-    from explorer.client.journal import Journal, JournalEntry
-    from explorer.client.records import Edit
+    from explorer.client import Edit
+    from explorer.client.journal import Save
 
-__all__ = ["Changes"]
+__all__ = ["TakingBack"]
 
-# The journal of `catalog undo`, which knows of these changes too.
-_JOURNAL = "journal.jsonl"
+_SHOWN_AT_MOST = 8
 
 
-class Changes:
-    """What was changed since the terminal was started, as the client's journal has it."""
+class TakingBack:
+    """Undoes and redoes saves of this machine's journal, after saying what that does. `refresh` is
+    told which entities were written."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(
+        self,
+        app: App[None],
+        session: Session,
+        refresh: Callable[[frozenset[Urn]], Awaitable[object]],
+    ) -> None:
+        self._app = app
         self._session = session
-        self._since = datetime.now(UTC)
-        self._catalog: AsyncCatalog | None = None
-        self._journal: Journal | None = None
+        self._refresh = refresh
 
-    async def keep(self, catalog: "AsyncCatalog") -> None:
-        """Have the client write every edit down from now on. Where that cannot be, it is said,
-        and edits are made all the same."""
-        if catalog is self._catalog:
-            return
-        self._catalog, self._journal = catalog, None
-        if catalog.read_only:
-            return
-        try:
-            self._journal = await catalog.keep_journal(config.state_dir() / _JOURNAL)
-        except Unusable as error:
-            self._session.say(f"Changes cannot be taken back: {error}", error=True)
+    def undo(self) -> None:
+        """Take back what the last save did, after it is said which and what that does."""
+        self._begin(again=False)
 
-    async def last(self, urn: Urn) -> "JournalEntry | None":
-        """The last change of an entity that was not taken back yet."""
-        entries, journal = await self._entries(), self._journal
-        if not entries or journal is None:
-            return None
-        undone = await asyncio.to_thread(journal.undone)
-        # What took another back is no change to be taken back in its turn.
-        undoing = {by for several in undone.values() for by in several}
-        wanted = (one for one in reversed(entries) if one.urn == str(urn))
-        return next(
-            (one for one in wanted if one.id not in undoing and not is_undone(one.id, undone)), None
-        )
+    def redo(self) -> None:
+        """Do again what the last undo took back, after it is said what that does."""
+        self._begin(again=True)
 
-    async def take_back(self, entry: "JournalEntry") -> "Edit":
-        """Bring back what a change found; raises `TextConflict` where somebody changed it since."""
-        catalog = await self._session.catalog()
-        before = {one.id for one in await self._entries()}
-        edit = await catalog.undo(entry)
-        fresh = [
-            one.id
-            for one in await self._entries()
-            if one.id not in before
-            and (one.urn, one.what, one.column) == (entry.urn, entry.what, entry.column)
-        ]
-        if self._journal is not None:
-            await asyncio.to_thread(self._journal.note_undone, entry.id, fresh)
-        return edit
+    def _begin(self, *, again: bool) -> None:
+        if not self._session.refuses_to_write():
+            work = self._find(again=again)
+            self._app.run_worker(work, LEADING, "take-back", exclusive=True)
 
-    async def _entries(self) -> "list[JournalEntry]":
-        journal, catalog = self._journal, self._catalog
-        if journal is None or catalog is None:
-            return []
-        found = await asyncio.to_thread(list, journal)
-        return [one for one in found if one.at >= self._since and one.server == catalog.address]
+    async def _find(self, *, again: bool) -> None:
+        with self._session.reporting("looking for the last save"):
+            catalog = await self._session.catalog()
+            save = await (catalog.last_undo() if again else catalog.last_save())
+            if save is None:
+                self._session.say(
+                    "Nothing to redo here: nothing was undone, or something was saved since."
+                    if again
+                    else "Nothing left to undo on this server."
+                )
+                return
+            head = "Redo what was undone last?" if again else "Undo the last save?"
+            self._ask(self._question(head, save), save, again=again, force=False)
+
+    def _ask(self, question: Text, save: "Save", *, again: bool, force: bool) -> None:
+        def answered(does: bool | None) -> None:
+            if does:
+                work = self._write(save, again=again, force=force)
+                self._app.run_worker(work, group="take-back", exclusive=True)
+
+        self._app.push_screen(QuestionScreen(question), answered)
+
+    async def _write(self, save: "Save", *, again: bool, force: bool) -> None:
+        doing = "doing the save again" if again else "taking the save back"
+        with self._session.reporting(doing):
+            catalog = await self._session.catalog()
+            try:
+                made = await catalog.undo_save(save, force=force)
+            except TextConflict as conflict:
+                text = Text.assemble(
+                    ("Somebody changed it since; nothing was written.\n", "bold"),
+                    ("there is now  ", "dim"),
+                    said(conflict.theirs, missing="nothing"),
+                    ("\nwould become  ", "dim"),
+                    said(conflict.mine, "bold", missing="nothing"),
+                    "\n\nReplace it anyway?",
+                )
+                self._ask(text, save, again=again, force=True)
+                return
+            await self._refresh(frozenset(edit.urn for edit in made))
+            self._session.say(_outcome(made, again=again))
+
+    def _question(self, head: str, save: "Save") -> Text:
+        edits = [edit for edit, _ in save.edits]
+        when = self._session.times.said(round(save.at.timestamp() * 1000))
+        text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))
+        for edit in edits[:_SHOWN_AT_MOST]:
+            text.append("\n").append_text(said(_called(edit))).append("\n  ")
+            text.append_text(tell_taking_back(edit))
+        left = len(edits) - _SHOWN_AT_MOST
+        if left > 0:
+            text.append(f"\nand {left:,} more", "dim")
+        return text
+
+
+def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
+    done = list(made)
+    first = done[0]
+    more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
+    what = f"{line(_called(first))}{more}"
+    if again:
+        return f"Redone: {what}. U undoes it."
+    kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
+    stays = f" {line(kept[0].urn.name)} stays, for others use it." if kept else ""
+    return f"Undone: {what}.{stays} ^y redoes it."
+
+
+def _called(edit: "Edit") -> str:
+    """What an edit is of; not cleaned for the screen."""
+    what = singular(edit.urn.entity_type) if edit.what == "entity" else f"{edit.what} of"
+    column = "" if edit.column is None else f"{FieldPath(edit.column).simple} of "
+    return f"{what} {column}{Urn.label(str(edit.urn))}"

@@ -63,9 +63,11 @@ def tell_change(choice: Choice, name_of: NameOf = Urn.label) -> Text:
 def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
     """What an edit found or left, in a few words; not cleaned for the screen."""
     match held:
+        case str() if what == "status":
+            return held
         case str() if held.strip():
             short = " ".join(held.split())
-            return f"«{short[:_SHORT]}…»" if len(short) > _SHORT else f"«{short}»"
+            return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"
         case dict():
             note = str(held.get("note") or "")
             return f"deprecated: {note[:_SHORT]}" if note else "deprecated"
@@ -78,12 +80,15 @@ def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
 def tell_taking_back(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
     """What taking an edit back would do: the labels that come and go, or both texts."""
     before, after = edit.before, edit.after
+    if edit.what == "entity":
+        gone = "is removed, unless something else uses it"
+        return said(gone if before is None else "is created again", "bold")
     if isinstance(before, tuple) and isinstance(after, tuple):
-        gone: Sequence[str] = [one for one in after if one not in before]
+        off: Sequence[str] = [one for one in after if one not in before]
         back: Sequence[str] = [one for one in before if one not in after]
         words = [
             *(f"+ {_label_of(edit.what, one, name_of)}" for one in back),
-            *(f"− {_label_of(edit.what, one, name_of)}" for one in gone),
+            *(f"− {_label_of(edit.what, one, name_of)}" for one in off),
         ]
         return said("  ".join(words), "bold")
     return Text.assemble(

@@ -23,43 +23,61 @@ async def write_choice(
 
     The choice knows after each step what is written, so that what fails is all that is left of
     it. Two requests for each step and tags that are made first one or two each. Raises `Conflict`
-    where somebody put the entity into another domain meanwhile, which the choice then has.
+    where somebody changed the labels since they were read, or since the last step; the choice then
+    has what is there now.
     """
+    from explorer.client import TextConflict
+
+    try:
+        async for edit in _write(catalog, place, kind, choice):
+            yield edit
+    except TextConflict as conflict:
+        choice.found((await read_choice(catalog, place, kind)).there)
+        now = ", ".join(line(Urn.label(owner_of(one)[0])) for one in choice.there) or "none"
+        what, again = (
+            ("the domain was", "to put yours in its place")
+            if kind == "domain"
+            else (f"the {kind} were", "to change these")
+        )
+        raise Conflict(
+            f"{what} changed by somebody else meanwhile, to {now}; write again {again}"
+        ) from conflict
+
+
+async def _write(
+    catalog: "AsyncCatalog", place: Place, kind: Kind, choice: Choice
+) -> AsyncIterator["Edit"]:
     urn, column = place.urn, place.path
     added, removed = choice.added, choice.removed
     match kind:
-        case "tags":
-            await _create_tags(catalog, (label for label in added if label in choice.new))
+        case "tags" | "terms":
+            tags = kind == "tags"
+            if tags:
+                await _create_tags(catalog, (label for label in added if label in choice.new))
             if added:
-                yield _noted(choice, await catalog.add_tags(urn, added, column=column), added)
+                add = catalog.add_tags if tags else catalog.add_terms
+                edit = await add(urn, added, column=column, instead_of=choice.there)
+                yield _noted(choice, edit, added)
             if removed:
-                edit = await catalog.remove_tags(urn, removed, column=column)
-                yield _noted(choice, edit, (), removed)
-        case "terms":
-            if added:
-                yield _noted(choice, await catalog.add_terms(urn, added, column=column), added)
-            if removed:
-                edit = await catalog.remove_terms(urn, removed, column=column)
+                remove = catalog.remove_tags if tags else catalog.remove_terms
+                edit = await remove(urn, removed, column=column, instead_of=choice.there)
                 yield _noted(choice, edit, (), removed)
         case "owners":
             for ownership, labels in _by_ownership(added).items():
                 owners = [owner_of(label)[0] for label in labels]
-                edit = await catalog.add_owners(urn, owners, ownership=ownership)
+                edit = await catalog.add_owners(
+                    urn, owners, ownership=ownership, instead_of=choice.there
+                )
                 yield _noted(choice, edit, labels)
             for ownership, labels in _by_ownership(removed).items():
                 owners = [owner_of(label)[0] for label in labels]
-                edit = await catalog.remove_owners(urn, owners, ownership=ownership)
+                edit = await catalog.remove_owners(
+                    urn, owners, ownership=ownership, instead_of=choice.there
+                )
                 yield _noted(choice, edit, (), labels)
         case "domain":
-            there = (await read_choice(catalog, place, kind)).there
-            if there != choice.there:
-                choice.found(there)
-                now = ", ".join(line(Urn.label(one)) for one in there) or "none"
-                raise Conflict(
-                    f"the domain was changed by somebody else meanwhile, to {now}; nothing was "
-                    "written: write again to put yours in its place"
-                )
-            edit = await catalog.set_domain(urn, added[0] if added else None)
+            domain = added[0] if added else None
+            edit = await catalog.set_domain(urn, domain, instead_of=choice.there)
             yield _noted(choice, edit, added, removed)
 
 
@@ -79,6 +97,5 @@ def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
 
 async def _create_tags(catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
     for urn in urns:
-        # Somebody else may have made it since it was looked for, or hidden it.
-        if not await catalog.exists(urn):
-            await catalog.put(urn, "tagProperties", {"name": Urn.parse(urn).name})
+        # Somebody else may have made it since it was looked for, or hidden it; or makes it now.
+        await catalog.create(urn, "tagProperties", {"name": Urn.parse(urn).name})

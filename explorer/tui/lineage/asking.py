@@ -37,5 +37,5 @@ class AskLine(TypedLine):
         self.screen.set_focus(self)
 
     def action_leave(self) -> None:
-        """Leave, and change nothing."""
+        """Cancel."""
         self.post_message(self.Left())

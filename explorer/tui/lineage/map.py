@@ -20,6 +20,7 @@ from explorer.tui.lineage.drawing import CURSOR, Drawing, Ink, Span
 from explorer.tui.lineage.moving import Way, box_at, nearest
 from explorer.tui.lineage.neighbourhood import Edge, Node, edges_between
 from explorer.tui.lineage.overview import CORNER, Overview, corner_of, cut, framed
+from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
     from explorer.graph.layout import Box
@@ -40,7 +41,7 @@ _STYLES: dict[int, Style] = {
 _MARGIN = Spacing(1, 4, 1, 4)
 
 
-class LineageMap(ScrollView, can_focus=True):
+class LineageMap(ScrollView, SizeAware, can_focus=True):
     """A drawing in a window; only the cells in it are ever drawn."""
 
     DEFAULT_CSS = """
@@ -133,7 +134,7 @@ class LineageMap(ScrollView, can_focus=True):
         """One line of the screen."""
         region = self.scrollable_content_region
         width, height = region.width, max(region.height, y + 1)
-        if self.drawing is None or width < 1:
+        if self.drawing is None or width < 1 or not self.is_attached:
             text = padded(said(f"  {self._said}" if y == 1 else "", "dim italic"), width)
             text.end = ""
             return Strip(text.render(self.app.console), width).apply_style(self.rich_style)

@@ -267,11 +267,11 @@ class LineageTab(Vertical, View):
         if node is None or node.state == "more" or self._answer is None:
             return
         if not mark or mark == node.id:
-            self._session.say("Mark one end with m, go to the other, and press p.")
+            self._session.say("Mark one end with m, go to the other, then press p.")
             return
         question = self._question
         columns = bool(question and question.column)
-        with self._session.reporting("looking for ways"):
+        with self._session.reporting("looking for paths"):
             catalog = await self._session.catalog()
             paths = await read_ways(catalog, self._answer, mark, node.id, columns=columns)
             if question is not self._question:

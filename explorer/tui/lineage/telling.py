@@ -82,8 +82,8 @@ def tell_ways(paths: "Paths", name: str) -> str:
     """How many ways lead from the mark to something, how far, and what was not looked at."""
     cut = f"; {paths.truncated}" if paths.truncated else ""
     if paths.hops is None:
-        return f"No way of lineage leads from the mark to {name}{cut}."
-    many = f"{len(paths)} ways" if len(paths) > 1 else "One way"
+        return f"No lineage path leads from the mark to {name}{cut}."
+    many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
     return (
         f"{many} from the mark to {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
     )

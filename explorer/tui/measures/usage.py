@@ -151,7 +151,7 @@ class UsageTab(SeriesTab[_Read]):
         used = {FieldPath(path).simple for path, _ in use.columns}
         known = [column for column in schema if not column.children]
         named = sum(column.path.simple in used for column in known)
-        return _heading("Columns", f"{named:,} of {len(known):,} used; ⏎ shows one in its place")
+        return _heading("Columns", f"{named:,} of {len(known):,} used; ⏎ opens the column")
 
     def _query(self, query: str, days: int) -> Iterator[Listed]:
         unfolded = query in self._unfolded

@@ -47,7 +47,7 @@ class RawRows(Rows):
         what: str
 
     def action_turn(self) -> None:
-        """Fold or unfold."""
+        """Expand or collapse."""
         self.post_message(self.Asked("toggle"))
 
     def action_unfold(self) -> None:
@@ -71,7 +71,7 @@ class RawRows(Rows):
         self.post_message(self.Asked("filter"))
 
     def action_unfilter(self) -> None:
-        """Show everything again."""
+        """Clear the filter."""
         self.post_message(self.Asked("unfilter"))
 
 
@@ -205,7 +205,7 @@ class RawTab(Vertical, View):
         self.query_one("#stored", Static).update(text)
 
     def _lay_out(self, cursor: int) -> None:
-        empty = "No key has that in it." if self._filtered else "Nothing is stored of this one."
+        empty = "No key has that in it." if self._filtered else "Nothing is stored for this entity."
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
 
     @on(RawRows.Asked)

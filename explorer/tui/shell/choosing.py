@@ -61,7 +61,7 @@ class _Line(HintedLine):
     """
 
     def __init__(self, closers: frozenset[str]) -> None:
-        super().__init__(placeholder="type to narrow")
+        super().__init__(placeholder="type to filter")
         self.cursor_blink = False
         self._closers = closers
 
@@ -118,7 +118,7 @@ class Choosing(ModalScreen[None]):
     def nothing_found(self, typed: str) -> str:
         """What is said where there is nothing to choose."""
         del typed
-        return "Nothing is called that."
+        return "No entry matches."
 
     def looked_at(self, entry: Entry) -> None:
         """The cursor came to an entry."""

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import RenderResult
 from textual.widget import Widget
 
+from explorer.metadata.urn import Urn
 from explorer.tui.content import said
 from explorer.tui.shell.pressing import pressed
 
@@ -37,11 +38,13 @@ class Header(Widget):
         self._server: Text | None = None
         self._clock: Timer | None = None
         self._drawn = Text()
+        self._drafts_drawn = 0
 
     def show(self, info: "ServerInfo", *, read_only: bool = False) -> None:
         """Tell what the server says of itself, and whether anything is written there."""
         parts = [Text("sample catalog", "bold")] if info.sample else []
-        parts.append(said("on this machine" if info.embedded else info.address))
+        user = f" as {Urn.label(info.user)}" if info.user else ""
+        parts.append(said(f"on this machine{user}" if info.embedded else info.address))
         if read_only:
             parts.append(Text("read only", "bold reverse"))
         if info.entities is not None:
@@ -69,7 +72,7 @@ class Header(Widget):
 
     def look(self) -> None:
         """A question began, or the standing changed."""
-        if self._state() != self._drawn:
+        if self._state() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
             self.refresh()
         if self._clock is None and self._session.waiting_seconds is not None:
             self._clock = self.set_timer(_PATIENCE_SECONDS, self._tick)
@@ -88,8 +91,17 @@ class Header(Widget):
         text = Text.assemble(("catalog", "bold"), "  ", state, no_wrap=True)
         if self._server is not None:
             text.append("  ").append_text(self._server)
-        text.truncate(self.size.width - 8, overflow="ellipsis", pad=True)
+        drafts = self._drafts()
+        text.truncate(self.size.width - 8 - drafts.cell_len, overflow="ellipsis", pad=True)
+        text.append_text(drafts)
         return text.append("  ").append("? help", Style(dim=True) + pressed("help"))
+
+    def _drafts(self) -> Text:
+        count = self._drafts_drawn = len(self._session.drafts)
+        if not count:
+            return Text()
+        words = "1 draft F4" if count == 1 else f"{count:,} drafts F4"
+        return Text("  ").append(words, Style(bold=True) + pressed("drafts"))
 
 
 def _told(standing: "Standing", waiting: float | None, *, known: bool) -> Text:

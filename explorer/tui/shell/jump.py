@@ -72,11 +72,11 @@ class JumpScreen(ModalScreen[None]):
         self.take(event)
 
     def on_click(self) -> None:
-        """Leave everything as it is."""
+        """Cancel."""
         self.dismiss()
 
     def action_leave(self) -> None:
-        """Leave everything as it is."""
+        """Cancel."""
         self.dismiss()
 
 

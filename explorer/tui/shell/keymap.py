@@ -23,7 +23,7 @@ _NAMED: Final = frozenset(
     )
 )
 _FUNCTION: Final = re.compile(r"f([1-9]|1[0-2])")
-_CONTROL: Final = re.compile(r"ctrl\+[a-z]")
+_CONTROL: Final = re.compile(r"ctrl\+(shift\+)?[a-z]")
 _WIDE: Final = 18
 
 
@@ -104,19 +104,19 @@ def _unknown(name: str, known: Mapping[str, Action]) -> str | None:
     if name in known:
         return None
     near = get_close_matches(name, known, 1)
-    return f"no action is called {name!r}" + (f"; is {near[0]} meant?" if near else "; see --keys")
+    return f"no action is called “{name}”" + (f"; is {near[0]} meant?" if near else "; see --keys")
 
 
 def _unusable(keys: tuple[str, ...], text: str) -> str | None:
     """What is wrong with keys, if anything is."""
     if not keys:
-        return f"{text!r} names no key"
+        return f"“{text}” names no key"
     for key in keys:
         if key in _SWALLOWED:
             return f"{readable(key)} arrives as {_SWALLOWED[key]} in a terminal; choose another key"
         if not _is_key(key):
             return (
-                f"{key!r} is no key; give a character, f1 to f12, ctrl+ and a letter, "
+                f"“{key}” is no key; give a character, f1 to f12, ctrl+ and a letter, "
                 "or one of " + ", ".join(sorted(_NAMED))
             )
     return None

@@ -44,12 +44,12 @@ class Look:
         if wanted:
             self._wanted = self._named(wanted) or ""
             if not self._wanted:
-                problems.append(f"no theme is called {wanted!r}; there are {self._names()}")
+                problems.append(f"no theme is called “{wanted}”; there are {self._names()}")
         self._set = self._named(found.settings.theme) or ""
         if found.settings.theme and not self._set:
             place = found.place("theme")
             problems.append(
-                f"{place}: no theme is called {found.settings.theme!r}; there are {self._names()}"
+                f"{place}: no theme is called “{found.settings.theme}”; there are {self._names()}"
             )
         self.settings: Settings = found.settings
         self.problems: tuple[str, ...] = (*problems, *theme_problems, *key_problems)

@@ -151,9 +151,9 @@ class ServersScreen(ModalScreen[Opening | None]):
 
     @staticmethod
     def _marks(one: Known, *, here: bool) -> Iterator[Text]:
-        yield Text("in use" if here else "", "bold")
+        yield Text("current" if here else "", "bold")
         yield Text("read only" if one.read_only else "", "bold")
-        yield Text("its data is on this machine" if one.embedded else "", "dim")
+        yield Text("local" if one.embedded else "", "dim")
         yield said(f"token: {one.token_from}" if one.token_from else "", "dim")
         yield said(one.known_from, "dim")
 

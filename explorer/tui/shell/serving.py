@@ -19,7 +19,6 @@ from textual_serve.server import Server, to_int
 
 __all__ = ["CatalogServer"]
 
-_COOKIE: Final = "catalog-key"
 _FONT: Final = "RobotoMono-VariableFont_wght.ttf"
 # Styles and a script stand within the page itself.
 _RULES: Final = (
@@ -43,6 +42,9 @@ class CatalogServer(Server):
         command = shlex.join([sys.executable, "-m", "explorer.tui", *arguments])
         super().__init__(command, host=host, port=port, title="catalog")
         self._key = secrets.token_urlsafe(24)
+        # Browsers send a cookie to every port of a host: named alike, those of two terminals on
+        # two ports would replace each other.
+        self._cookie = f"catalog-key-{port}"
 
     @property
     def address(self) -> str:
@@ -76,9 +78,9 @@ class CatalogServer(Server):
         given = request.query.get("key", "")
         if request.path == "/" and self._is_key(given):
             answer = web.Response(status=303, headers={"Location": "/"})
-            answer.set_cookie(_COOKIE, given, httponly=True, samesite="Lax")
+            answer.set_cookie(self._cookie, given, httponly=True, samesite="Lax")
             return answer
-        if not self._is_key(request.cookies.get(_COOKIE, "")):
+        if not self._is_key(request.cookies.get(self._cookie, "")):
             return web.Response(
                 status=403, text="Open the whole address that catalog-tui --serve printed.\n"
             )

@@ -137,12 +137,12 @@ def _checked(path: Path, text: str, table: Mapping[str, Any]) -> Read:
     for key, value in table.items():
         place = _place(path, text, key)
         if key not in hints:
-            problems.append(f"{place}: nothing is called {key!r}; there are {', '.join(hints)}")
+            problems.append(f"{place}: nothing is called “{key}”; there are {', '.join(hints)}")
             continue
         try:
             kept[key] = msgspec.convert(value, hints[key])
         except msgspec.ValidationError:
-            problems.append(f"{place}: {key} is {_allowed(hints[key])}, not {value!r}")
+            problems.append(f"{place}: {key} is {_allowed(hints[key])}, not “{value}”")
     return Read(Settings(**kept), tuple(problems), text)
 
 

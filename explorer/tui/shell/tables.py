@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, MissingExtra
 
 __all__ = [
     "FORMS",
@@ -64,7 +64,7 @@ def path_of(typed: str, forms: Sequence[str]) -> Path:
     """The file that somebody named; raises `InvalidInput` where its end says no known form."""
     path = Path(typed.strip()).expanduser()
     if path.suffix.lower() not in forms:
-        raise InvalidInput(f"A file's name ends in {', '.join(forms)}, not as {path.name!r}.")
+        raise InvalidInput(f"The file name must end in {', '.join(forms)}; “{path.name}” does not.")
     return path
 
 
@@ -128,8 +128,8 @@ def _check_pyarrow() -> None:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        raise InvalidInput(
-            "Parquet is written by pyarrow, which is not installed: pip install pyarrow"
+        raise MissingExtra(
+            "Parquet files need the package pyarrow", "parquet", ", or choose .csv, .json or .md"
         )
 
 

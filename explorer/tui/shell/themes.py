@@ -297,7 +297,7 @@ def own_themes(
             problem = (
                 f"there is a theme called {name} already"
                 if base is not None
-                else f"{_BASE} is one of {', '.join(themes())}, not {base_name!r}"
+                else f"{_BASE} is one of {', '.join(themes())}, not “{base_name}”"
             )
             problems.append(f"{place(name)}: theme {name}: {problem}")
             continue
@@ -315,12 +315,12 @@ def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
             continue
         if key not in (*_COLOURS, *_VARIABLES):
             known = ", ".join((_BASE, *_COLOURS, *_VARIABLES))
-            faults.append(f"nothing is called {key!r}; there are {known}")
+            faults.append(f"nothing is called “{key}”; there are {known}")
             continue
         try:
             Color.parse(value)
         except ColorParseError:
-            faults.append(f'{key} is a colour such as "#7aa2c8" or "ansi_blue", not {value!r}')
+            faults.append(f"{key} is a colour such as “#7aa2c8” or “ansi_blue”, not “{value}”")
             continue
         colours[key] = value
     return colours, faults

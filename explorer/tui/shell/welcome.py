@@ -22,7 +22,7 @@ _SAMPLE: Final = (
     "Try: / then orders, then ⏎ twice."
 )
 _GAP: Final = "   "
-_STEPS: Final = (("/", "type a name"), ("b", "folders"), ("⏎", "open"), ("?", "every key"))
+_STEPS: Final = (("/", "type a name"), ("F6", "folders"), ("⏎", "open"), ("?", "every key"))
 
 
 class Welcome(Widget):
