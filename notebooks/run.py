@@ -36,6 +36,8 @@ _METADATA = {
     "language_info": {"name": "python"},
 }
 _PLOTLY = "application/vnd.plotly.v1+json"
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_STILL = re.compile(r"catalog-still-[0-9a-f]+")
 _PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
@@ -72,7 +74,7 @@ def new_catalog() -> Iterator[dict[str, str]]:
             directory = Path(places["CATALOG_DATA_DIR"])
             if running := instance.find(directory):
                 os.kill(running.pid, signal.SIGTERM)
-            while instance.find(directory) is not None:
+            while instance.is_held(directory):
                 time.sleep(0.02)
 
 
@@ -87,6 +89,14 @@ def run(path: Path, environment: dict[str, str]) -> NotebookNode:
     )
     client.execute(env=environment)
     notebook.metadata = NotebookNode(_METADATA)
+    # No widget lives in a file: what stays of one is the HTML beside it, whose name is a new one
+    # each time.
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [one for one in cell.outputs if _WIDGET not in one.get("data", {})]
+            for data in (one.data for one in cell.outputs if "data" in one):
+                if "text/html" in data:
+                    data["text/html"] = _STILL.sub("catalog-still", data["text/html"])
     for cell in notebook.cells:
         cell.metadata = NotebookNode({"tags": _tags(cell)} if _tags(cell) else {})
     return notebook

@@ -5,12 +5,12 @@
 
 from typing import TYPE_CHECKING
 
-from explorer.notebook.catalog import Catalog
+from explorer.notebook.catalog import AsyncCatalog, Catalog
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Catalog", "load_ipython_extension"]
+__all__ = ["AsyncCatalog", "Catalog", "load_ipython_extension"]
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

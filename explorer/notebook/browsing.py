@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from explorer.client.display import line
 from explorer.client.records import BrowsePage
 from explorer.errors import NotFound
+from explorer.metadata.words import plural
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 
@@ -74,7 +75,7 @@ class Folder(Table, BrowsePage):
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        after = f"{self.total:,} {self.entity_type}s in and below it"
+        after = f"{self.total:,} {plural(self.entity_type)} in and below it"
         if self.start:
             after += f", after the first {self.start:,}"
         yield Title(self.path or "/", after if self.total else "nothing is filed here")

@@ -1,11 +1,22 @@
-"""`explorer.Catalog`: the blocking client, whose answers show themselves in a notebook."""
+"""`explorer.Catalog` and `explorer.AsyncCatalog`: clients whose answers show themselves in a
+notebook."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from concurrent import futures
+from contextlib import suppress
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
-from explorer import client
+from explorer import client, config
 from explorer.client import entity as read
-from explorer.errors import InvalidInput, ServerFault
+from explorer.client.journal import JOURNAL
+from explorer.client.keeping import Offline
+from explorer.client.retry import Retry
+from explorer.client.secret import Secret
+from explorer.client.transport import Transport
+from explorer.errors import CatalogError, InvalidInput, ServerFault, Unusable
 from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -22,9 +33,12 @@ if TYPE_CHECKING:
     from explorer.notebook.stewardship import Loaded, Stewardship
     from explorer.notebook.widgets.explorer import Explorer
 
-__all__ = ["Catalog"]
+__all__ = ["AsyncCatalog", "Catalog"]
 
 _NAMES_AT_ONCE = 200
+# What the first completion of a session reads, and how long it may keep a reader waiting.
+_NAMES_AT_FIRST = 2_000
+_COMPLETION_SECONDS = 1.0
 
 
 class Catalog(client.Catalog):
@@ -35,22 +49,39 @@ class Catalog(client.Catalog):
         orders = cat.dataset("urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
         orders.schema.to_frame()
 
-    `url` names a server; without one `CATALOG_URL` does, and without that this machine's own
-    catalog is found or started. What `search`, `entity`, `dataset` and `browse` give shows itself
-    as a table and is a DataFrame when asked; everything else is the client's.
+    `url`              a server; without one `CATALOG_URL` or the profile in use names it, and
+                       without these this machine's own catalog is found or started
+    `profile`          a server kept by name with `catalog profile add`
+    `token`            what the server is shown; else the profile's, or `CATALOG_TOKEN`
+    `data_dir`         where an embedded catalog lies
+    `timeout_seconds`  how long one answer may take, 30 unless the profile says otherwise
+    `read_only`        whether every write is refused before it is sent
+    `offline`          `"off"` keeps no answers, `"keep"` keeps them, `"fallback"` also shows them
+                       while the server does not answer, `"only"` asks no server
+    `retry`            how often what may be sent again is
+    `transport`        what carries the requests in place of the network
+
+    An error is told in one line; `%tb` shows where it came from. What `search`, `entity`,
+    `dataset` and `browse` give shows itself as a table and is a DataFrame when asked; everything
+    else is the client's.
+
+    Edits go into the journal that the terminal and the command write too: `cat.undo_save()` takes
+    back what the last save did, `cat.redo()` does it again.
 
     `cat["fct_orders"]` is the entity of that name or URN, and completes from what was read;
     `cat.names()` reads them all.
     """
 
-    _known: NamesKnown
-    _seen: TextsSeen
+    _keeps_journal = True
+    _reading_names: "futures.Future[None] | None" = None
 
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        """A catalog that knows no names yet."""
-        made = super().__new__(cls)
-        made._known, made._seen = NamesKnown(), TextsSeen()
-        return made
+    @cached_property
+    def _known(self) -> NamesKnown:
+        return NamesKnown()
+
+    @cached_property
+    def _seen(self) -> TextsSeen:
+        return TextsSeen()
 
     def __repr__(self) -> str:
         # The embedded one has no address before it is found or started.
@@ -68,15 +99,43 @@ class Catalog(client.Catalog):
         return self.entity(find(self, name, self._known))
 
     def info(self) -> Server:
-        """What the server says of itself. One request."""
+        """What the server says of itself. One request.
+
+        Example: `cat.info()`
+        """
         return shown_server(super().info())
 
     # Else Python would try to walk it, one number after another.
     __iter__ = None
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What may be asked for by name, as far as it is known; asks no server."""
+        """Return the names and URNs that `cat["…"]` takes, the newest known first.
+
+        The first completion of a session reads the names of up to 2,000 datasets, on the client's
+        thread, and waits one second at most: the next one has the rest. Any other asks no server,
+        unless that failed.
+        """
+        reading = self._reading_names
+        if reading is None or (
+            reading.done() and (reading.cancelled() or reading.exception() is not None)
+        ):
+            reading = self._reading_names = self._begin(self._read_names())
+        with suppress(CatalogError, futures.TimeoutError, futures.CancelledError):
+            reading.result(_COMPLETION_SECONDS)
         return self._known.offered()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "futures.Future[None]":
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            raise Unusable("this client is closed; make another one") from None
+
+    async def _read_names(self) -> None:
+        async with self.core.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:
+            while page := await pages.page():
+                summaries = await self.core.summaries([hit.urn for hit in page])
+                self._known.learn(named(summaries.values()))
 
     def search(
         self,
@@ -95,6 +154,8 @@ class Catalog(client.Catalog):
         `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
         `entity` names some; filters and orders may be given as text. One request, and one more for
         each hundred hits.
+
+        Example: `cat.search("orders platform:snowflake", entity="dataset")`
         """
         page = super().search(
             text,
@@ -114,32 +175,32 @@ class Catalog(client.Catalog):
         owners, tags, terms and domains. Two requests.
 
         An entity of which nothing is stored is given too, and says so.
+
+        Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
         found = super().entity(urn, aspects)
-        owners = Urn.parse_all(owner.owner for owner in found.owners)
-        others = (*owners, *found.tags, *found.terms, *found.domains)
-        names = {urn: one.name for urn, one in self.summaries(others).items()}
-        whole = aspects is None
-        entity = Entity(
-            found.urn, found.aspects, found.as_of, catalog=self, names=names, whole=whole
-        )
+        others = self.summaries(_named_by(found))
+        entity = _entity(found, others, self, whole=aspects is None)
         self._known.learn(named([entity]))
-        if whole:
-            self._see(entity)
+        if entity.whole:
+            _see(self._seen, entity)
         return entity
 
     def dataset(self, urn: str | Urn) -> Entity:
-        """As `entity`; raises `InvalidInput` for the URN of anything but a dataset."""
-        target = Urn.parse(urn)
-        if target.entity_type != "dataset":
-            raise InvalidInput(f"{target} is a {target.entity_type}, no dataset; use entity()")
-        return self.entity(target)
+        """As `entity`; raises `InvalidInput` for the URN of anything but a dataset.
+
+        Example: `cat.dataset(urn)`
+        """
+        return self.entity(_dataset(urn))
 
     def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
     ) -> Folder:
         """A page of what lies at a browse path: folders first, each opened by its name,
-        `folder["sales"]`. An unknown path is empty. One request."""
+        `folder["sales"]`. An unknown path is empty. One request.
+
+        Example: `cat.browse("/prod/snowflake")`
+        """
         page = super().browse(path, entity=entity, start=start, count=count)
         self._known.learn((one.urn, one.name) for one in page.entities)
         return opened(page, entity, self)
@@ -153,6 +214,8 @@ class Catalog(client.Catalog):
         Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
         is run again goes on with its drafts and, where nothing else is asked for, its search. Given
         at once: it reads by itself, about six requests to begin with.
+
+        Example: `explorer = cat.explore("orders", narrowed_by="platform:snowflake")`
         """
         from explorer.notebook.widgets.explorer import explore
 
@@ -171,6 +234,8 @@ class Catalog(client.Catalog):
 
         One request for 200 and two for their names; shows how far it is, and may be interrupted:
         what was read by then is kept.
+
+        Example: `cat.names("revenue", limit=500)`
         """
         pages = self.hits(text, entity=entity, narrowed_by=narrowed_by, limit=limit)
 
@@ -196,7 +261,10 @@ class Catalog(client.Catalog):
 
     def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
         """What a line about each entity needs, of any number of them. One request for a hundred;
-        may be interrupted."""
+        may be interrupted.
+
+        Example: `cat.summed_up(cat.search("orders").urns)`
+        """
         wanted = tuple(urns)
         found = during(self, lambda _: self.core.summaries(wanted), "reading their lines")
         self._known.learn(named(found.values()))
@@ -211,7 +279,10 @@ class Catalog(client.Catalog):
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "Loaded":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how
-        many were sent, and may be interrupted."""
+        many were sent, and may be interrupted.
+
+        Example: `cat.ingest_batch([Proposal(Urn.parse(urn), "status", {"removed": False})])`
+        """
         from explorer.notebook.stewardship import loaded
 
         return loaded(
@@ -220,12 +291,186 @@ class Catalog(client.Catalog):
 
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
         """The edited description of an entity, or of its column of that exact path, as this
-        session last read it: "" where there was none, None where it was not read. No request."""
+        session last read it: "" where there was none, None where it was not read. No request.
+
+        Example: `cat.last_seen(urn, column="order_id")`
+        """
         return self._seen.of(Urn.parse(urn), column)
 
-    def _see(self, entity: read.Entity) -> None:
-        try:
-            self._seen.see(entity)
-        except ServerFault:
-            # An aspect that cannot be read is told when it is looked at.
-            return
+
+class AsyncCatalog(client.AsyncCatalog):
+    """A catalog to ask with `await`, in a cell or in a program.
+
+        cat = AsyncCatalog()
+        page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
+        page.df
+
+    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
+    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
+    `Catalog` that such an object asks. The examples of the methods are those of `Catalog`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        token: str | Secret | None = None,
+        data_dir: str | PathLike[str] | None = None,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        token = Secret.of(token)
+        self._options: dict[str, Any] = {
+            "profile": profile,
+            "token": token,
+            "data_dir": data_dir,
+            "timeout_seconds": timeout_seconds,
+            "read_only": read_only,
+            "offline": offline,
+            "retry": retry,
+            "transport": transport,
+        }
+        self._url = url
+        self._known, self._seen = NamesKnown(), TextsSeen()
+        super().__init__(url, **self._options)
+        self.journal_in(config.state_dir() / JOURNAL)
+
+    @cached_property
+    def blocking(self) -> Catalog:
+        """The same catalog for code that waits; it knows what this one read. No request."""
+        made = Catalog(self._url, **self._options)
+        # In the place of its own: both are cached properties.
+        vars(made).update(_known=self._known, _seen=self._seen)
+        return made
+
+    async def close(self) -> None:
+        """Hang up, here and in `blocking`."""
+        blocking = vars(self).get("blocking")
+        if blocking is not None:
+            await asyncio.to_thread(blocking.close)
+        await super().close()
+
+    def __getitem__(self, name: str | Urn) -> "asyncio.Future[Entity]":
+        """As `Catalog[name]`, to be awaited: `await cat["fct_orders"]`."""
+        reading = asyncio.to_thread(self.blocking.__getitem__, name)
+        return asyncio.ensure_future(reading)
+
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.blocking._ipython_key_completions_()
+
+    async def info(self) -> Server:
+        """What the server says of itself. One request."""
+        return shown_server(await super().info())
+
+    async def search(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        sorted_by: "str | Sequence[Order] | None" = None,
+        start: int = 0,
+        count: int = 20,
+        superseding: str | None = None,
+    ) -> Results:
+        """As `Catalog.search`."""
+        page = await super().search(
+            text,
+            entity=entity,
+            narrowed_by=narrowed_by,
+            sorted_by=sorted_by,
+            start=start,
+            count=count,
+            superseding=superseding,
+        )
+        summaries = await self.summed_up(hit.urn for hit in page)
+        question = Question(self.blocking, entity, narrowed_by, sorted_by, count)
+        return answered(page, summaries, question)
+
+    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
+        """As `Catalog.entity`."""
+        found = await super().entity(urn, aspects)
+        others = await self.summaries(_named_by(found))
+        entity = _entity(found, others, self.blocking, whole=aspects is None)
+        self._known.learn(named([entity]))
+        if entity.whole:
+            _see(self._seen, entity)
+        return entity
+
+    async def dataset(self, urn: str | Urn) -> Entity:
+        """As `Catalog.dataset`."""
+        return await self.entity(_dataset(urn))
+
+    async def browse(
+        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
+    ) -> Folder:
+        """As `Catalog.browse`."""
+        page = await super().browse(path, entity=entity, start=start, count=count)
+        self._known.learn((one.urn, one.name) for one in page.entities)
+        return opened(page, entity, self.blocking)
+
+    async def names(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        limit: int = 10_000,
+    ) -> Names:
+        """As `Catalog.names`."""
+        return await asyncio.to_thread(
+            self.blocking.names, text, entity=entity, narrowed_by=narrowed_by, limit=limit
+        )
+
+    async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
+        """As `Catalog.summed_up`, without a bar."""
+        found = await self.summaries(urns)
+        self._known.learn(named(found.values()))
+        return found
+
+    def explore(
+        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
+    ) -> "Explorer":
+        """As `Catalog.explore`; given at once, and not awaited."""
+        return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
+
+    @property
+    def stewardship(self) -> "Stewardship":
+        """As `Catalog.stewardship`: what it gives waits."""
+        return self.blocking.stewardship
+
+    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
+        """As `Catalog.last_seen`; no request."""
+        return self._seen.of(Urn.parse(urn), column)
+
+
+def _named_by(found: read.Entity) -> tuple[Urn, ...]:
+    """The owners, tags, terms and domains of an entity."""
+    owners = Urn.parse_all(owner.owner for owner in found.owners)
+    return (*owners, *found.tags, *found.terms, *found.domains)
+
+
+def _entity(
+    found: read.Entity, others: Mapping[Urn, read.Entity], catalog: Catalog, *, whole: bool
+) -> Entity:
+    names = {urn: one.name for urn, one in others.items()}
+    return Entity(found.urn, found.aspects, found.as_of, catalog=catalog, names=names, whole=whole)
+
+
+def _dataset(urn: str | Urn) -> Urn:
+    target = Urn.parse(urn)
+    if target.entity_type != "dataset":
+        raise InvalidInput(f"{target} is a {target.entity_type}, no dataset; use entity()")
+    return target
+
+
+def _see(seen: TextsSeen, entity: read.Entity) -> None:
+    # An aspect that cannot be read is told when it is looked at.
+    with suppress(ServerFault):
+        seen.see(entity)

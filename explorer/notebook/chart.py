@@ -50,8 +50,9 @@ _LEAST_SPAN = 0.005
 # The calendar's first and last year have no such day in every zone.
 _ENDS = (MINYEAR, MAXYEAR)
 _MIMETYPE = "application/vnd.plotly.v1+json"
-# Nothing is fetched, and no text is taken for a formula.
-_CONFIG = {"displaylogo": False, "responsive": True, "typesetMath": False}
+# No text is read as a formula. Not `responsive`: with it, plotly forgets the height of a figure in
+# JupyterLab when the window changes size; without it, the width follows and the height stays.
+_CONFIG = {"displaylogo": False, "typesetMath": False}
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ class Entity(Shown, read.Entity):
         entities a direction: a picture, a tree, a DataFrame, a networkx graph.
 
         One request a direction where the server walks, and one for a hundred entities.
+
+        Example: `orders.lineage(hops=2, direction="UPSTREAM").df`
         """
         return read_lineage(self.catalog, self.urn, self.name, direction, hops, limit)
 
@@ -75,12 +77,17 @@ class Entity(Shown, read.Entity):
         One request for the walk where the server walks, one for a hundred entities, one for each
         of the 500 nearest datasets to count their use; with a column one more for a hundred.
         Raises `UnknownName` for a column that is not there.
+
+        Example: `orders.impact("customer_id")`
         """
         return Impact.read(self.catalog, self.urn, self.name, column)
 
     def paths_to(self, urn: str | Urn) -> Paths:
         """The shortest ways between it and another entity, along lineage either way, however far
-        apart. Two requests at most where the server walks, and one for a hundred names."""
+        apart. Two requests at most where the server walks, and one for a hundred names.
+
+        Example: `orders.paths_to(cat["mart_customer_360"].urn)`
+        """
         return Paths.read(self.catalog, self.urn, urn)
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
@@ -88,6 +95,8 @@ class Entity(Shown, read.Entity):
 
         Two requests where the server tells its versions at once; elsewhere one for each version.
         Raises `NotFound` for an aspect it lacks, `InvalidInput` for a timeseries.
+
+        Example: `orders.history("schemaMetadata")`
         """
         return read_history(self.catalog, self.urn, self.name, aspect, count)
 
@@ -96,6 +105,8 @@ class Entity(Shown, read.Entity):
 
         Versions by number: 0 is the latest, 1 the oldest, -1 the one before the latest. Two or
         three requests. Raises `NotFound` where there is no such version.
+
+        Example: `orders.diff(1, 0)`
         """
         return read_diff(self.catalog, self.urn, self.name, aspect, older, newer)
 
@@ -109,7 +120,10 @@ class Entity(Shown, read.Entity):
     ) -> Relationships:
         """Its edges, in one direction or both: those it declares (OUTGOING) and those that lead to
         it (INCOMING), of the relationships named or of all. One request a direction, and one for
-        each hundred names."""
+        each hundred names.
+
+        Example: `orders.relationships("INCOMING")`
+        """
         asked = _BOTH if direction is None else (direction,)
         edges = tuple(self.catalog.relationships(self.urn, one, types) for one in asked)
         others = dict.fromkeys(edge.urn for group in edges for edge in group.edges)
@@ -118,11 +132,17 @@ class Entity(Shown, read.Entity):
 
     def usage(self, days: int | None = 30) -> Usage:
         """How it was used in the last `days`, or ever. One request; one more to find the newest
-        where there is nothing in that time."""
+        where there is nothing in that time.
+
+        Example: `orders.usage(days=7)`
+        """
         return Usage(self.name, self._window("datasetUsageStatistics", days))
 
     def profile(self, days: int | None = 30) -> Profile:
-        """What profiling measured in the last `days`, or ever. Costs what `usage` costs."""
+        """What profiling measured in the last `days`, or ever. Costs what `usage` costs.
+
+        Example: `orders.profile(days=90)`
+        """
         return Profile(self.name, self._window("datasetProfile", days))
 
     def describe(self, text: str, column: str | None = None, *, force: bool = False) -> "Entity":
@@ -132,13 +152,18 @@ class Entity(Shown, read.Entity):
         this entity was read, nothing is written and `TextConflict` tells both texts, unless with
         `force`; one that was read in part knows no text to compare. Raises `NotFound` or
         `InvalidInput` where there is no such entity or column. Four requests.
+
+        Example: `orders = orders.describe("One row an order.")`
         """
         base = edited_text(self, column) if self.whole else None
         self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
         return self.reload()
 
     def reload(self) -> "Entity":
-        """The entity as it is now, with all its aspects. Two requests."""
+        """The entity as it is now, with all its aspects. Two requests.
+
+        Example: `orders.reload()`
+        """
         return self.catalog.entity(self.urn)
 
     def _schema(self) -> Schema:
@@ -154,7 +179,10 @@ class Entity(Shown, read.Entity):
         return Window(series, days, newest)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
+        """What it shows of itself, from top to bottom.
+
+        Example: `list(orders.parts())`
+        """
         yield Title(self.name, " · ".join(self._kinds()))
         if not self.exists:
             yield Facts([("urn", Cell(str(self.urn)))])

@@ -53,6 +53,7 @@ _START = """async ({esm, css, state}) => {
       listeners[name] = (listeners[name] || []).filter((one) => one !== call);
     },
   };
+  window.gone = () => fire('comm_live_update');
   window.tell = (message) => fire('msg:custom', message);
   window.listening = () => Object.values(listeners).reduce((sum, calls) => sum + calls.length, 0);
   const el = document.createElement('div');
@@ -79,8 +80,11 @@ class Page:
 
     @property
     def sent(self):
-        """What the page sent to the kernel, in order."""
-        return self.page.evaluate("window.sent")
+        """What the page sent to the kernel, in order, without what names each message."""
+        return [
+            {key: value for key, value in one.items() if key not in ("seq", "view")}
+            for one in self.page.evaluate("window.sent")
+        ]
 
     def get(self, name):
         return self.page.evaluate("(name) => window.model.get(name)", name)
@@ -93,6 +97,13 @@ class Page:
     def tell(self, message):
         """A message of the kernel's."""
         self.page.evaluate("(message) => window.tell(message)", message)
+
+    def foreign_classes(self):
+        """The classes on the page whose names are not reserved for this package's widgets."""
+        names = self.page.locator("[class]").evaluate_all(
+            "(all) => all.flatMap((one) => [...one.classList])"
+        )
+        return [name for name in names if not name.startswith(("cx-", "catalog-"))]
 
     def picture(self, name):
         """A picture of the page, where BROWSER_PICTURES names a directory."""

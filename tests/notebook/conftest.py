@@ -125,11 +125,26 @@ def cat(tmp_path_factory):
     end(directory)
 
 
+@pytest.fixture(scope="module")
+def own_cat(tmp_path_factory):
+    """A catalog as `cat`, for the tests of one module that write into it."""
+    directory = tmp_path_factory.mktemp("own") / "catalog"
+    with Catalog(data_dir=directory) as catalog:
+        yield catalog
+    end(directory)
+
+
+@pytest.fixture(autouse=True)
+def _no_drafts_of_other_tests(monkeypatch, tmp_path):
+    """What one test leaves unsaved is no other test's."""
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
+
+
 def end(directory):
     running = instance.find(directory)
     if running is None:
         return
     os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + 20
-    while instance.find(directory) is not None and time.monotonic() < deadline:
+    while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,5 +1,11 @@
 """Writing descriptions in the explorer, without a page: what is kept, compared, saved, refused."""
 
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
 import pytest
 
 from explorer import Catalog
@@ -7,8 +13,18 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.notebook.widgets.explorer.editing import Draft
+from explorer.stewardship.drafts import Drafts
+from explorer.tui.opening import Opening
 
 WAIT_SECONDS = 30
+WRITES = """
+import sys, time
+from explorer.stewardship.drafts import Draft, Drafts
+server, urn = sys.argv[1:]
+Drafts.of(server).keep(Draft(urn, "zip", "another base", "written elsewhere"))
+print("kept", flush=True)
+time.sleep(60)
+"""
 STRING = {"type": {"com.linkedin.schema.StringType": {}}}
 
 
@@ -43,20 +59,27 @@ def explorer(cat, table):
 
 def hear(explorer, kind, **more):
     """What the page would send."""
-    explorer._handle_custom_msg({"kind": kind, "seq": 1, **more}, [])
+    explorer._handle_custom_msg({"kind": kind, "seq": 1, "view": "page", **more}, [])
+    assert explorer.wait(WAIT_SECONDS)
+
+
+def type_(explorer, text, path=None):
+    """What a page would say of the text in its editor."""
+    typed = {"urn": explorer.selected, "path": path, "text": text, "view": "page"}
+    explorer.set_state({"typed": {**typed, "revision": explorer.typed["revision"] + 1}})
     assert explorer.wait(WAIT_SECONDS)
 
 
 def write(explorer, text, path=None):
     hear(explorer, "edit", **({} if path is None else {"path": path}))
-    hear(explorer, "draft", urn=explorer.selected, path=path, text=text)
+    type_(explorer, text, path)
 
 
 def test_a_description_is_written_previewed_compared_and_saved(cat, table, explorer):
     hear(explorer, "edit")
-    assert explorer.editor["text"] == "as *ingested*"
+    assert explorer.typed["text"] == "as *ingested*"
     assert not explorer.editor["changed"]
-    hear(explorer, "draft", urn=table, path=None, text="one row an **order**\n")
+    type_(explorer, "one row an **order**\n")
     assert explorer.preview == [["p", "", ["one row an ", ["strong", "", ["order"]]]]]
     hear(explorer, "compare")
     assert explorer.editor["stage"] == "comparing"
@@ -100,16 +123,16 @@ def test_a_draft_is_kept_until_it_is_saved_or_given_up(table, explorer):
     hear(explorer, "open", urn=table)
     assert explorer.page["drafts"] == [None]
     hear(explorer, "edit")
-    assert explorer.editor["text"] == "half a sent"
+    assert explorer.typed["text"] == "half a sent"
     hear(explorer, "discard")
     assert explorer.page["drafts"] == []
     hear(explorer, "edit")
-    assert explorer.editor["text"] == "as *ingested*"
+    assert explorer.typed["text"] == "as *ingested*"
 
 
 def test_a_text_left_as_it_was_is_no_draft(table, explorer):
     hear(explorer, "edit")
-    hear(explorer, "draft", urn=table, path=None, text="as *ingested*")
+    type_(explorer, "as *ingested*")
     hear(explorer, "leave")
     assert explorer.page["drafts"] == []
 
@@ -138,8 +161,8 @@ def test_theirs_may_be_taken(cat, table, explorer):
     hear(explorer, "compare")
     hear(explorer, "save")
     hear(explorer, "theirs")
-    assert (explorer.editor["text"], explorer.editor["stage"]) == ("theirs", "writing")
-    hear(explorer, "draft", urn=table, path="zip", text="theirs and mine")
+    assert (explorer.typed["text"], explorer.editor["stage"]) == ("theirs", "writing")
+    type_(explorer, "theirs and mine", "zip")
     hear(explorer, "compare")
     hear(explorer, "save")
     assert cat.entity(table).schema["zip"].edited == "theirs and mine"
@@ -152,7 +175,7 @@ def test_a_failed_save_is_said_and_the_draft_stays(cat, table, explorer):
     hear(explorer, "save")
     assert explorer.problem
     assert explorer.editor["stage"] == "comparing"
-    assert explorer.editor["text"] == "kept"
+    assert explorer.typed["text"] == "kept"
 
 
 def test_a_read_only_catalog_refuses_and_says_so(cat, table):
@@ -185,3 +208,105 @@ def test_characters_that_cannot_be_seen_are_counted(table, explorer):
     write(explorer, "safe\u202egnp.exe\x1b")
     hear(explorer, "compare")
     assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
+
+
+def test_a_draft_on_disk_is_gone_on_with_and_marked(cat, table, explorer):
+    write(explorer, "half a sentence\n")
+    kept = Drafts.of(cat.identity)
+    assert [(one.draft.path, one.draft.text) for one in kept.all()] == [(None, "half a sentence\n")]
+    # The terminal keeps its own in the same place.
+    directory = cat.identity.removeprefix("directory:")
+    assert Opening(data_dir=Path(directory)).found().identity == cat.identity
+    # As after the kernel's end: another widget that was told nothing.
+    other = Explorer(cat, urn=table)
+    try:
+        assert other.wait(WAIT_SECONDS)
+        assert other.page["drafts"] == [None]
+        hear(other, "edit")
+        assert other.typed["text"] == "half a sentence\n"
+        assert other.editor["note"].startswith("This is your draft")
+        cat.describe(table, "theirs")
+        hear(other, "compare")
+        hear(other, "save")
+        assert other.editor["stage"] == "conflict"
+        hear(other, "discard")
+        assert (other.page["drafts"], kept.all()) == ([], [])
+    finally:
+        other.close()
+
+
+def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat, table):
+    def explore():
+        made = Explorer(cat, urn=table)
+        assert made.wait(WAIT_SECONDS)
+        return made
+
+    command = [sys.executable, "-c", WRITES, cat.identity, table]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        # What another running program edits stays its own.
+        explorer = explore()
+        hear(explorer, "edit", path="zip")
+        assert explorer.typed["text"] == ""
+        explorer.close()
+        process.kill()
+    explorer = explore()
+    assert explorer.page["drafts"] == ["zip"]
+    hear(explorer, "edit", path="zip")
+    assert explorer.typed["text"] == "written elsewhere"
+    assert "Somebody changed the text" in explorer.editor["note"]
+    hear(explorer, "discard")
+    explorer.close()
+    assert Drafts.of(cat.identity).all() == []
+
+
+def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
+    cat, table, explorer, monkeypatch
+):
+    describe = type(cat).describe
+
+    def describe_slowly(self, *given, **named):
+        assert typed_on.wait(WAIT_SECONDS)
+        return describe(self, *given, **named)
+
+    typed_on = threading.Event()
+    monkeypatch.setattr(type(cat), "describe", describe_slowly)
+    write(explorer, "first", "zip")
+    hear(explorer, "compare")
+    explorer._handle_custom_msg({"kind": "save"}, [])
+    state = {**explorer.typed, "text": "first and second", "view": "another"}
+    explorer.set_state({"typed": {**state, "revision": state["revision"] + 1}})
+    typed_on.set()
+    assert explorer.wait(WAIT_SECONDS)
+    assert cat.entity(table).schema["zip"].edited == "first"
+    assert (explorer.editor["stage"], explorer.typed["text"]) == ("writing", "first and second")
+    assert [one.draft.text for one in Drafts.of(cat.identity).all()] == ["first and second"]
+    hear(explorer, "compare")
+    hear(explorer, "save")
+    assert cat.entity(table).schema["zip"].edited == "first and second"
+    assert Drafts.of(cat.identity).all() == []
+
+
+def test_an_older_text_that_comes_late_replaces_nothing(cat, table, explorer):
+    write(explorer, "newer")
+    known = dict(explorer.typed)
+    explorer.set_state({"typed": {**known, "text": "older", "revision": known["revision"] - 1}})
+    assert explorer.wait(WAIT_SECONDS)
+    assert explorer.typed == known
+    assert [one.draft.text for one in Drafts.of(cat.identity).all()] == ["newer"]
+
+
+def test_a_draft_that_cannot_be_kept_is_told(cat, table, explorer, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "file"))
+    write(explorer, "for nobody's disk")
+    assert "The draft cannot be kept" in explorer.problem
+    assert explorer.typed["text"] == "for nobody's disk"
+
+
+def test_no_text_stays_in_what_a_notebook_may_save_once_its_editor_is_closed(explorer):
+    write(explorer, "a secret draft")
+    assert "a secret draft" in json.dumps(explorer.get_state(), default=str)
+    hear(explorer, "leave")
+    assert "secret" not in json.dumps(explorer.get_state(), default=str)
+    assert "secret" not in json.dumps(explorer._repr_mimebundle_()[0], default=str)

@@ -19,7 +19,19 @@ PAYLOAD = (
     "<script>window.__xss = 1</script>\x1b[31m\u202e [here](javascript:alert(1)) "
     '![x](https://evil.example/x.png) <img src=x onerror="window.__xss = 1">'
 )
-SYNCED = ("find", "offers", "tree", "page", "tab", "editor", "preview", "busy", "problem", "said")
+SYNCED = (
+    "find",
+    "offers",
+    "tree",
+    "page",
+    "tab",
+    "editor",
+    "typed",
+    "preview",
+    "busy",
+    "problem",
+    "said",
+)
 
 
 @pytest.fixture
@@ -34,7 +46,14 @@ def in_cell(monkeypatch):
 
 def hear(explorer, kind, **more):
     """What the page would send."""
-    explorer._handle_custom_msg({"kind": kind, "seq": 1, **more}, [])
+    explorer._handle_custom_msg({"kind": kind, "seq": 1, "view": "page", **more}, [])
+    assert explorer.wait(WAIT_SECONDS)
+
+
+def type_(explorer, text, path=None):
+    """What a page would say of the text in its editor."""
+    typed = {"urn": explorer.selected, "path": path, "text": text, "view": "page"}
+    explorer.set_state({"typed": {**typed, "revision": explorer.typed["revision"] + 1}})
     assert explorer.wait(WAIT_SECONDS)
 
 
@@ -49,7 +68,7 @@ def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat, in_cell):
     hear(first, "tab", tab="columns")
     hear(first, "tick", urn=str(first.results[0]), on=True)
     hear(first, "edit")
-    hear(first, "draft", urn=ORDERS, path=None, text="a draft of mine")
+    type_(first, "a draft of mine")
     chosen, kept, before = first.chosen, [weakref.ref(first)], threading.active_count()
     del first
     for _ in range(10):
@@ -64,7 +83,7 @@ def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat, in_cell):
     assert (explorer.tab["tab"], explorer.chosen) == ("columns", chosen)
     assert explorer.page["drafts"] == [None]
     hear(explorer, "edit")
-    assert explorer.editor["text"] == "a draft of mine"
+    assert explorer.typed["text"] == "a draft of mine"
     other = cat.explore("customers")
     assert other.wait(WAIT_SECONDS)
     assert (other.find["text"], other.selected) == ("customers", "")
@@ -77,7 +96,7 @@ def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat):
     old = Explorer(cat, urn=ORDERS)
     assert old.wait(WAIT_SECONDS)
     hear(old, "edit")
-    hear(old, "draft", urn=ORDERS, path=None, text="on its way")
+    type_(old, "on its way")
     writing = old._session.writing
     with old._session.lock:
         writing._keep(writing.draft.at("saving"))
@@ -85,7 +104,7 @@ def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat):
     try:
         assert new.wait(WAIT_SECONDS)
         hear(new, "edit")
-        assert (new.editor["stage"], new.editor["text"]) == ("writing", "on its way")
+        assert (new.editor["stage"], new.typed["text"]) == ("writing", "on its way")
     finally:
         new.close()
 

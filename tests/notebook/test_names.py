@@ -1,5 +1,7 @@
 """Entities by name, completion without a request, and pages that go on."""
 
+import asyncio
+import inspect
 import subprocess
 import sys
 
@@ -7,7 +9,8 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from explorer import Catalog
+from explorer import AsyncCatalog, Catalog
+from explorer.client import Retry
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.names import NamesKnown
@@ -43,22 +46,80 @@ def test_a_name_of_several_or_of_none_says_what_to_do(cat):
         iter(cat)
 
 
-def test_completion_knows_what_was_read_and_asks_nobody(fresh):
+def test_the_first_completion_of_a_session_reads_names_and_the_next_asks_nobody(fresh):
     catalog, asked = fresh
-    assert catalog._ipython_key_completions_() == []
-    assert asked == []
-    catalog.search("fct_orders", entity="dataset", count=1)
-    before = len(asked)
-    assert before
     assert {"fct_orders", ORDERS} <= set(catalog._ipython_key_completions_())
+    before = len(asked)
+    assert 0 < before <= 15
     read = catalog.names("revenue", limit=20)
     assert 0 < len(read) <= 20
-    assert set(read) <= set(catalog._ipython_key_completions_())
     assert set(read.df["name"]) == set(read)
     assert f"{len(read)} " in repr(read)
     before = len(asked)
-    catalog._ipython_key_completions_()
+    assert set(read) <= set(catalog._ipython_key_completions_())
     assert len(asked) == before
+
+
+def test_completion_without_a_server_offers_what_is_known_and_asks_again_later(cat):
+    with Catalog("http://127.0.0.1:9", retry=Retry(tries=1)) as away:
+        assert away._ipython_key_completions_() == []
+        first = away._reading_names
+        assert away._ipython_key_completions_() == []
+        assert away._reading_names is not first
+
+
+def test_a_signature_shows_what_a_catalog_takes(cat):
+    for kind in (Catalog, AsyncCatalog):
+        assert list(inspect.signature(kind).parameters) == [
+            *("url", "profile", "token", "data_dir", "timeout_seconds", "read_only", "offline"),
+            *("retry", "transport"),
+        ]
+    shell = InteractiveShell()
+    shell.user_ns["Catalog"] = Catalog
+    told = shell.object_inspect_text("Catalog")
+    assert "data_dir:" in told
+    assert "asks no server" in told
+
+
+async def _asked_both_ways(address):
+    async with AsyncCatalog(address) as other:
+        page, orders, folder = await asyncio.gather(
+            other.search("orders", entity="dataset", count=3),
+            other["fct_orders"],
+            other.browse("/prod"),
+        )
+        with pytest.raises(InvalidInput, match="use entity"):
+            await other.dataset("urn:li:tag:x")
+        names = await other.names("revenue", limit=5)
+        info = await other.info()
+        assert other.last_seen(ORDERS) is not None
+        assert {"fct_orders", ORDERS} <= set(other._ipython_key_completions_())
+        wait = asyncio.to_thread(lambda: (page[0].urn, len(orders.lineage(1).df), page.next()))
+        first, edges, after = await wait
+        assert other.stewardship is not None
+        return page, orders, folder, names, info, first, edges, after
+
+
+def test_the_asynchronous_catalog_gives_the_same_objects(cat):
+    page, orders, folder, names, info, first, edges, after = asyncio.run(
+        _asked_both_ways(cat.address)
+    )
+    same = cat.search("orders", entity="dataset", count=3)
+    assert page._repr_html_() == same._repr_html_()
+    assert page.df.equals(same.df)
+    assert repr(after) == repr(same.next())
+    assert first == same.urns[0]
+    assert orders._repr_html_() == cat["fct_orders"]._repr_html_()
+    assert edges == len(cat["fct_orders"].lineage(1).df)
+    assert folder.df.equals(cat.browse("/prod").df)
+    assert set(names) <= set(cat.names("revenue", limit=5).df["name"])
+    assert info._repr_html_() == cat.info()._repr_html_()
+
+
+def test_the_asynchronous_catalog_has_every_method_of_the_blocking_one():
+    # These run and wait for what is asynchronous.
+    waiting = {"core", "leave", "wait"}
+    assert {name for name in dir(Catalog) if name[0] != "_"} - waiting <= set(dir(AsyncCatalog))
 
 
 def test_completion_reaches_names_columns_and_hits(cat):

@@ -279,3 +279,15 @@ def schema(**columns):
 
 def read_as(value):
     return AspectRead("schemaMetadata", 0, value)
+
+
+def test_what_a_notebook_saved_is_undone_by_the_next_one(cat):
+    urn = Urn.dataset("hive", "notebook.undone")
+    cat.put(urn, "datasetProperties", {"name": "undone"})
+    with Catalog(cat.address) as first:
+        first.entity(urn).describe("written in a notebook")
+    with Catalog(cat.address) as another:
+        assert another.undo_save()[0].before == "written in a notebook"
+        assert another.entity(urn).edited_description == ""
+        assert another.redo()[0].after == "written in a notebook"
+    cat.delete(urn)

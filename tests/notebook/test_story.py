@@ -115,6 +115,21 @@ def test_what_is_kept_can_be_read_where_nothing_runs(name):
         assert "<script" not in html
 
 
+@pytest.mark.parametrize(
+    ("name", "cell", "shown"),
+    [
+        ("find_a_table", "cat.explore(", "An explorer lives while its kernel runs"),
+        ("what_breaks", ".widget()", 'src="data:image/svg+xml;base64,'),
+    ],
+)
+def test_widgets_are_shown_and_kept_as_what_they_showed(name, cell, shown, ran):
+    for notebook in (ran(name), kept(name)):
+        (with_widget,) = (one for one in notebook.cells if cell in one.source)
+        (output,) = with_widget.outputs
+        assert shown in output.data["text/html"]
+        assert "fct_orders" in output.data["text/plain"]
+
+
 @pytest.mark.parametrize("name", STORIES)
 def test_the_stories_lead_to_each_other_and_nowhere_else(name):
     text = "\n".join(cell.source for cell in kept(name).cells if cell.cell_type == "markdown")

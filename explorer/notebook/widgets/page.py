@@ -1,9 +1,45 @@
-"""A widget's module and its style, as a page gets them."""
+"""What a page gets of a widget: its module, its style, and a picture for where it cannot live."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
-__all__ = ["module", "style"]
+import anywidget
+import traitlets
+
+__all__ = ["Widget", "module", "style"]
+
+_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Widget(anywidget.AnyWidget):
+    """A widget that a notebook saves with its HTML.
+
+    An application that trusts a notebook shows nothing of an output but its widget, also where no
+    kernel runs any more. So the HTML is an output of its own before the widget, which the page
+    hides while the widget is alive there (`hideStill` in host.js).
+    """
+
+    still = traitlets.Unicode().tag(sync=True)
+    """What tells the HTML of this widget from all others in a page."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(still=uuid4().hex, **values)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_() or ({"text/plain": repr(self)}, {})
+        html = data.pop("text/html", None)
+        if html is not None and _VIEW in data:
+            told = {
+                "text/plain": data["text/plain"],
+                "text/html": f'<div class="catalog-still-{self.still}">{html}</div>',
+            }
+            display(told, raw=True)  # type: ignore[no-untyped-call]
+            data["text/plain"] = "(a widget: it lives while its kernel runs)"
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
 
 def module(folder: Path, *names: str) -> str:

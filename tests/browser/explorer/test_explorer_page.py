@@ -62,8 +62,14 @@ def columns(*rows):
 
 
 def editor(stage="writing", **more):
-    told = {"urn": URNS[0], "path": None, "title": "orders", "stage": stage, "text": "one **row**"}
+    told = {"urn": URNS[0], "path": None, "title": "orders", "stage": stage, "note": ""}
     return {**told, "ingested": [], "changed": False, "diff": [], "hidden": "", **more}
+
+
+def typed(text="one **row**", revision=1, view="", **more):
+    """The text in the editor, as all views of the widget share it."""
+    told = {"urn": URNS[0], "path": None, "text": text, "revision": revision, "view": view}
+    return {**told, **more}
 
 
 @pytest.fixture
@@ -74,7 +80,7 @@ def show(open_widget):
             "find": found(),
             "tree": folders(),
             "preview": [],
-            **{key: {} for key in ("offers", "page", "tab", "editor")},
+            **{key: {} for key in ("offers", "page", "tab", "editor", "typed")},
             **dict.fromkeys(("busy", "problem", "said"), ""),
             "orders": [[order, words] for order, words in ORDERINGS.items()],
             **told,
@@ -85,16 +91,16 @@ def show(open_widget):
 
 
 def asked(widget, *kinds):
-    """What was asked of the kernel, without the numbers."""
+    """What was asked of the kernel, without the numbers of texts."""
     return [
-        {key: value for key, value in one.items() if key != "seq"}
+        {key: value for key, value in one.items() if key != "revision"}
         for one in widget.sent
         if one["kind"] in kinds
     ]
 
 
 def names(widget):
-    return widget.page.locator(".results .name").all_text_contents()
+    return widget.page.locator(".cx-results .cx-name").all_text_contents()
 
 
 def test_typing_asks_once_at_a_pause_and_results_replace_each_other(show):
@@ -114,7 +120,7 @@ def test_what_python_asks_is_put_into_the_boxes(show):
     widget.set(find=found(text="revenue", filter="platform:hive", put=2))
     box = widget.page.get_by_role("combobox", name="Search the catalog")
     assert box.input_value() == "revenue"
-    assert widget.page.locator(".filter").input_value() == "platform:hive"
+    assert widget.page.locator(".cx-filter").input_value() == "platform:hive"
 
 
 def test_completions_are_a_combobox_for_the_keys(show):
@@ -150,14 +156,14 @@ def test_completions_are_a_combobox_for_the_keys(show):
 def test_results_show_what_matched_and_are_walked_with_the_arrows(show):
     widget = show()
     page = widget.page
-    assert page.locator(".results mark").all_text_contents() == [
+    assert page.locator(".cx-results mark").all_text_contents() == [
         "orders",
         "orders",
         "orders",
         "orders",
     ]
-    assert page.locator(".why").all_text_contents() == ["column: orders_id"]
-    assert page.locator(".results .about").all_text_contents() == [
+    assert page.locator(".cx-why").all_text_contents() == ["column: orders_id"]
+    assert page.locator(".cx-results .cx-about").all_text_contents() == [
         "One row per order, see orders.",
         "✎ One row per order, see orders.",
         "no description",
@@ -211,7 +217,7 @@ def test_an_entity_has_tabs_for_the_keys_and_leads_on(show):
     tabs = page.get_by_role("tab")
     assert tabs.all_text_contents()[:3] == ["Overview", "Columns", "Lineage"]
     assert page.get_by_role("tab", selected=True).text_content() == "Columns"
-    assert page.locator(".columns td code").text_content() == "key"
+    assert page.locator(".cx-columns td code").text_content() == "key"
     page.get_by_role("tab", selected=True).focus()
     page.keyboard.press("ArrowRight")
     assert asked(widget, "tab") == [{"kind": "tab", "tab": "lineage"}]
@@ -222,8 +228,8 @@ def test_an_entity_has_tabs_for_the_keys_and_leads_on(show):
     ]
     text = {"label": "ingested", "tree": marked("as **is**")}
     widget.set(tab={"tab": "overview", "texts": [text], "facts": facts, "parts": []})
-    assert page.locator(".panel strong").text_content() == "is"
-    assert page.locator(".panel dd").all_text_contents() == ["Ada data owner", "2"]
+    assert page.locator(".cx-panel strong").text_content() == "is"
+    assert page.locator(".cx-panel dd").all_text_contents() == ["Ada data owner", "2"]
     page.get_by_role("button", name="Ada").click()
     assert asked(widget, "open") == [{"kind": "open", "urn": "urn:li:corpuser:ada"}]
 
@@ -232,7 +238,7 @@ def test_a_description_is_written_with_the_keys(show):
     widget = show(page=head())
     page = widget.page
     page.get_by_role("button", name="Edit description").click()
-    widget.set(editor=editor(), preview=marked("one **row**"))
+    widget.set(typed=typed(), editor=editor(), preview=marked("one **row**"))
     area = page.get_by_role("textbox", name="Description, markdown")
     assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
     assert page.get_by_role("region", name="Preview").locator("strong").text_content() == "row"
@@ -246,13 +252,13 @@ def test_a_description_is_written_with_the_keys(show):
         {"kind": "compare"},
     ]
     lines = difference_lines(["@@ -1 +1 @@", "-one **row**", f"+{text}"])
-    widget.set(editor=editor("comparing", text=text, diff=lines))
+    widget.set(editor=editor("comparing", diff=lines))
     shown = page.get_by_role("group", name="What differs").locator("> div")
     assert shown.all_text_contents() == ["-one **row**", f"+{text}"]
     assert page.evaluate("document.activeElement.textContent") == "Save"
     page.keyboard.press("Enter")
     assert asked(widget, "save") == [{"kind": "save"}]
-    widget.set(editor=editor("conflict", text=text, diff=["-theirs", f"+{text}"]))
+    widget.set(editor=editor("conflict", diff=["-theirs", f"+{text}"]))
     page.get_by_role("button", name="Take theirs").click()
     assert asked(widget, "theirs") == [{"kind": "theirs"}]
     widget.set(editor={})
@@ -260,14 +266,72 @@ def test_a_description_is_written_with_the_keys(show):
 
 
 def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show):
-    widget = show(page=head(), editor=editor())
-    area = widget.page.get_by_role("textbox", name="Description, markdown")
+    widget = show(page=head(), editor=editor(), typed=typed(revision=3))
+    page = widget.page
+    area = page.get_by_role("textbox", name="Description, markdown")
     area.fill("much more")
-    widget.set(editor=editor())
-    assert area.input_value() == "much more"
-    widget.page.wait_for_function("window.sent.some((one) => one.kind === 'draft')")
+    own = widget.get("typed")
+    assert (own["text"], own["revision"]) == ("much more", 4)
+    area.evaluate("(area) => area.setSelectionRange(4, 4)")
+    # What is older, and what comes back, changes nothing: neither a letter nor the cursor.
+    area.press_sequentially("!")
+    for told in (typed("old", 3), own, typed("old", 4, "another")):
+        widget.set(editor=editor(changed=True), typed=told)
+        assert area.input_value() == "much! more"
+        assert area.evaluate("(area) => area.selectionStart") == 5
+    # What was typed on another page since is shown, and the cursor stays at its letter.
+    widget.set(typed=typed("So much! more", 6, "another"))
+    assert area.input_value() == "So much! more"
+    area.evaluate("(area) => area.setSelectionRange(8, 8)")
+    widget.set(typed=typed("And so much! more", 7, "another"))
+    assert area.evaluate("(area) => area.selectionStart") == 12
+    area.press_sequentially("?")
+    assert widget.get("typed")["text"] == "And so much!? more"
+    assert widget.get("typed")["revision"] == 8
     widget.page.get_by_role("button", name="Close, keep the draft").click()
-    assert asked(widget, "draft")[-1]["text"] == "much more"
+    assert asked(widget, "draft")[-1]["text"] == "And so much!? more"
+
+
+def test_a_kernel_that_is_gone_is_told_and_the_text_can_be_copied(show):
+    widget = show(page=head(), editor=editor(), typed=typed())
+    page = widget.page
+    area = page.get_by_role("textbox", name="Description, markdown")
+    area.fill("typed before")
+    page.wait_for_function("window.sent.some((one) => one.kind === 'draft')")
+    # As a notebook says it of its widgets.
+    page.evaluate(
+        "document.body.lastElementChild.classList.add('jupyter-widgets-disconnected');window.gone()"
+    )
+    told = page.get_by_role("alert").filter(has_text="The kernel of this widget is gone")
+    assert told.is_visible()
+    sent = len(widget.sent)
+    area.press("End")
+    area.press_sequentially(" and after")
+    assert page.get_by_role("button", name="Compare and save").is_disabled()
+    told.get_by_role("button", name="Copy the text").click()
+    told.get_by_text("Copied.").wait_for()
+    area.fill("")
+    area.press("Control+v")
+    assert area.input_value() == "typed before and after"
+    assert len(widget.sent) == sent
+
+
+def test_a_kernel_that_does_not_answer_is_told_until_it_does(show):
+    widget = show(page=head(), editor=editor(), typed=typed())
+    page = widget.page
+    page.clock.install()
+    area = page.get_by_role("textbox", name="Description, markdown")
+    told = page.get_by_role("alert").filter(has_text="The kernel has not answered")
+    area.fill("typed")
+    page.clock.run_for(1_000)
+    assert told.is_hidden()
+    page.clock.run_for(10_000)
+    assert told.is_visible()
+    last = page.evaluate("window.sent.at(-1)")
+    widget.tell({"kind": "heard", "view": last["view"], "seq": last["seq"]})
+    assert told.is_hidden()
+    page.clock.run_for(60_000)
+    assert told.is_hidden()
 
 
 def test_where_nothing_can_be_written_there_is_no_way_to(show):
@@ -300,7 +364,8 @@ def test_hostile_texts_are_text(show):
             tree=[folder("a", text, 1, note=text, open=False)],
             page=head(name=text, facts=[text], states=[text], urn=text),
             tab={"tab": "usage", "parts": parts},
-            editor=editor(text=text, title=text, diff=[f"-{text}"]),
+            typed=typed(text, urn=text),
+            editor=editor(urn=text, title=text, note=text, diff=[f"-{text}"]),
             preview=[*tree, ["script", "", [text]], ["a", "javascript:window.__xss=1", [text]]],
             problem=text,
         )
@@ -323,8 +388,8 @@ def test_everything_fits_and_can_be_read(show, theme, width):
     widget.picture(f"explorer-{theme}-{width}")
     page = widget.page
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert page.locator(".found").is_visible() == (width == 1400)
-    for place in (".head h3", ".told", ".columns td.name", ".row .name"):
+    assert page.locator(".cx-found").is_visible() == (width == 1400)
+    for place in (".cx-head h3", ".cx-told", ".cx-columns td.cx-name", ".cx-row .cx-name"):
         for spot in page.locator(place).all():
             if spot.is_visible():
                 assert spot.evaluate(CONTRAST) >= 4.5
@@ -333,6 +398,8 @@ def test_everything_fits_and_can_be_read(show, theme, width):
         ".map((one) => one.outerHTML)"
     )
     assert unnamed == []
+    # An application may style any other name.
+    assert widget.foreign_classes() == []
 
 
 CONTRAST = """(one) => {
@@ -359,3 +426,18 @@ def test_a_view_taken_off_the_page_hears_nothing_more(show):
     assert widget.page.evaluate("window.listening()") > 0
     widget.page.evaluate("window.remove()")
     assert widget.page.evaluate("window.listening()") == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "pencil"), [("b", "edit the description of b"), (None, "✎ Edit description")]
+)
+def test_the_focus_goes_back_to_the_pencil_that_was_pressed(show, path, pencil):
+    widget = show(page=head(), tab=columns(column("a", ""), column("b", "")))
+    page = widget.page
+    page.get_by_role("button", name=pencil, exact=True).click()
+    widget.set(editor=editor(path=path), typed=typed(path=path))
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    widget.set(editor={})
+    assert page.get_by_role("button", name=pencil, exact=True).evaluate(
+        "(one) => one === document.activeElement"
+    )

@@ -1,4 +1,5 @@
-"""A JupyterLab of this machine's, and notebooks in it, driven as a reader drives them.
+"""A JupyterLab or Notebook 7 of this machine's, and notebooks in it, driven as a reader drives
+them.
 
 All that is waited for is a promise of the application's own or something on the page; nothing but
 this machine can be reached, and what was tried is in `Notebook.problems`.
@@ -27,6 +28,12 @@ import pytest
 from explorer import Catalog, instance
 
 START_SECONDS = 60
+
+# Of each application: its module, its name in settings, and where it opens a notebook.
+APPLICATIONS = {
+    "lab": ("jupyterlab", "LabApp", "doc/tree"),
+    "notebook": ("notebook", "JupyterNotebookApp", "notebooks"),
+}
 
 OPEN = """() => {
   const shown = window.jupyterapp?.shell.currentWidget;
@@ -62,9 +69,10 @@ FAILED = """() => {
 
 
 class Notebook:
-    """One notebook, open in a page of its own; `page` is playwright's."""
+    """One notebook, open in a page of its own; `page` is playwright's, `file` where it is saved."""
 
-    def __init__(self, browser, address, token, name):
+    def __init__(self, browser, address, where, token, file):
+        self.file = file
         self._context = browser.new_context(viewport={"width": 1280, "height": 1600})
         self.problems = []
         # What leads out is stopped here, and could not be resolved where this were passed by.
@@ -75,7 +83,14 @@ class Notebook:
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("dialog", self._opened)
-        self.page.goto(f"{address}/doc/tree/{name}?token={token}")
+        self.page.goto(f"{address}/{where}?token={token}")
+        self.connect()
+        # What an application does wrong by itself while it starts says nothing of what is shown in
+        # it: Notebook 7 reads a setting that it does not have.
+        self.problems = [one for one in self.problems if not one.startswith("error: ")]
+
+    def connect(self):
+        """Wait until the notebook is open and its kernel answers."""
         self.page.wait_for_function(OPEN, timeout=START_SECONDS * 1000)
         self.page.evaluate(CONNECTED)
 
@@ -120,27 +135,30 @@ class Notebook:
 
 
 class Lab:
-    """A running JupyterLab; `folder` is where its notebooks lie."""
+    """A running application; `folder` is where its notebooks lie, `where` how it opens them."""
 
-    def __init__(self, folder, address, token):
-        self.folder, self.address, self._token = folder, address, token
+    def __init__(self, folder, address, where, token):
+        self.folder, self.address, self._where, self._token = folder, address, where, token
 
     def open(self, browser, name, *cells):
         """A new notebook of these cells, open and with its kernel started."""
         written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
         written.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
         nbformat.write(written, self.folder / name)
-        return Notebook(browser, self.address, self._token, name)
+        where, file = f"{self._where}/{name}", self.folder / name
+        return Notebook(browser, self.address, where, self._token, file)
 
 
 @contextmanager
-def running(folder, data_dir, messages):
-    """JupyterLab with nobody's settings but these. `messages` says where those of widgets' states
-    are taken: `perCommTarget`, a thread of the kernel's beside the main one, or `disabled`, there.
+def running(folder, data_dir, messages, application):
+    """An application with nobody's settings but these. `messages` says where those of widgets'
+    states are taken: `perCommTarget`, a thread of the kernel's beside the main one, or `disabled`,
+    there.
     """
-    if find_spec("jupyterlab") is None:
+    module, app, where = APPLICATIONS[application]
+    if find_spec(module) is None:
         missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip
-        missing("JupyterLab is not installed; the extra `browser` brings it")
+        missing(f"{module} is not installed; the extra `browser` brings it")
     state, token = folder / "jupyter", secrets.token_hex(16)
     settings = {
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -169,11 +187,11 @@ def running(folder, data_dir, messages):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *(sys.executable, "-m", module, "--no-browser", "--allow-root"),
         *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *(f"--ServerApp.root_dir={books}", f"--IdentityProvider.token={token}"),
         # The page has the application as `window.jupyterapp`.
-        *("--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"),
+        *(f"--{app}.expose_app_in_browser=True", "--LabApp.extension_manager=readonly"),
     ]
     with (folder / "messages").open("w+") as said:
         server = subprocess.Popen(
@@ -187,8 +205,8 @@ def running(folder, data_dir, messages):
         try:
             if not answers(f"{address}/api?token={token}", server):
                 said.seek(0)
-                pytest.fail(f"JupyterLab did not start:\n{said.read()[-2000:]}")
-            yield Lab(books, address, token)
+                pytest.fail(f"{module} did not start:\n{said.read()[-2000:]}")
+            yield Lab(books, address, where, token)
         finally:
             # Its kernels are asked to end too; what does not is ended.
             server.terminate()
@@ -222,7 +240,7 @@ def data_dir():
         if serving is not None:
             os.kill(serving.pid, signal.SIGTERM)
         deadline = time.monotonic() + 20
-        while instance.find(directory) is not None and time.monotonic() < deadline:
+        while instance.is_held(directory) and time.monotonic() < deadline:
             time.sleep(0.05)
 
 
@@ -239,9 +257,9 @@ def open_notebook(browser, data_dir, cat):
     with ExitStack() as ending:
         books = []
 
-        def open_one(*cells, messages="perCommTarget"):
+        def open_one(*cells, messages="perCommTarget", application="lab"):
             folder = Path(ending.enter_context(TemporaryDirectory()))
-            lab = ending.enter_context(running(folder, data_dir, messages))
+            lab = ending.enter_context(running(folder, data_dir, messages, application))
             books.append(lab.open(browser, "book.ipynb", *cells))
             ending.callback(books[-1].close)
             return books[-1]

@@ -195,7 +195,7 @@ def test_a_catalogs_text_stays_text_in_every_repr_figure_magic_and_widget(
     drawn.locator("summary[aria-label^=Filter]").click()
     drawn.get_by_role("button", name="Choose a column to follow").click()
     drawn.get_by_label("Follow a column").wait_for()
-    for node in drawn.locator(".node").all():
+    for node in drawn.locator(".cx-node").all():
         node.focus()
     for mark in page.locator(".js-plotly-plot .point").all()[:12]:
         mark.hover(force=True)

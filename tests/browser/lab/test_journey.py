@@ -48,24 +48,24 @@ def test_a_reader_finds_documents_and_follows_and_python_knows(
     book.picture(f"lab-explorer-{messages}")
 
     # Unfold the lineage, and walk it by keys.
-    drawn = page.locator(".catalog-lineage .node")
+    drawn = page.locator(".catalog-lineage .cx-node")
     before, known = drawn.count(), book.value("len(lineage.graph)")
-    plus = page.locator(".catalog-lineage .badge:not(.fold)").first
+    plus = page.locator(".catalog-lineage .cx-badge:not(.cx-fold)").first
     plus.scroll_into_view_if_needed()
     more = int(plus.locator("text").text_content().removeprefix("+"))
     plus.click()
     expect(drawn).to_have_count(before + more)
     assert book.value("lineage.wait(20)")
     assert book.value("len(lineage.graph)") >= known
-    page.locator(".catalog-lineage .node.root").focus()
+    page.locator(".catalog-lineage .cx-node.cx-root").focus()
     page.keyboard.press("ArrowLeft")
-    walked_to = page.locator(".catalog-lineage .node[aria-current]")
+    walked_to = page.locator(".catalog-lineage .cx-node[aria-current]")
     name = walked_to.get_attribute("aria-label").split(",")[0]
     book.becomes(f"'{name}' in lineage.selected")
     assert book.value("gone_to[-1] == lineage.selected")
     page.keyboard.press("ArrowRight")
     book.becomes(f"'{name}' not in lineage.selected")
-    page.locator(".catalog-lineage .node.root").focus()
+    page.locator(".catalog-lineage .cx-node.cx-root").focus()
     book.becomes("lineage.selected", ORDERS)
     page.keyboard.press("ArrowLeft")
     book.becomes(f"'{name}' in lineage.selected")
@@ -73,7 +73,7 @@ def test_a_reader_finds_documents_and_follows_and_python_knows(
     assert book.value(beside) == (messages == "perCommTarget")
     page.keyboard.press("Enter")
     book.becomes("lineage.root == lineage.selected and lineage.wait(20)")
-    expect(page.locator(".catalog-lineage .node.root")).to_contain_text(name)
+    expect(page.locator(".catalog-lineage .cx-node.cx-root")).to_contain_text(name)
     book.picture(f"lab-lineage-{messages}")
     assert book.value("(explorer.problem, lineage.problem)") == ("", "")
 

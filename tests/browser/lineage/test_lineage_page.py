@@ -94,11 +94,11 @@ def tree(show):
 
 
 def box(page, name):
-    return page.page.locator(f'.node:has(text.name:text-matches("(^|. ){name}$"))')
+    return page.page.locator(f'.cx-node:has(text.cx-name:text-matches("(^|. ){name}$"))')
 
 
 def current(page):
-    return page.page.locator(".node[aria-current]").get_attribute("aria-label").split(",")[0]
+    return page.page.locator(".cx-node[aria-current]").get_attribute("aria-label").split(",")[0]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -106,47 +106,49 @@ def current(page):
 def test_every_entity_and_line_is_drawn(show, count, theme):
     graph = layered(count)
     page = show(state(graph), theme=theme)
-    assert page.page.locator(".node").count() == count
-    assert page.page.locator("path.edge").count() == graph.number_of_edges()
+    assert page.page.locator(".cx-node").count() == count
+    assert page.page.locator("path.cx-edge").count() == graph.number_of_edges()
     page.picture(f"lineage-{count}-{theme}")
     page.page.get_by_role("button", name="Show the whole picture").click()
-    stage = page.page.locator(".stage").bounding_box()
+    stage = page.page.locator(".cx-stage").bounding_box()
     for at in (0, count - 1):
-        held = page.page.locator(".node").nth(at).bounding_box()
+        held = page.page.locator(".cx-node").nth(at).bounding_box()
         assert stage["x"] <= held["x"] <= stage["x"] + stage["width"]
         assert stage["y"] <= held["y"] <= stage["y"] + stage["height"]
     # It is walked as a small one is.
-    page.page.locator(".node.root").focus()
+    page.page.locator(".cx-node.cx-root").focus()
     before = current(page)
     page.page.keyboard.press("ArrowRight")
     assert current(page) != before
     page.picture(f"lineage-{count}-{theme}-walked")
     # From afar words give way to colour.
-    assert page.page.locator(".node .name").first.is_visible() == (count == 30)
+    assert page.page.locator(".cx-node .cx-name").first.is_visible() == (count == 30)
 
 
 def test_a_box_says_in_words_and_signs_what_it_is(tree):
-    assert box(tree, "a").locator(".name").text_content() == "✗ a"
-    assert box(tree, "a").locator(".facts").text_content() == "chart · looker · removed"
-    assert box(tree, "b").locator(".facts").text_content() == "dataset · hive · not in the catalog"
+    assert box(tree, "a").locator(".cx-name").text_content() == "✗ a"
+    assert box(tree, "a").locator(".cx-facts").text_content() == "chart · looker · removed"
+    assert (
+        box(tree, "b").locator(".cx-facts").text_content() == "dataset · hive · not in the catalog"
+    )
     label = box(tree, "c").get_attribute("aria-label")
     assert label == "c, dataset · hive, 1 hop downstream, 1 more downstream"
 
 
 def test_the_plus_asks_for_what_it_counts_and_the_minus_takes_it_off(tree):
-    plus = box(tree, "c").locator(".badge")
+    plus = box(tree, "c").locator(".cx-badge")
     assert plus.text_content().endswith("+1")
     plus.click()
     assert {"kind": "unfold", "urn": table("c"), "side": "DOWNSTREAM"} in tree.sent
     tree.set(picture=state(small())["picture"])
-    assert tree.page.locator(".node").count() == 5
-    box(tree, "c").locator(".badge.fold").click()
+    assert tree.page.locator(".cx-node").count() == 5
+    box(tree, "c").locator(".cx-badge.cx-fold").click()
     assert tree.sent[-1] == {"kind": "fold", "urn": table("c"), "side": "DOWNSTREAM"}
 
 
 def test_what_was_clicked_stays_where_it_was(tree):
     before = box(tree, "c").bounding_box()
-    box(tree, "c").locator(".badge").click()
+    box(tree, "c").locator(".cx-badge").click()
     tree.set(picture=state(small())["picture"])
     after = box(tree, "c").bounding_box()
     assert (after["x"], after["y"]) == pytest.approx((before["x"], before["y"]), abs=1)
@@ -155,7 +157,7 @@ def test_what_was_clicked_stays_where_it_was(tree):
 def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree):
     page = tree.page
     page.keyboard.press("Tab")
-    page.locator(".node[tabindex='0']").focus()
+    page.locator(".cx-node[tabindex='0']").focus()
     walked = [current(tree)]
     for key in ("ArrowLeft", "ArrowRight", "ArrowRight", "ArrowDown", "Home"):
         page.keyboard.press(key)
@@ -163,7 +165,7 @@ def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree):
     assert walked[:3] == ["root", "a", "root"]
     assert set(walked[3:5]) == {"b", "c"}
     assert walked[5] == "root"
-    assert page.locator(".node[tabindex='0']").count() == 1
+    assert page.locator(".cx-node[tabindex='0']").count() == 1
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("(urn) => window.model.get('selected') === urn", arg=table("a"))
     assert page.evaluate("window.saved") >= 1
@@ -187,10 +189,10 @@ def test_keys_ask_for_what_they_do_in_the_terminal(tree):
 
 def test_the_way_up_and_down_from_where_one_is_stands_out(tree):
     box(tree, "c").click()
-    ways = tree.page.locator(".node.way .name").all_text_contents()
+    ways = tree.page.locator(".cx-node.cx-way .cx-name").all_text_contents()
     assert sorted(ways) == ["c", "root", "✗ a"]
-    assert tree.page.locator("path.edge.way").count() == 2
-    assert tree.page.locator(".here strong").text_content() == "c"
+    assert tree.page.locator("path.cx-edge.cx-way").count() == 2
+    assert tree.page.locator(".cx-here strong").text_content() == "c"
     # What was selected in Python is shown as well.
     tree.set(selected=table("b"))
     assert current(tree) == "b"
@@ -203,13 +205,13 @@ def test_search_finds_inside_the_graph_and_enter_goes_there(tree):
     box(tree, "root").focus()
     page.keyboard.press("/")
     page.keyboard.type("looker")
-    assert page.locator(".node.found").count() == 1
-    assert page.locator(".count").text_content() == "1 found"
+    assert page.locator(".cx-node.cx-found").count() == 1
+    assert page.locator(".cx-count").text_content() == "1 found"
     page.keyboard.press("Enter")
     assert current(tree) == "a"
     page.keyboard.press("Escape")
-    assert page.locator(".node.found").count() == 0
-    assert page.evaluate("document.activeElement.closest('.node') !== null")
+    assert page.locator(".cx-node.cx-found").count() == 0
+    assert page.evaluate("document.activeElement.closest('.cx-node') !== null")
     assert tree.sent == []
 
 
@@ -232,9 +234,9 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show):
     columns.add_edge(("root", "id"), ("b", "id"), guess=True)
     names = {"urn": table("root"), "columns": ["id", "other"]}
     page = show(state(graph, columns=Columns(columns), names=names, about="column id of root"))
-    assert page.page.locator("path.link").count() == 2
-    assert page.page.locator("path.link.guess").count() == 1
-    assert sorted(page.page.locator(".port").all_text_contents()) == ["id", "id", "root_id"]
+    assert page.page.locator("path.cx-link").count() == 2
+    assert page.page.locator("path.cx-link.cx-guess").count() == 1
+    assert sorted(page.page.locator(".cx-port").all_text_contents()) == ["id", "id", "root_id"]
     page.picture("lineage-columns")
     page.page.get_by_label("Follow a column").select_option("other")
     page.page.get_by_role("button", name="No longer show columns").click()
@@ -245,7 +247,7 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show):
 
 
 def test_a_click_on_a_line_asks_for_its_columns(tree):
-    tree.page.locator("path.wide").first.dispatch_event("click")
+    tree.page.locator("path.cx-wide").first.dispatch_event("click")
     (asked,) = tree.sent
     assert asked["kind"] == "edge"
     assert (asked["source"], asked["target"]) in {
@@ -258,7 +260,7 @@ def test_it_zooms_pans_and_fits(tree):
     first = box(tree, "root").bounding_box()
     page.get_by_role("button", name="Zoom out").click()
     assert box(tree, "root").bounding_box()["width"] < first["width"]
-    stage = page.locator(".stage").bounding_box()
+    stage = page.locator(".cx-stage").bounding_box()
     before = box(tree, "root").bounding_box()
     page.mouse.move(stage["x"] + 20, stage["y"] + 20)
     page.mouse.down()
@@ -269,17 +271,19 @@ def test_it_zooms_pans_and_fits(tree):
     # The wheel is the notebook's until the drawing has the focus.
     page.mouse.wheel(0, 200)
     assert box(tree, "root").bounding_box()["width"] == pytest.approx(after["width"])
-    page.locator(".node.root").focus()
+    page.locator(".cx-node.cx-root").focus()
     page.mouse.wheel(0, 200)
     page.wait_for_function(
-        "(wide) => document.querySelector('.node.root').getBoundingClientRect().width < wide",
+        "(wide) => document.querySelector('.cx-node.cx-root').getBoundingClientRect().width < wide",
         arg=after["width"],
     )
 
 
 def test_the_list_holds_what_the_drawing_does(tree):
     tree.page.get_by_text("As a list").click()
-    entries = tree.page.locator(".aslist li")
+    entries = tree.page.locator(".cx-aslist li")
+    # The browser tells of an opened list a moment later.
+    entries.nth(3).wait_for()
     assert entries.count() == 4
     entries.filter(has_text="1 more downstream").get_by_role("button").click()
     assert current(tree) == "c"
@@ -323,11 +327,11 @@ def test_a_catalogs_text_is_never_more_than_text(show, payload):
     page = show(told)
     page.page.get_by_text("As a list").click()
     page.page.locator("summary[aria-label^=Filter]").click()
-    for at in range(page.page.locator(".node").count()):
-        page.page.locator(".node").nth(at).focus()
+    for at in range(page.page.locator(".cx-node").count()):
+        page.page.locator(".cx-node").nth(at).focus()
     assert page.page.evaluate("window.__xss") is None
     assert page.page.locator(".catalog-lineage :is(script, img, iframe, a)").count() == 0
-    assert payload in page.page.locator(".here strong").text_content()
+    assert payload in page.page.locator(".cx-here strong").text_content()
 
 
 def test_what_is_read_and_what_went_wrong_is_said(tree):
@@ -358,7 +362,15 @@ def test_when_it_is_taken_off_the_page_nothing_is_left(tree):
 
 def test_before_anything_was_read_it_says_so(show):
     page = show({"picture": {}, "said": "", "busy": "reading …", "problem": "", "selected": ""})
-    assert page.page.locator(".node").count() == 0
+    assert page.page.locator(".cx-node").count() == 0
     page.set(**state(small()))
-    assert page.page.locator(".node").count() == 5
+    assert page.page.locator(".cx-node").count() == 5
     assert json.dumps(page.sent) == "[]"
+
+
+def test_no_class_is_one_that_an_application_may_style(show):
+    page = show(state(layered(30)))
+    for _ in range(6):
+        page.page.get_by_role("button", name="Zoom out").click()
+    assert page.page.locator(".cx-far").count() == 1
+    assert page.foreign_classes() == []

@@ -20,7 +20,7 @@ __all__ = ["Asking", "Kind"]
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-Kind = Literal["search", "offers", "tree", "entity", "tab", "preview", "save"]
+Kind = Literal["search", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
 _LONGEST_SENTENCE = 400
 
 
@@ -108,7 +108,7 @@ class Asking:
                 return
             if not in_turn:
                 self._drop(kind)
-            firm = kind == "save"
+            firm = kind in ("draft", "save")
             self._waiting.setdefault(kind, deque()).append(
                 _Question(said, read, then, failed, firm)
             )
@@ -125,7 +125,7 @@ class Asking:
             self._drop(kind)
 
     def end(self) -> None:
-        """Hang up whatever is asked, but not a text being saved; nothing more is asked."""
+        """Hang up whatever is asked, but not a text being saved or kept; nothing more is asked."""
         with self._lock:
             self._ended = True
             for kind in (*self._waiting,):

@@ -7,12 +7,12 @@ function addBodies(shell) {
   function overview(shown, parts) {
     if (!shown.facts) return parts;
     const texts = (shown.texts || []).map((one) => make("section", {},
-      make("h4", {}, "Description ", make("span", { class: "dim", text: one.label })),
-      make("div", { class: "prose" }, ...grown(one.tree))));
+      make("h4", {}, "Description ", make("span", { class: "cx-dim", text: one.label })),
+      make("div", { class: "cx-prose" }, ...grown(one.tree))));
     return [
-      ...(texts.length ? texts : [make("p", { class: "dim", text: "no description" })]),
+      ...(texts.length ? texts : [make("p", { class: "cx-dim", text: "no description" })]),
       make("dl", {}, shown.facts.map((one) => [make("dt", { text: one.name }),
-        make("dd", {}, one.text || (one.ways.length ? one.ways.map(shell.way) : make("span", { class: "dim", text: one.none || "none" })))])),
+        make("dd", {}, one.text || (one.ways.length ? one.ways.map(shell.way) : make("span", { class: "cx-dim", text: one.none || "none" })))])),
       ...parts,
     ];
   }
@@ -21,18 +21,18 @@ function addBodies(shell) {
     if (!shown.columns) return parts;
     const why = (model.get("page") || {}).why_not, drafts = (model.get("page") || {}).drafts || [];
     return [
-      make("div", { class: "line" },
+      make("div", { class: "cx-line" },
         make("input", { type: "search", "data-f": "columns", "aria-label": "Narrow the columns", placeholder: "Narrow the columns …", value: shown.text || "", on: { input: (event) => narrow(event.target.value) } }),
-        make("span", { class: "dim", text: shown.said })),
-      make("table", { class: "columns" },
+        make("span", { class: "cx-dim", text: shown.said })),
+      make("table", { class: "cx-columns" },
         make("thead", {}, make("tr", {}, ["column", "type", "description", ""].map((one) => make("th", { scope: "col", text: one })))),
         make("tbody", {}, shown.columns.map((one) => make("tr", {},
-          make("td", { class: "name", style: `padding-left:${one.indent * 14}px` }, one.name, one.key ? [" ", make("span", { class: "tag", text: one.key })] : null,
-            one.labels.map((label) => [" ", make("span", { class: "tag", text: label })])),
-          make("td", { class: "dim", text: one.type }),
-          make("td", {}, one.text.length ? [one.mark ? make("span", { class: "edited", title: "edited", text: `${one.mark} ` }) : null, grown(one.text)] : make("span", { class: "dim", text: "no description" }),
-            one.ingested.length ? make("div", { class: "dim small" }, "from ingestion: ", grown(one.ingested)) : null),
-          make("td", {}, why ? null : make("button", { type: "button", class: "quiet", "data-f": `edit ${one.path}`, "aria-label": `edit the description of ${one.name}`,
+          make("td", { class: "cx-name", style: `padding-left:${one.indent * 14}px` }, one.name, one.key ? [" ", make("span", { class: "cx-tag", text: one.key })] : null,
+            one.labels.map((label) => [" ", make("span", { class: "cx-tag", text: label })])),
+          make("td", { class: "cx-dim", text: one.type }),
+          make("td", {}, one.text.length ? [one.mark ? make("span", { class: "cx-edited", title: "edited", text: `${one.mark} ` }) : null, grown(one.text)] : make("span", { class: "cx-dim", text: "no description" }),
+            one.ingested.length ? make("div", { class: "cx-dim cx-small" }, "from ingestion: ", grown(one.ingested)) : null),
+          make("td", {}, why ? null : make("button", { type: "button", class: "cx-quiet", "data-f": `edit ${one.path}`, "aria-label": `edit the description of ${one.name}`,
             text: drafts.includes(one.path) ? "✎ draft" : "✎", on: { click: () => say("edit", { path: one.path }) } })))))),
       shown.more ? make("button", { type: "button", "data-f": "more", text: `show more (${shown.more.toLocaleString("en")} left)`,
         on: { click: () => say("tab", { tab: "columns", most: shown.most + 200 }) } }) : null,
@@ -43,18 +43,18 @@ function addBodies(shell) {
   function lineage(shown, parts) {
     if (!shown.sides) return parts;
     return [
-      make("div", { class: "line" },
+      make("div", { class: "cx-line" },
         make("label", {}, "hops ", make("select", { "data-f": "hops", on: { change: (event) => say("tab", { tab: "lineage", hops: Number(event.target.value) }) } },
           [1, 2, 3, 4, 5].map((one) => make("option", { value: one, text: one, selected: one === shown.hops }))))),
       ...parts,
-      make("div", { class: "sides" }, shown.sides.map((one) => make("section", {}, make("h4", { text: one.label }),
-        make("ul", {}, one.ways.map((next) => make("li", {}, shell.way(next))), one.more ? make("li", { class: "dim", text: `and ${one.more} more` }) : null)))),
+      make("div", { class: "cx-sides" }, shown.sides.map((one) => make("section", {}, make("h4", { text: one.label }),
+        make("ul", {}, one.ways.map((next) => make("li", {}, shell.way(next))), one.more ? make("li", { class: "cx-dim", text: `and ${one.more} more` }) : null)))),
     ];
   }
 
   function history(shown, parts) {
     if (!shown.aspects?.length) return parts;
-    return [make("div", { class: "line" }, make("label", {}, "aspect ", make("select", {
+    return [make("div", { class: "cx-line" }, make("label", {}, "aspect ", make("select", {
       "data-f": "aspect", on: { change: (event) => say("tab", { tab: "history", aspect: event.target.value }) },
     }, shown.aspects.map((one) => make("option", { value: one, text: one, selected: one === shown.aspect }))))), ...parts];
   }

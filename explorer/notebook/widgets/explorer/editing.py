@@ -18,6 +18,9 @@ __all__ = ["READ_ONLY", "Draft", "Stage", "begun", "hindrance"]
 
 READ_ONLY = "Nothing is written here: the server was opened to be read only."
 
+_RESUMED = "This is your draft, not saved yet; Discard goes back to the text."
+_CHANGED = "Somebody changed the text since you began: saving shows you theirs first."
+
 Stage = Literal["writing", "comparing", "saving", "conflict"]
 _COMPARED_LINES = 5_000
 _SHOWN_LINES = 2_000
@@ -28,17 +31,25 @@ class Draft:
     """A text on its way, of an entity or of its column at `path`.
 
     `base` is the edited text that it started from and `text` what is typed; both exactly as they
-    are stored. `theirs` is what somebody else saved meanwhile.
+    are stored. `theirs` is what somebody else saved meanwhile. `name` is what people call the
+    entity, `column` what they call the column, and `note` what the writer is told on opening it.
     """
 
     urn: str
     path: str | None
-    title: str
+    name: str
     ingested: str
     base: str
     text: str
     stage: Stage = "writing"
     theirs: str = ""
+    column: str = ""
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the text describes, in words."""
+        return f"{self.column} of {self.name}" if self.column else self.name
 
     @property
     def changed(self) -> bool:
@@ -50,10 +61,19 @@ class Draft:
         """The text that the writer found."""
         return self.base if self.base.strip() else self.ingested
 
+    def resumed(self, text: str, base: str) -> "Draft":
+        """A draft that was kept, to go on with; its note says so."""
+        note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
+        return replace(self, text=text, base=base, note=note)
+
+    @property
+    def paged(self) -> str:
+        """The text as a page holds it, which knows one end of line."""
+        return _paged(self.text)
+
     def typed(self, text: str) -> "Draft":
-        """With what the page holds now. A page knows one end of line, which is not to change those
-        that are stored."""
-        if text == _paged(self.text):
+        """With what the page holds now; the ends of lines that are stored do not change."""
+        if text == self.paged:
             return self
         found = self.begun_with
         if text == _paged(found):
@@ -79,7 +99,7 @@ class Draft:
         return replace(self, base=self.theirs, text=self.theirs, theirs="", stage="writing")
 
     def told(self) -> dict[str, Any]:
-        """What the page draws, but the preview."""
+        """What the page draws, but for the text and its preview."""
         before = self.theirs if self.stage == "conflict" else self.begun_with
         compares = self.stage in ("comparing", "conflict", "saving")
         hidden = sum(one != other for one, other in zip(self.text, visible(self.text), strict=True))
@@ -88,7 +108,7 @@ class Draft:
             "path": self.path,
             "title": line(self.title, 200),
             "stage": self.stage,
-            "text": self.text,
+            "note": self.note,
             "ingested": marked(self.ingested) if self.ingested.strip() else [],
             "changed": self.changed,
             "diff": _difference(before, self.text) if compares else [],
@@ -103,14 +123,14 @@ def begun(entity: "Entity", path: str | None) -> Draft:
         edited = place.text(entity.raw(place.aspect) or {}) or ""
         # Some entities have one text only, whoever wrote it.
         ingested = entity.ingested_description if "ditable" in place.aspect else ""
-        title = entity.name
+        column = ""
     else:
         edited = column_text(entity.raw(COLUMNS) or {}, path) or ""
         known = entity.schema.column(path)
         ingested = (known.ingested or "") if known else ""
-        title = f"{known.path.simple if known else FieldPath(path).simple} of {entity.name}"
+        column = known.path.simple if known else FieldPath(path).simple
     text = edited if edited.strip() else ingested
-    return Draft(str(entity.urn), path, title, ingested, edited, text)
+    return Draft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
 
 
 def hindrance(urn: Urn, *, read_only: bool) -> str:

@@ -1,19 +1,24 @@
 // The editor.
 
 function addEditor(shell) {
-  const { model, redraw, root, say } = shell;
-  const desk = make("div", { class: "desk", hidden: true });
-  const area = make("textarea", { "aria-label": "Description, markdown", spellcheck: "true", on: { input: () => typed() } });
-  const preview = make("div", { class: "prose preview", "aria-label": "Preview", role: "region", tabindex: "0" });
-  const desktop = make("div", { class: "two" }, make("div", { class: "half" }, make("div", { class: "label", text: "Markdown" }), area),
-    make("div", { class: "half" }, make("div", { class: "label", text: "Preview" }), preview));
-  const deskHead = make("div", { class: "line" });
-  const deskBody = make("div", { class: "compare" });
-  const deskFoot = make("div", { class: "line foot" });
-  desk.append(deskHead, desktop, deskBody, deskFoot);
+  const { kernel, model, redraw, root, say } = shell;
+  const desk = make("div", { class: "cx-desk", hidden: true });
+  const area = make("textarea", { "aria-label": "Description, markdown", spellcheck: "true", on: { input: () => type() } });
+  const preview = make("div", { class: "cx-prose cx-preview", "aria-label": "Preview", role: "region", tabindex: "0" });
+  const desktop = make("div", { class: "cx-two" }, make("div", { class: "cx-half" }, make("div", { class: "cx-label", text: "Markdown" }), area),
+    make("div", { class: "cx-half" }, make("div", { class: "cx-label", text: "Preview" }), preview));
+  const deskHead = make("div", { class: "cx-line" });
+  const deskBody = make("div", { class: "cx-compare" });
+  const deskFoot = make("div", { class: "cx-line cx-foot" });
+  const deskNote = make("div", { class: "cx-dim cx-line" });
+  const copied = make("span", { class: "cx-dim", role: "status" });
+  const away = make("div", { class: "cx-away", role: "alert", hidden: true });
+  desk.append(deskHead, deskNote, desktop, deskBody, deskFoot);
+  // The one key with ctrl that is the editor's rather than the notebook's.
+  const editorKey = (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s" && desk.contains(event.target);
   desk.addEventListener("keydown", (event) => {
     const stage = (model.get("editor") || {}).stage;
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
+    if (editorKey(event)) {
       event.preventDefault();
       if (stage === "writing") { flush(); say("compare"); } else if (stage === "comparing") say("save");
     } else if (event.key === "Escape") {
@@ -22,55 +27,120 @@ function addEditor(shell) {
       say(stage === "writing" ? "leave" : "write");
     }
   });
-  let writes = "";
+  // The text of `typed` is what all views of this widget show. Each letter typed makes a new revision
+  // of it, with the mark of its view; a view never takes its own back, nor one that is older than what
+  // it shows, so that nothing on its way moves the cursor or drops a letter.
+  let draft = {}, writes = "", revision = 0;
+  const now = () => ({ ...draft, text: area.value, revision, view: kernel.mark });
+  const typed = later(() => say("draft", now()));
 
-  const typed = later(() => say("draft", { urn: draft.urn, path: draft.path, text: area.value }));
-  let draft = {};
+  function type() {
+    revision += 1;
+    model.set("typed", now());
+    if (kernel.is() !== "gone") model.save_changes();
+    typed();
+  }
 
+  // Said as a message too, which is answered, and which nothing that is pressed next overtakes.
   function flush() {
-    if (typed.waits()) { typed.cancel(); say("draft", { urn: draft.urn, path: draft.path, text: area.value }); }
+    if (typed.waits()) { typed.cancel(); say("draft", now()); }
+  }
+
+  function drawTyped() {
+    const told = model.get("typed") || {};
+    if (told.urn !== draft.urn || (told.path ?? null) !== draft.path) return;
+    if (told.view === kernel.mark || told.revision < revision) return;
+    revision = told.revision;
+    typed.cancel();
+    put(told.text);
+  }
+
+  // A cursor stays at its letter, also where text before it changes.
+  function put(text) {
+    const before = area.value;
+    if (text === before) return;
+    const at = root().activeElement === area ? [area.selectionStart, area.selectionEnd] : null;
+    area.value = text;
+    if (!at) return;
+    let same = 0;
+    while (same < before.length && before[same] === text[same]) same += 1;
+    area.setSelectionRange(...at.map((one) => one <= same ? one : Math.max(same, one + text.length - before.length)));
+  }
+
+  async function copy() {
+    area.focus({ preventScroll: true });
+    area.select();
+    // Only a page that was fetched safely has a clipboard.
+    try { await navigator.clipboard.writeText(area.value); } catch { document.execCommand("copy"); }
+    copied.textContent = "Copied.";
+  }
+
+  function drawAway() {
+    const is = kernel.is(), writing = Boolean(draft.urn);
+    copied.textContent = "";
+    away.hidden = !is;
+    redraw(away, make("span", { text: AWAY[is] + (is && writing ? " Your text is still below; copy it, for what you type now is kept nowhere else." : "") }),
+      is && writing ? make("button", { type: "button", "data-f": "copy", text: "Copy the text", on: { click: copy } }) : null, copied);
   }
 
   function drawEditor() {
     const shown = model.get("editor") || {};
     const place = shown.urn ? `${shown.urn} ${shown.path ?? ""}` : "";
+    // Of several views of one widget only that takes the focus which the reader is in.
+    const here = shell.here();
     desk.hidden = !place;
     shell.panel.hidden = Boolean(place);
-    shell.frame.classList.toggle("writing", Boolean(place));
+    shell.frame.classList.toggle("cx-writing", Boolean(place));
     if (!place) {
-      if (writes) shell.head.querySelector('[data-f="edit"]')?.focus({ preventScroll: true });
+      // The focus goes back to the pencil that was pressed: the column's, or the entity's.
+      if (writes && here) {
+        const pencils = [...shell.panel.querySelectorAll("[data-f]"), ...shell.head.querySelectorAll("[data-f]")];
+        const named = (name) => pencils.find((one) => one.dataset.f === name);
+        (named(`edit ${draft.path}`) || named("edit"))?.focus({ preventScroll: true });
+      }
       writes = "";
+      draft = {};
+      drawAway();
       return;
     }
     const fresh = place !== writes;
-    draft = { urn: shown.urn, path: shown.path ?? null };
-    if (fresh || (shown.stage === "writing" && !typed.waits() && area.value !== shown.text)) area.value = shown.text;
-    writes = place;
+    if (fresh) {
+      typed.cancel();
+      draft = { urn: shown.urn, path: shown.path ?? null };
+      writes = place;
+      const told = model.get("typed") || {}, mine = told.urn === draft.urn && (told.path ?? null) === draft.path;
+      revision = mine ? told.revision : 0;
+      area.value = mine ? told.text : "";
+    }
     const stage = shown.stage;
-    area.readOnly = stage === "saving";
-    desktop.hidden = stage !== "writing";
+    area.readOnly = stage === "saving" && !kernel.is();
+    desktop.hidden = stage !== "writing" && !kernel.is();
     deskBody.hidden = stage === "writing";
     const words = { writing: "Description of ", comparing: "What saving would change in ", saving: "Saving ", conflict: "Not saved: somebody else changed " }[stage];
-    redraw(deskHead, make("h4", {}, words, make("span", { text: `«${shown.title}»` }), stage === "conflict" ? " meanwhile" : ""), make("span", { class: "dim", text: shown.hidden || "" }));
+    redraw(deskHead, make("h4", {}, words, make("span", { text: `«${shown.title}»` }), stage === "conflict" ? " meanwhile" : ""), make("span", { class: "cx-dim", text: shown.hidden || "" }));
+    redraw(deskNote, shown.note || "");
+    deskNote.hidden = !shown.note;
     redraw(deskBody, stage === "writing" ? [] : [
-      make("div", { class: "dim line" }, (stage === "conflict" ? ["− theirs, as it is saved now", "+ yours, as you have it"] : ["− as it is saved now", "+ as you have it"])
+      make("div", { class: "cx-dim cx-line" }, (stage === "conflict" ? ["− theirs, as it is saved now", "+ yours, as you have it"] : ["− as it is saved now", "+ as you have it"])
         .map((text) => make("span", { text }))), shell.drawDiff(shown.diff)]);
-    const act = (name, text, kind = "", before = null) => make("button", { type: "button", class: kind, "data-f": name, text, disabled: stage === "saving", on: { click: () => { before?.(); say(name); } } });
-    const gap = make("span", { class: "gap" });
+    const act = (name, text, kind = "", before = null) => make("button", { type: "button", class: kind && `cx-${kind}`, "data-f": name, text, disabled: stage === "saving" || kernel.is() === "gone", on: { click: () => { before?.(); say(name); } } });
+    const gap = make("span", { class: "cx-gap" });
     redraw(deskFoot, ...{
       writing: [act("compare", "Compare and save …", "main", flush), gap, act("leave", "Close, keep the draft", "", flush), act("discard", "Discard", "quiet", () => typed.cancel())],
       comparing: [act("save", "Save", "main"), act("write", "Back to the text"), gap],
       saving: [act("save", "Saving …", "main"), gap],
       conflict: [act("mine", "Save mine instead", "main"), act("theirs", "Take theirs"), act("write", "Back to the text"), gap],
     }[stage]);
+    drawAway();
+    if (!here) return;
     if (fresh || (stage === "writing" && !desk.contains(root().activeElement))) area.focus({ preventScroll: true });
     else if (stage !== "writing" && !deskFoot.contains(root().activeElement)) deskFoot.querySelector("button")?.focus({ preventScroll: true });
   }
 
   function drawPreview() {
     const made = model.get("preview") || [];
-    preview.replaceChildren(...(made.length ? grown(made) : [make("span", { class: "dim", text: "nothing written yet" })]));
+    preview.replaceChildren(...(made.length ? grown(made) : [make("span", { class: "cx-dim", text: "nothing written yet" })]));
   }
 
-  Object.assign(shell, { desk, drawEditor, drawPreview, flush, typed });
+  Object.assign(shell, { away, desk, drawEditor, drawPreview, drawTyped, editorKey, flush, typed });
 }

@@ -6,9 +6,9 @@ const TABS = {
 
 function addEntity(shell) {
   const { model, own, redraw, root, say } = shell;
-  const head = make("div", { class: "head" });
-  const tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "What to see of it", on: { keydown: tabsKey } });
-  const panel = make("div", { class: "panel", role: "tabpanel", id: `${own}-panel`, tabindex: "0" });
+  const head = make("div", { class: "cx-head" });
+  const tabs = make("div", { class: "cx-tabs", role: "tablist", "aria-label": "What to see of it", on: { keydown: tabsKey } });
+  const panel = make("div", { class: "cx-panel", role: "tabpanel", id: `${own}-panel`, tabindex: "0" });
   let seen = null, left = "";
 
   function open(urn) {
@@ -19,26 +19,26 @@ function addEntity(shell) {
 
   function drawPage() {
     const shown = model.get("page") || {};
-    shell.frame.classList.toggle("open", Boolean(shown.urn));
+    shell.frame.classList.toggle("cx-open", Boolean(shown.urn));
     shell.drawTree();
     shell.drawFind();
     if (!shown.urn) {
-      if (seen === "back") ([...shell.results.querySelectorAll(".hit")].find((one) => one.dataset.f === left) || shell.box).focus();
+      if (seen === "back") ([...shell.results.querySelectorAll(".cx-hit")].find((one) => one.dataset.f === left) || shell.box).focus();
       seen = null;
       return;
     }
     redraw(head,
-      make("div", { class: "line" },
+      make("div", { class: "cx-line" },
         make("h3", { tabindex: "-1", "data-f": "name", text: shown.name }),
-        make("span", { class: "dim", text: (shown.facts || []).join(" · ") }),
-        make("span", { class: "gap" }),
+        make("span", { class: "cx-dim", text: (shown.facts || []).join(" · ") }),
+        make("span", { class: "cx-gap" }),
         shown.tabs?.length && !shown.why_not ? make("button", { type: "button", "data-f": "edit", text: (shown.drafts || []).includes(null) ? "✎ Go on writing" : "✎ Edit description", on: { click: () => say("edit") } }) : null,
-        make("button", { type: "button", class: "quiet", "data-f": "back", title: "back to the results", "aria-label": "close, back to the results", text: "✕",
+        make("button", { type: "button", class: "cx-quiet", "data-f": "back", title: "back to the results", "aria-label": "close, back to the results", text: "✕",
           on: { click: back } })),
-      make("div", { class: "urn", text: shown.urn }),
-      (shown.states || []).map((one) => make("div", { class: "state", text: one })),
-      shown.why_not ? make("div", { class: "dim", text: shown.why_not }) : null,
-      (shown.drafts || []).length ? make("div", { class: "dim", text: `${shown.drafts.length} ${shown.drafts.length === 1 ? "draft is" : "drafts are"} kept here, not saved` }) : null);
+      make("div", { class: "cx-urn", text: shown.urn }),
+      (shown.states || []).map((one) => make("div", { class: "cx-state", text: one })),
+      shown.why_not ? make("div", { class: "cx-dim", text: shown.why_not }) : null,
+      (shown.drafts || []).length ? make("div", { class: "cx-dim", text: `${shown.drafts.length} ${shown.drafts.length === 1 ? "draft is" : "drafts are"} kept here, not saved` }) : null);
     drawTabs();
     if (seen === "go") { head.querySelector("h3").focus({ preventScroll: true }); panel.scrollTop = 0; }
     seen = null;
@@ -78,7 +78,7 @@ function addEntity(shell) {
     const shown = model.get("tab") || {};
     drawTabs();
     if (!shown.tab) { redraw(panel); return; }
-    if (shown.reading) { redraw(panel, make("p", { class: "dim", text: "reading …" })); return; }
+    if (shown.reading) { redraw(panel, make("p", { class: "cx-dim", text: "reading …" })); return; }
     const body = shell.bodies[shown.tab];
     const parts = shell.drawParts(shown.parts);
     redraw(panel, body ? body(shown, parts) : parts);

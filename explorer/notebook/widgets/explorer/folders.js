@@ -2,36 +2,36 @@
 
 function addFolders(shell) {
   const { model, redraw, say } = shell;
-  const tree = make("div", { role: "tree", class: "tree", "aria-label": "Folders of the catalog", on: { keydown: treeKey } });
+  const tree = make("div", { role: "tree", class: "cx-tree", "aria-label": "Folders of the catalog", on: { keydown: treeKey } });
   let at = "";
 
   function drawTree() {
     const rows = model.get("tree") || [];
     const opened = (model.get("page") || {}).urn || "";
     if (!rows.some((one) => one.key === at)) at = rows.length ? rows[0].key : "";
-    redraw(tree, rows.length ? rows.map((one) => treeRow(one, opened)) : make("p", { class: "dim pad", text: "reading …" }));
+    redraw(tree, rows.length ? rows.map((one) => treeRow(one, opened)) : make("p", { class: "cx-dim cx-pad", text: "reading …" }));
   }
 
   function treeRow(one, opened) {
     const given = {
       role: "treeitem", "aria-level": one.level, tabindex: one.key === at ? "0" : "-1", "data-f": one.key,
-      class: `row${one.urn && one.urn === opened ? " now" : ""}`,
+      class: `cx-row${one.urn && one.urn === opened ? " cx-now" : ""}`,
       style: `padding-left:${(one.level - 1) * 14 + 6}px`,
     };
     if (one.more) {
-      return make("div", { ...given, class: "row more", on: { click: () => say("more", { key: one.more }) } },
-        make("span", { class: "twist" }), make("span", { class: "name", text: `show more (${one.name})` }));
+      return make("div", { ...given, class: "cx-row cx-more", on: { click: () => say("more", { key: one.more }) } },
+        make("span", { class: "cx-twist" }), make("span", { class: "cx-name", text: `show more (${one.name})` }));
     }
     const opens = one.open !== null;
     return make("div", {
       ...given, "aria-setsize": one.of, "aria-posinset": one.at,
       "aria-expanded": opens ? String(one.open) : null, "aria-selected": one.urn ? String(one.urn === opened) : null,
-      on: { click: (event) => { at = one.key; chooseRow(one, event.target.className === "twist"); } },
+      on: { click: (event) => { at = one.key; chooseRow(one, event.target.className === "cx-twist"); } },
     },
-      make("span", { class: "twist", "aria-hidden": "true", text: opens ? (one.open ? "▾" : "▸") : "" }),
-      make("span", { class: opens && !one.urn ? "name folder" : "name", text: one.name, title: one.name }),
-      one.count === null || one.count === undefined ? null : make("span", { class: "count", text: one.count.toLocaleString("en") }),
-      one.note ? make("span", { class: "dim", text: one.note }) : null);
+      make("span", { class: "cx-twist", "aria-hidden": "true", text: opens ? (one.open ? "▾" : "▸") : "" }),
+      make("span", { class: opens && !one.urn ? "cx-name cx-folder" : "cx-name", text: one.name, title: one.name }),
+      one.count === null || one.count === undefined ? null : make("span", { class: "cx-count", text: one.count.toLocaleString("en") }),
+      one.note ? make("span", { class: "cx-dim", text: one.note }) : null);
   }
 
   function chooseRow(one, twists = false) {

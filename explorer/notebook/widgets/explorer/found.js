@@ -6,12 +6,12 @@ function addFound(shell) {
   const wide = new Set();
   let put = null;
 
-  const facets = make("div", { class: "facets" });
-  const chips = make("div", { class: "chips" });
-  const told = make("div", { class: "told", "aria-live": "polite" });
-  const fault = make("div", { class: "fault", id: `${own}-fault`, role: "status" });
-  const results = make("ol", { class: "results", "aria-label": "Results", on: { keydown: resultsKey } });
-  const pager = make("div", { class: "pager" });
+  const facets = make("div", { class: "cx-facets" });
+  const chips = make("div", { class: "cx-chips" });
+  const told = make("div", { class: "cx-told", "aria-live": "polite" });
+  const fault = make("div", { class: "cx-fault", id: `${own}-fault`, role: "status" });
+  const results = make("ol", { class: "cx-results", "aria-label": "Results", on: { keydown: resultsKey } });
+  const pager = make("div", { class: "cx-pager" });
 
   function drawFind() {
     const find = model.get("find") || {};
@@ -25,11 +25,11 @@ function addFound(shell) {
     shell.order.value = find.order || "";
     fault.textContent = find.fault || "";
     fault.hidden = !find.fault;
-    shell.filter.classList.toggle("wrong", (find.fault || "").startsWith("✗"));
+    shell.filter.classList.toggle("cx-wrong", (find.fault || "").startsWith("✗"));
     const picked = find.ticked ? ` · ${find.ticked} chosen` : "";
     told.textContent = find.said ? find.said + picked : "searching …";
     redraw(chips, (find.chosen || []).map((one) => make("button", {
-      type: "button", class: "chip", "data-f": `${one.field} ${one.value}`, "aria-label": `take off ${one.label}`,
+      type: "button", class: "cx-chip", "data-f": `${one.field} ${one.value}`, "aria-label": `take off ${one.label}`,
       on: { click: () => say("toggle", { field: one.field, value: one.value }) },
     }, one.label, make("span", { "aria-hidden": "true", text: "×" }))));
     chips.hidden = !(find.chosen || []).length;
@@ -51,20 +51,20 @@ function addFound(shell) {
   function drawHit(hit, words) {
     const now = hit.urn === (model.get("page") || {}).urn;
     const facts = [hit.kind, hit.platform].filter(Boolean).join(" · ");
-    return make("li", { class: now ? "now" : "" },
+    return make("li", { class: now ? "cx-now" : "" },
       make("input", { type: "checkbox", "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "choose, for explorer.df",
         on: { change: (event) => say("tick", { urn: hit.urn, on: event.target.checked }) } }),
-      make("button", { type: "button", class: "hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
-        make("span", { class: "first" }, make("span", { class: "name" }, ...marked(hit.name, words)), " ",
-          make("span", { class: "dim", text: facts }), " ", hit.state ? make("span", { class: "state", text: hit.state }) : null),
-        make("span", { class: hit.about.length ? "about" : "about none" },
-          hit.mark ? make("span", { class: "edited", title: "edited", text: `${hit.mark} ` }) : null, hit.about.length ? grown(hit.about, words, false) : "no description"),
-        hit.why ? make("span", { class: "why" }, make("span", { class: "dim", text: `${hit.why.field}: ` }), ...marked(hit.why.value, words)) : null));
+      make("button", { type: "button", class: "cx-hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
+        make("span", { class: "cx-first" }, make("span", { class: "cx-name" }, ...marked(hit.name, words)), " ",
+          make("span", { class: "cx-dim", text: facts }), " ", hit.state ? make("span", { class: "cx-state", text: hit.state }) : null),
+        make("span", { class: hit.about.length ? "cx-about" : "cx-about cx-none" },
+          hit.mark ? make("span", { class: "cx-edited", title: "edited", text: `${hit.mark} ` }) : null, hit.about.length ? grown(hit.about, words, false) : "no description"),
+        hit.why ? make("span", { class: "cx-why" }, make("span", { class: "cx-dim", text: `${hit.why.field}: ` }), ...marked(hit.why.value, words)) : null));
   }
 
   function resultsKey(event) {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const rows = [...results.querySelectorAll(".hit")];
+    const rows = [...results.querySelectorAll(".cx-hit")];
     const here = rows.findIndex((row) => row.closest("li").contains(root().activeElement));
     const next = here + (event.key === "ArrowDown" ? 1 : -1);
     event.preventDefault();
@@ -80,14 +80,14 @@ function addFound(shell) {
     return make("fieldset", {},
       make("legend", { text: facet.label }),
       rows.map((one) => make("button", {
-        type: "button", class: "value", "aria-pressed": String(one.on), "data-f": `${facet.field} ${one.value}`,
+        type: "button", class: "cx-value", "aria-pressed": String(one.on), "data-f": `${facet.field} ${one.value}`,
         on: { click: () => say("toggle", { field: facet.field, value: one.value }) },
-      }, make("span", { class: "name", text: one.label, title: one.label }), make("span", { class: "count", text: one.count.toLocaleString("en") }))),
+      }, make("span", { class: "cx-name", text: one.label, title: one.label }), make("span", { class: "cx-count", text: one.count.toLocaleString("en") }))),
       facet.values.length > FEW_VALUES ? make("button", {
-        type: "button", class: "link", "data-f": name, text: all ? "fewer" : `all ${facet.values.length + facet.more}`,
+        type: "button", class: "cx-link", "data-f": name, text: all ? "fewer" : `all ${facet.values.length + facet.more}`,
         on: { click: () => { all ? wide.delete(facet.field) : wide.add(facet.field); drawFind(); } },
       }) : null,
-      all && facet.more ? make("div", { class: "dim pad", text: `and ${facet.more} rarer ones` }) : null);
+      all && facet.more ? make("div", { class: "cx-dim cx-pad", text: `and ${facet.more} rarer ones` }) : null);
   }
 
   Object.assign(shell, { chips, drawFind, facets, fault, pager, results, told });

@@ -6,7 +6,7 @@ function addSearching(shell) {
 
   const search = later(() => say("search", { text: box.value, filter: filter.value }));
   const box = make("input", {
-    type: "search", class: "box", role: "combobox", placeholder: "Search names, columns, descriptions …",
+    type: "search", class: "cx-box", role: "combobox", placeholder: "Search names, columns, descriptions …",
     "aria-label": "Search the catalog", "aria-autocomplete": "list", "aria-expanded": "false",
     "aria-controls": `${own}-offers`, autocomplete: "off", spellcheck: "false",
     on: {
@@ -15,9 +15,9 @@ function addSearching(shell) {
       blur: () => setTimeout(fold, 120),
     },
   });
-  const offers = make("ul", { id: `${own}-offers`, role: "listbox", class: "offers", "aria-label": "Completions", hidden: true });
+  const offers = make("ul", { id: `${own}-offers`, role: "listbox", class: "cx-offers", "aria-label": "Completions", hidden: true });
   const filter = make("input", {
-    type: "search", class: "filter", placeholder: "Filter, such as platform:snowflake", autocomplete: "off",
+    type: "search", class: "cx-filter", placeholder: "Filter, such as platform:snowflake", autocomplete: "off",
     "aria-label": "Filter, such as platform:snowflake AND tags:PII", "aria-describedby": `${own}-fault`, spellcheck: "false",
     on: { input: () => search(), keydown: (event) => { if (event.key === "Enter") ask(); } },
   });
@@ -48,8 +48,8 @@ function addSearching(shell) {
       role: "option", id: `${own}-offer-${at}`, "aria-selected": "false",
       on: { mousedown: (event) => { event.preventDefault(); take(one); } },
     },
-      make("span", { class: "name" }, ...marked(one.text, wanted.split(/\s+/))), " ",
-      make("span", { class: "dim", text: [one.kind, one.platform].filter(Boolean).join(" · ") }))));
+      make("span", { class: "cx-name" }, ...marked(one.text, wanted.split(/\s+/))), " ",
+      make("span", { class: "cx-dim", text: [one.kind, one.platform].filter(Boolean).join(" · ") }))));
     offers.hidden = false;
     box.setAttribute("aria-expanded", "true");
   }
@@ -67,7 +67,7 @@ function addSearching(shell) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       if (!rows.length) {
-        if (event.key === "ArrowDown") shell.results.querySelector(".hit")?.focus();
+        if (event.key === "ArrowDown") shell.results.querySelector(".cx-hit")?.focus();
         return;
       }
       active = event.key === "ArrowDown" ? (active + 1) % rows.length : (active <= 0 ? rows.length : active) - 1;

@@ -1,7 +1,7 @@
 """What an explorer knows: the search, the folders, the entity that is open, the drafts.
 
 It says what the page is to draw through `show`, by name: `find`, `offers`, `tree`, `entity`,
-`tab`, `editor`, `preview`, `busy`, `problem`, `said`.
+`tab`, `editor`, `typed`, `preview`, `busy`, `problem`, `said`.
 """
 
 import threading
@@ -222,6 +222,7 @@ class Session:
                 self.tab = "overview"
             self._show("entity", self._head())
             self._read_tab(self.entity, again=known)
+            self.writing.look(self.urn)
 
         def failed(error: Exception) -> bool:
             if self.entity is None and isinstance(error, CatalogError):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from explorer.metadata.urn import Urn
@@ -12,6 +11,7 @@ from explorer.notebook.widgets.explorer.finding import ORDERS, Search
 from explorer.notebook.widgets.explorer.page import MODULE, STYLE
 from explorer.notebook.widgets.explorer.pages import TABS
 from explorer.notebook.widgets.explorer.session import Session
+from explorer.notebook.widgets.page import Widget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Explorer"]
 
-_FIRST_SECONDS = 2.0
+_FIRST_SECONDS = 5.0
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(Widget):
     """Browse, search, read and document a catalog, by mouse or keys.
 
         explorer = cat.explore("orders")
@@ -35,8 +35,11 @@ class Explorer(anywidget.AnyWidget):
     `entity` that entity, `results` the URNs found, `chosen` those ticked, `df` a DataFrame of the
     ticked ones or else of the results. Setting `selected` opens an entity. Nothing waits for the
     catalog on the kernel's thread; `wait()` does. `close()` hangs up what is being read, but for a
-    text being saved; the catalog stays open. Where no kernel runs, the notebook keeps a table of
-    what was found and the entity that was open.
+    text being saved or kept; the catalog stays open. Where no kernel runs, the notebook keeps a
+    table of what was found and the entity that was open.
+
+    What is typed is shared by all views and kept on disk, where the terminal keeps its drafts. The
+    state of widgets, where a notebook is told to save that, holds it while its editor is open.
     """
 
     _esm = MODULE
@@ -48,6 +51,7 @@ class Explorer(anywidget.AnyWidget):
     page = traitlets.Dict().tag(sync=True)
     tab = traitlets.Dict().tag(sync=True)
     editor = traitlets.Dict().tag(sync=True)
+    typed = traitlets.Dict().tag(sync=True)
     preview = traitlets.List(traitlets.Any()).tag(sync=True)
     busy = traitlets.Unicode().tag(sync=True)
     problem = traitlets.Unicode().tag(sync=True)
@@ -77,6 +81,7 @@ class Explorer(anywidget.AnyWidget):
         if instead_of is not None:
             search, opened, tab = self._take_over(instead_of, search, opened)
         self.observe(lambda change: self._turn_to(change["new"]), "selected")
+        self.observe(lambda change: self._take_text(change["new"]), "typed")
         self._session.plant()
         self._session.find(search)
         if opened:
@@ -178,8 +183,21 @@ class Explorer(anywidget.AnyWidget):
                 return before.search, before.urn, before.tab
         return search, opened, "overview"
 
+    def _take_text(self, typed: Any) -> None:
+        """What is typed on a page, each letter; all pages have it from here."""
+        session = self._session
+
+        def take() -> None:
+            with session.lock:
+                session.writing.type(typed)
+
+        session.asking.guarded(take)
+
     def _heard(self, content: Any) -> None:
         """What the page asks for; anything else is nothing to us."""
+        match content:
+            case {"view": str(view), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": view, "seq": seq})
         self.problem = self.said = ""
         session = self._session
         session.asking.guarded(lambda: self._answer(session, content))
@@ -224,13 +242,8 @@ class Explorer(anywidget.AnyWidget):
         """What the page asks of the editor."""
         writing = session.writing
         match content:
-            case {
-                "kind": "draft",
-                "urn": str(urn),
-                "path": str() | None as path,
-                "text": str(text),
-            }:
-                writing.type(urn, path, text)
+            case {"kind": "draft"}:
+                writing.type(content)
             case {"kind": "compare"}:
                 writing.compare()
             case {"kind": "write"}:

@@ -1,6 +1,7 @@
 """The editor of an explorer: which text is written, and what becomes of it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from explorer.client import TextConflict
@@ -8,6 +9,8 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer.asking import Asking
 from explorer.notebook.widgets.explorer.editing import Draft, Stage, begun, hindrance
 from explorer.notebook.widgets.explorer.marked import marked
+from explorer.stewardship.drafts import Draft as StoredDraft
+from explorer.stewardship.drafts import Drafts
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Writing"]
 
 _Place = tuple[str, str | None]
+_TYPED = ("urn", "path", "text", "revision", "view")
 
 
 class _Left(Protocol):
@@ -23,7 +27,8 @@ class _Left(Protocol):
 
 
 class Writing:
-    """The drafts, one of which may be open. They are kept until they are saved or given up.
+    """The drafts, one of which may be open: kept in memory and on disk, where the terminal keeps
+    its own, until they are saved or given up.
 
     Called with the lock of the explorer held, or taking it.
     """
@@ -38,6 +43,13 @@ class Writing:
         self.drafts: dict[_Place, Draft] = {}
         self._catalog, self._asking, self._show, self._left = catalog, asking, show, left
         self._open: _Place | None = None
+        self._opening: _Place | None = None
+        # Those on disk of the entity that was read last.
+        self._found: set[_Place] = set()
+        self._stored: dict[_Place, StoredDraft] = {}
+        # What every page is to show of the text that is open, and how often it was changed.
+        self._typed: dict[str, Any] = {}
+        self._revision = 0
 
     @property
     def draft(self) -> Draft | None:
@@ -50,35 +62,83 @@ class Writing:
         for draft in drafts.values():
             self._keep(draft.at("writing") if draft.stage in ("comparing", "saving") else draft)
 
+    def look(self, urn: str) -> None:
+        """Look for drafts of an entity on disk that no other running program edits, and tell of
+        them."""
+
+        def read(_: object) -> set[_Place]:
+            kept = (one.draft for one in self._disk().all() if not one.open)
+            return {(one.urn, one.path) for one in kept if one.urn == urn}
+
+        def then(found: set[_Place]) -> None:
+            if found != self._found:
+                self._found = found
+                self._left(saved=False)
+
+        self._asking.ask("draft", "", read, then, in_turn=True)
+
     def hindrance(self, urn: Urn) -> str:
         """Why the description of an entity cannot be written; "" where it can."""
         return hindrance(urn, read_only=self._catalog.read_only)
 
     def places(self, urn: str) -> list[str | None]:
         """Where on an entity's page drafts are kept: paths of columns, None for its own text."""
-        return [path for (held, path), one in self.drafts.items() if held == urn and one.changed]
+        held = dict.fromkeys(place for place, one in self.drafts.items() if one.changed)
+        # One that is open here was either changed or is no draft.
+        found = {place for place in self._found if place not in self.drafts}
+        return [path for of, path in (*held, *found) if of == urn]
 
     def begin(self, entity: "Entity", path: str | None) -> None:
-        """Open the editor, with the draft that is kept of that text."""
+        """Open the editor, with the draft that is kept of that text, here or on disk."""
         why_not = self.hindrance(entity.urn)
         if why_not:
             self._show("problem", why_not)
             return
-        place = (str(entity.urn), path)
-        held = self.drafts.get(place)
-        self._keep(held if held is not None and held.changed else begun(entity, path))
-        self._open = place
+        place = self._opening = (str(entity.urn), path)
+
+        def then(stored: StoredDraft | None) -> None:
+            if self._opening == place:
+                self._begin(entity, place, stored)
+
+        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
+
+    def _begin(self, entity: "Entity", place: _Place, stored: StoredDraft | None) -> None:
+        draft, fresh = self.drafts.get(place), begun(entity, place[1])
+        if draft is None or not draft.changed:
+            draft = fresh
+        elif stored is None or stored == self._stored.get(place):
+            draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
+        # Another program, or this one in an earlier run, kept its own since.
+        if stored is not None and stored != self._stored.get(place) and stored.text != fresh.text:
+            draft = fresh.resumed(stored.text, stored.base)
+            self._stored[place] = stored
+        self._keep(draft)
+        self._open, self._opening = place, None
+        self._put_text()
         self._draw()
         self._preview()
 
-    def type(self, urn: str, path: str | None, text: str) -> None:
-        """The text as it is on the page now."""
-        draft = self.drafts.get((urn, path))
-        if draft is None or draft.stage == "saving":
-            return
-        self._keep(draft.typed(text))
-        if self._open == (urn, path):
-            self._preview()
+    def type(self, typed: Mapping[str, Any]) -> None:
+        """Take the text of a draft as a page has it, unless a newer one is known. Every page is
+        told the newest."""
+        match typed:
+            case {
+                "urn": str(urn),
+                "path": str() | None as path,
+                "text": str(text),
+                "revision": int(revision),
+            } if revision > self._revision and (urn, path) in self.drafts:
+                place, self._revision = (urn, path), revision
+                draft = self.drafts[place].typed(text)
+                # What was not compared is not saved.
+                self._keep(draft.at("writing") if draft.stage == "comparing" else draft)
+                self._put_away(place)
+                if self._open == place:
+                    self._typed = {name: typed.get(name) for name in _TYPED}
+                    if draft.stage != "writing":
+                        self._draw()
+                    self._preview()
+        self._show("typed", self._typed)
 
     def compare(self) -> None:
         """Show what saving would change."""
@@ -105,6 +165,8 @@ class Writing:
         draft = self.draft
         if draft is not None and draft.stage == "conflict":
             self._keep(draft.with_theirs())
+            self._put_away((draft.urn, draft.path))
+            self._put_text()
             self._draw()
             self._preview()
 
@@ -116,17 +178,21 @@ class Writing:
     def give_up(self) -> None:
         """Close the editor, and forget what was typed."""
         if self._open is not None:
-            self.drafts.pop(self._open, None)
+            self._forget(self._open)
         self.leave()
 
     def close(self) -> None:
         """Close the editor without a word; a draft that holds nothing new is forgotten."""
-        draft, self._open = self.draft, None
+        draft, self._open, self._opening = self.draft, None, None
         if draft is not None and not draft.changed:
-            self.drafts.pop((draft.urn, draft.path), None)
+            self._forget((draft.urn, draft.path))
         elif draft is not None and draft.stage == "comparing":
             self._keep(draft.at("writing"))
-        self._show("editor", {})
+        # No text that is no longer on the page stays in what a notebook may save.
+        self._typed = {}
+        self._asking.forget("preview")
+        for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
+            self._show(name, value)
 
     def _stage(self, stage: Stage) -> None:
         draft = self.draft
@@ -135,21 +201,31 @@ class Writing:
             self._draw()
 
     def _store(self, draft: Draft) -> None:
+        place = (draft.urn, draft.path)
         self._keep(draft)
         self._draw()
 
         def then(_: object) -> None:
-            self.drafts.pop((draft.urn, draft.path), None)
-            if self._open == (draft.urn, draft.path):
-                self.close()
             self._show("said", f"Saved the description of {draft.title}.")
+            now = self.drafts.get(place)
+            if now is not None and now.text != draft.text:
+                # Typed on another page while it was on its way: a draft of what is saved now.
+                self._keep(replace(now, base=draft.text, stage="writing"))
+                self._put_away(place)
+                if self._open == place:
+                    self._draw()
+            else:
+                self._forget(place)
+                if self._open == place:
+                    self.close()
             self._left(saved=True)
 
         def failed(error: Exception) -> bool:
+            now = self.drafts.get(place, draft)
             conflict = isinstance(error, TextConflict)
             theirs = error.theirs if isinstance(error, TextConflict) else ""
-            self._keep(draft.facing(theirs) if conflict else draft.at("comparing"))
-            if self._open == (draft.urn, draft.path):
+            self._keep(now.facing(theirs) if conflict else now.at("comparing"))
+            if self._open == place:
                 self._draw()
             return conflict
 
@@ -166,6 +242,41 @@ class Writing:
 
     def _keep(self, draft: Draft) -> None:
         self.drafts[draft.urn, draft.path] = draft
+
+    def _forget(self, place: _Place) -> None:
+        """Forget the draft of a text, in memory and on disk."""
+        self.drafts.pop(place, None)
+        self._found.discard(place)
+        self._put_away(place)
+
+    def _put_away(self, place: _Place) -> None:
+        """Have the disk hold the draft that is held of a text, or none. What is typed while that is
+        written is written next, and what was written already is not written again."""
+
+        def write(_: object) -> None:
+            draft, disk = self.drafts.get(place), self._disk()
+            if draft is None or not draft.changed:
+                disk.drop(*place)
+                self._stored.pop(place, None)
+                return
+            stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
+            if stored != self._stored.get(place):
+                disk.keep(stored)
+                self._stored[place] = stored
+
+        self._asking.ask("draft", "", write, lambda _: None, in_turn=True)
+
+    def _disk(self) -> Drafts:
+        return Drafts.of(self._catalog.identity or self._catalog.address)
+
+    def _put_text(self) -> None:
+        """Have every page show the text that is open, whatever it showed before."""
+        draft = self.draft
+        if draft is not None:
+            self._revision += 1
+            told = (draft.urn, draft.path, draft.paged, self._revision, "")
+            self._typed = dict(zip(_TYPED, told, strict=True))
+            self._show("typed", self._typed)
 
     def _draw(self) -> None:
         draft = self.draft

@@ -1,5 +1,5 @@
 // Lineage drawn as SVG. Python says what is drawn and where; here it is looked at, walked and asked
-// about. Before this module's text stands that of elements.js and saving.js.
+// about. Before this module's text stands that of host.js, elements.js and saving.js.
 const SIDES = { up: "UPSTREAM", down: "DOWNSTREAM" };
 
 function render({ model, el }) {
@@ -7,12 +7,12 @@ function render({ model, el }) {
   let nodes = new Map(), boxes = new Map(), lines = [], focus = "", found = [];
   let view = { x: 0, y: 0, k: 1 }, fitted = "", saving = 0, wantsNames = false;
 
-  const send = (kind, more = {}) => model.send({ kind, ...more });
+  const kernel = watchKernel(model, el, () => tell()), send = kernel.send;
   const button = (text, label, click, more = {}) =>
     make("button", { type: "button", "aria-label": label, title: label, click, ...more }, text);
 
   // The bar above.
-  const back = button("←", "Back to where it started before", () => send("back"), { class: "quiet" });
+  const back = button("←", "Back to where it started before", () => send("back"), { class: "cx-quiet" });
   const hops = make("select", { "aria-label": "hops", change: () => send("hops", { hops: +hops.value }) });
   for (let n = 1; n <= 20; n++) hops.append(make("option", { value: n }, `${n} hop${n === 1 ? "" : "s"}`));
   const direction = make("select", {
@@ -24,39 +24,40 @@ function render({ model, el }) {
     keydown: (event) => {
       if (event.key === "Enter") { event.preventDefault(); seek(event.shiftKey ? -1 : 1); }
       if (event.key === "Escape") { search.value = ""; seek(); reach(focus); }
-      event.stopPropagation();
     },
   });
-  const matches = make("span", { class: "count", "aria-live": "polite" });
-  const filters = make("div", { class: "menu" });
+  const matches = make("span", { class: "cx-count", "aria-live": "polite" });
+  const filters = make("div", { class: "cx-menu" });
   const filter = make("details", {}, make("summary", { "aria-label": "Filter by type and platform" }, "Filter"), filters);
-  const exports = make("details", {}, make("summary", {}, "Export"), make("div", { class: "menu" },
+  const exports = make("details", {}, make("summary", {}, "Export"), make("div", { class: "cx-menu" },
     button("SVG picture", "Save the picture as SVG", () => { exports.open = false; keepSvg(); }),
     button("PNG picture", "Save the picture as PNG", () => { exports.open = false; keepPng(); }),
     button("GraphML, all that was read", "Save everything that was read as GraphML",
       () => { exports.open = false; send("graphml"); })));
-  const zooms = make("span", { class: "group", role: "group", "aria-label": "Zoom" },
+  const zooms = make("span", { class: "cx-group", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out", () => zoom(1 / 1.25)), button("+", "Zoom in", () => zoom(1.25)),
     button("Fit", "Show the whole picture", () => fit(0)));
-  const bar = make("div", { class: "bar" }, back, direction, hops, filter, search, matches,
-    make("span", { class: "gap" }), zooms, exports);
+  const bar = make("div", { class: "cx-bar" }, back, direction, hops, filter, search, matches,
+    make("span", { class: "cx-gap" }), zooms, exports);
 
   // The stage.
   const layer = make("g"), svg = make("svg", { role: "group", "aria-label": "Lineage" }, layer);
-  const stage = make("div", { class: "stage" }, svg);
-  const note = make("div", { class: "note", role: "status", "aria-live": "polite" });
-  const said = make("span", { class: "said" }), busy = make("span", { class: "busy" });
-  const problem = make("span", { class: "problem", role: "alert" });
-  const more = button("Show more", "Draw more of what was read", () => send("more"), { class: "more" });
+  const stage = make("div", { class: "cx-stage" }, svg);
+  const note = make("div", { class: "cx-note", role: "status", "aria-live": "polite" });
+  const said = make("span", { class: "cx-said" }), busy = make("span", { class: "cx-busy" });
+  const problem = make("span", { class: "cx-problem", role: "alert" });
+  const more = button("Show more", "Draw more of what was read", () => send("more"), { class: "cx-more" });
   note.append(said, busy, problem, more);
-  const here = make("section", { class: "here", "aria-label": "What is selected" });
+  const here = make("section", { class: "cx-here", "aria-label": "What is selected" });
   const list = make("ul");
-  const asList = make("details", { class: "aslist", toggle: () => asList.open && tellList() },
+  const asList = make("details", { class: "cx-aslist", toggle: () => asList.open && tellList() },
     make("summary", {}, "As a list"), list);
-  const keys = make("div", { class: "keys" },
+  const keys = make("div", { class: "cx-keys" },
     "arrows walk · space unfolds · Enter starts there · + − hops · u d B direction · / find · c columns · z centre · Home start · Esc back");
-  const root = make("div", { class: "catalog-lineage" }, bar, note, stage, here, make("div", { class: "foot" }, asList, keys));
+  const root = make("div", { class: "catalog-lineage" }, bar, note, stage, here, make("div", { class: "cx-foot" }, asList, keys));
+  const release = keepKeys(root);
   el.append(root);
+  const showStill = hideStill(model);
 
   function drawAll() {
     picture = model.get("picture") || {};
@@ -64,20 +65,20 @@ function render({ model, el }) {
     nodes = new Map((picture.nodes || []).map((node) => [node.id, node]));
     boxes = new Map();
     lines = [];
-    const edges = make("g", { class: "edges" }), links = make("g", { class: "links" }), all = make("g");
+    const edges = make("g", { class: "cx-edges" }), links = make("g", { class: "cx-links" }), all = make("g");
     for (const edge of picture.edges || []) {
-      const line = make("path", { d: edge.d, class: edge.indirect ? "edge indirect" : "edge" });
+      const line = make("path", { d: edge.d, class: edge.indirect ? "cx-edge cx-indirect" : "cx-edge" });
       const about = `columns from ${nodes.get(edge.s).name} to ${nodes.get(edge.t).name}`;
-      const wide = make("path", { d: edge.d, class: "wide", click: () => send("edge", { source: edge.s, target: edge.t }) },
+      const wide = make("path", { d: edge.d, class: "cx-wide", click: () => send("edge", { source: edge.s, target: edge.t }) },
         make("title", {}, about));
       edges.append(line, wide);
       lines.push({ ...edge, line });
     }
-    for (const link of picture.links || []) links.append(make("path", { d: link.d, class: link.guess ? "link guess" : "link" },
+    for (const link of picture.links || []) links.append(make("path", { d: link.d, class: link.guess ? "cx-link cx-guess" : "cx-link" },
       make("title", {}, link.guess ? "guess: same name" : "said by the catalog")));
     for (const node of nodes.values()) { const box = boxOf(node); boxes.set(node.id, box); all.append(box); }
     layer.replaceChildren(edges, links, all);
-    root.classList.toggle("columns", !!(picture.links || []).length);
+    root.classList.toggle("cx-columns", !!(picture.links || []).length);
     svg.setAttribute("aria-label", `Lineage, ${nodes.size} entities`);
     hops.value = picture.hops || 1;
     direction.value = picture.direction || "BOTH";
@@ -96,26 +97,26 @@ function render({ model, el }) {
 
   function boxOf(node) {
     const box = make("g", {
-      class: `node ${node.state}${node.id === picture.root ? " root" : ""}`, transform: `translate(${node.x} ${node.y})`,
+      class: `cx-node cx-${node.state}${node.id === picture.root ? " cx-root" : ""}`, transform: `translate(${node.x} ${node.y})`,
       tabindex: -1, role: "button", "aria-label": node.spoken, style: `--kind:${node.colour}`,
       click: () => go(node.id, true), dblclick: () => start(node.id),
       focus: () => { if (focus !== node.id) go(node.id); },
     }, make("title", {}, `${node.whole}\n${node.id}`),
-    make("rect", { class: "box", width: node.w, height: node.h, rx: 6 }),
-    make("rect", { class: "stripe", x: 1, y: 5, width: 4, height: node.h - 10, rx: 2, fill: node.colour }));
-    const name = make("text", { class: "name", x: 13, y: 17 }, node.sign + node.name);
-    const facts = make("text", { class: "facts", x: 13, y: 32 }, node.words);
+    make("rect", { class: "cx-box", width: node.w, height: node.h, rx: 6 }),
+    make("rect", { class: "cx-stripe", x: 1, y: 5, width: 4, height: node.h - 10, rx: 2, fill: node.colour }));
+    const name = make("text", { class: "cx-name", x: 13, y: 17 }, node.sign + node.name);
+    const facts = make("text", { class: "cx-facts", x: 13, y: 32 }, node.words);
     box.append(name, facts);
     node.ports.forEach((port, at) => box.append(
-      make("path", { class: "rule", d: `M8 ${44 + at * 18}H${node.w - 8}` }),
-      make("text", { class: "port", x: 13, y: 57 + at * 18 }, port)));
+      make("path", { class: "cx-rule", d: `M8 ${44 + at * 18}H${node.w - 8}` }),
+      make("text", { class: "cx-port", x: 13, y: 57 + at * 18 }, port)));
     for (const side of ["up", "down"]) {
       const held = node[side], out = side === "up" ? -1 : 1;
       if (!held.hidden && !held.open) continue;
       const text = held.hidden ? `+${held.hidden}` : "−", wide = 16 + 6.5 * (text.length - 1);
       const what = held.hidden ? `Show ${held.hidden} more ${side}stream` : `Hide what is ${side}stream`;
       box.append(make("g", {
-        class: held.hidden ? "badge" : "badge fold", transform: `translate(${out < 0 ? -wide / 2 - 8 : node.w + wide / 2 + 2} 20)`, "data-side": side, "aria-hidden": "true",
+        class: held.hidden ? "cx-badge" : "cx-badge cx-fold", transform: `translate(${out < 0 ? -wide / 2 - 8 : node.w + wide / 2 + 2} 20)`, "data-side": side, "aria-hidden": "true",
         click: (event) => { event.stopPropagation(); go(node.id, true); unfold(node, side); },
         dblclick: (event) => event.stopPropagation(),
       }, make("title", {}, what), make("rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
@@ -163,14 +164,14 @@ function render({ model, el }) {
   function light() {
     const away = !!focus && focus !== picture.root;
     const above = reached(focus, "t", "s"), below = reached(focus, "s", "t");
-    root.classList.toggle("following", away);
+    root.classList.toggle("cx-following", away);
     for (const [urn, box] of boxes) {
       box.setAttribute("tabindex", urn === focus ? 0 : -1);
-      box.classList.toggle("focus", urn === focus);
-      box.classList.toggle("way", above.has(urn) || below.has(urn));
+      box.classList.toggle("cx-focus", urn === focus);
+      box.classList.toggle("cx-way", above.has(urn) || below.has(urn));
       if (urn === focus) box.setAttribute("aria-current", "true"); else box.removeAttribute("aria-current");
     }
-    for (const one of lines) one.line.classList.toggle("way",
+    for (const one of lines) one.line.classList.toggle("cx-way",
       away && ((above.has(one.s) && above.has(one.t)) || (below.has(one.s) && below.has(one.t))));
     tellHere();
   }
@@ -179,7 +180,7 @@ function render({ model, el }) {
     const node = nodes.get(focus);
     here.hidden = !node;
     if (!node) return;
-    const acts = make("div", { class: "acts" });
+    const acts = make("div", { class: "cx-acts" });
     for (const side of ["up", "down"]) {
       const held = node[side], word = `${side}stream`;
       if (held.hidden || !held.known) acts.append(button(held.hidden ? `+${held.hidden} ${word}` : `+ ${word}`,
@@ -190,9 +191,9 @@ function render({ model, el }) {
     if (node.entity === "dataset") acts.append(columnsOf(node));
     if (picture.about) acts.append(button("Tables only", "No longer show columns", () => send("tables")));
     here.replaceChildren(...[
-      make("div", { class: "line" }, make("strong", {}, node.whole), make("span", { class: "dim" }, [node.words, node.far].filter(Boolean).join(" · "))),
-      node.text ? make("div", { class: "text" }, node.text) : null,
-      make("code", {}, node.id), picture.about ? make("div", { class: "about" }, `Shown: ${picture.about}; dashed is a guess by name`) : null, acts].filter(Boolean));
+      make("div", { class: "cx-line" }, make("strong", {}, node.whole), make("span", { class: "cx-dim" }, [node.words, node.far].filter(Boolean).join(" · "))),
+      node.text ? make("div", { class: "cx-text" }, node.text) : null,
+      make("code", {}, node.id), picture.about ? make("div", { class: "cx-about" }, `Shown: ${picture.about}; dashed is a guess by name`) : null, acts].filter(Boolean));
     if (wantsNames && picture.names?.urn === node.id) { wantsNames = false; here.querySelector("select")?.focus(); }
   }
 
@@ -212,7 +213,7 @@ function render({ model, el }) {
     const boxesOf = (of, entries) => entries?.length ? make("fieldset", {}, make("legend", {}, of), ...entries.map((one) => {
       const input = make("input", { type: "checkbox", change: narrow, "data-of": of, "data-name": one.name });
       input.checked = one.on;
-      return make("label", {}, input, ` ${one.name} `, make("span", { class: "dim" }, `${one.count}`));
+      return make("label", {}, input, ` ${one.name} `, make("span", { class: "cx-dim" }, `${one.count}`));
     })) : null;
     const at = filters.querySelector(":focus")?.dataset;
     filters.replaceChildren(...[boxesOf("type", picture.types), boxesOf("platform", picture.platforms)].filter(Boolean));
@@ -231,8 +232,8 @@ function render({ model, el }) {
   function seek(step = 0) {
     const text = search.value.trim().toLowerCase();
     found = text ? [...nodes.values()].filter((one) => `${one.whole} ${one.id} ${one.words}`.toLowerCase().includes(text)).map((one) => one.id) : [];
-    for (const [urn, box] of boxes) box.classList.toggle("found", found.includes(urn));
-    root.classList.toggle("seeking", !!text);
+    for (const [urn, box] of boxes) box.classList.toggle("cx-found", found.includes(urn));
+    root.classList.toggle("cx-seeking", !!text);
     if (step && found.length) {
       const at = found.indexOf(focus);
       const next = found[at < 0 ? 0 : (at + step + found.length) % found.length];
@@ -244,14 +245,14 @@ function render({ model, el }) {
 
   function tellList() {
     list.replaceChildren(...[...nodes.values()].sort((a, b) => (a.hops ?? 99) - (b.hops ?? 99)).map((node) =>
-      make("li", {}, button(node.spoken, node.id, () => go(node.id), { class: "quiet" }))));
+      make("li", {}, button(node.spoken, node.id, () => go(node.id), { class: "cx-quiet" }))));
   }
 
   // Moving.
   function place() {
     layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`);
     // From afar no word can be read: the boxes are their colour, and the lines keep their width.
-    stage.classList.toggle("far", view.k < 0.35);
+    stage.classList.toggle("cx-far", view.k < 0.35);
   }
 
   function fit(least) {
@@ -288,15 +289,15 @@ function render({ model, el }) {
   }, { passive: false });
   let pulled = null;
   svg.addEventListener("pointerdown", (event) => {
-    if (event.button || event.target.closest(".node, .wide")) return;
+    if (event.button || event.target.closest(".cx-node, .cx-wide")) return;
     pulled = { x: event.clientX - view.x, y: event.clientY - view.y };
     svg.setPointerCapture(event.pointerId);
-    stage.classList.add("pulled");
+    stage.classList.add("cx-pulled");
   });
   svg.addEventListener("pointermove", (event) => {
     if (pulled) { view.x = event.clientX - pulled.x; view.y = event.clientY - pulled.y; place(); }
   });
-  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { pulled = null; stage.classList.remove("pulled"); });
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { pulled = null; stage.classList.remove("cx-pulled"); });
 
   function walk(key) {
     const here = nodes.get(focus);
@@ -328,9 +329,8 @@ function render({ model, el }) {
     if (event.key.startsWith("Arrow")) walk(event.key);
     else if (acts[event.key]) acts[event.key]();
     else return;
-    // Neither the page nor the notebook takes the key as well.
+    // The page does not take the key as well.
     event.preventDefault();
-    event.stopPropagation();
   }
 
   function openings(node) {
@@ -340,7 +340,6 @@ function render({ model, el }) {
   svg.addEventListener("keydown", pressed);
   bar.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { filter.open = exports.open = false; reach(focus); }
-    event.stopPropagation();
   });
 
   // Files.
@@ -357,8 +356,8 @@ function render({ model, el }) {
   const tell = () => {
     said.textContent = model.get("said") || "";
     busy.textContent = model.get("busy") || "";
-    problem.textContent = model.get("problem") || "";
-    root.classList.toggle("working", !!model.get("busy"));
+    problem.textContent = AWAY[kernel.is()] || model.get("problem") || "";
+    root.classList.toggle("cx-working", !!model.get("busy"));
   };
   const turned = () => {
     const urn = model.get("selected");
@@ -367,7 +366,7 @@ function render({ model, el }) {
     if (urn !== focus && nodes.has(urn)) { focus = urn; light(); }
   };
   const heard = (message) => { if (message?.kind === "graphml") keep(message.text, "graphml", "application/xml"); };
-  const heeded = [["change:picture", drawAll], ["change:said", tell], ["change:busy", tell], ["change:problem", tell],
+  const heeded = [["change:picture", () => keepFocus(root, drawAll)], ["change:said", tell], ["change:busy", tell], ["change:problem", tell],
     ["change:selected", turned], ["msg:custom", heard]];
   for (const [name, call] of heeded) model.on(name, call);
   // In a cell that is not on the page yet nothing has a size.
@@ -375,7 +374,8 @@ function render({ model, el }) {
   sized.observe(stage);
   tell();
   drawAll();
-  return () => { for (const [name, call] of heeded) model.off(name, call); clearTimeout(saving); sized.disconnect(); root.remove(); };
+  kernel.look();
+  return () => { for (const [name, call] of heeded) model.off(name, call); release(); showStill(); kernel.release(); clearTimeout(saving); sized.disconnect(); root.remove(); };
 }
 
 export default { render };

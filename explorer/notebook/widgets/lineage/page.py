@@ -8,5 +8,5 @@ __all__ = ["MODULE", "STYLE"]
 
 _HERE = Path(__file__).parent
 
-MODULE = page.module(_HERE, "elements.js", "saving.js", "lineage.js")
+MODULE = page.module(_HERE, "../host.js", "elements.js", "saving.js", "lineage.js")
 STYLE = page.style(_HERE, "lineage.css")

@@ -3,17 +3,17 @@ const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
 
 // A drawing as a file of its own: whole, at its own size, with the colours of the page.
 function standing(svg, stage, { width = 0, height = 0 }) {
-  const far = stage.classList.contains("far"), room = 48;
-  stage.classList.remove("far");
+  const far = stage.classList.contains("cx-far"), room = 48;
+  stage.classList.remove("cx-far");
   const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
   from.forEach((element, at) => {
     const style = getComputedStyle(element);
     for (const name of STYLES) to[at].setAttribute(name.replace("-line", ""), style.getPropertyValue(name));
     for (const name of ["tabindex", "role", "class", "style"]) to[at].removeAttribute(name);
-    if (element.matches(".wide, .badge.fold")) to[at].setAttribute("display", "none");
+    if (element.matches(".cx-wide, .cx-badge.cx-fold")) to[at].setAttribute("display", "none");
   });
   const ground = getComputedStyle(stage).backgroundColor;
-  stage.classList.toggle("far", far);
+  stage.classList.toggle("cx-far", far);
   width += 2 * room;
   height += 2 * room;
   copy.firstElementChild.setAttribute("transform", `translate(${room} ${room})`);

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from explorer.client.display import line
@@ -25,6 +24,7 @@ from explorer.notebook.widgets.lineage.held import SIDES
 from explorer.notebook.widgets.lineage.page import MODULE, STYLE
 from explorer.notebook.widgets.lineage.scene import Scene
 from explorer.notebook.widgets.lineage.work import Work
+from explorer.notebook.widgets.page import Widget
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -40,7 +40,7 @@ _FIRST_SECONDS = 3.0
 _COLUMN = 60
 
 
-class LineageWidget(anywidget.AnyWidget):
+class LineageWidget(Widget):
     """The lineage around an entity, drawn: unfolded, narrowed, searched and followed by column.
 
         widget = LineageWidget(cat, "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
@@ -215,6 +215,9 @@ class LineageWidget(anywidget.AnyWidget):
 
     def _heard_from_page(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """What the page asks for; anything else is nothing to us."""
+        match content:
+            case {"view": str(view), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": view, "seq": seq})
         self.problem = ""
         match content:
             case {"kind": "unfold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:

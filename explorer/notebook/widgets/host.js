@@ -1,0 +1,88 @@
+// A widget and the application that shows it: its keys, and whether its kernel is there. This text
+// stands before that of every widget's own scripts. Every class of ours begins with `cx-` or
+// `catalog-`: applications style short names, as Font Awesome in JupyterLab and Notebook does `far`.
+
+// Keys pressed in a widget do nothing outside it, unless ctrl or meta is held: else `d d` on one of
+// its buttons deletes the cell. JupyterLab hears keys at the document after the widget did, so that
+// stopping them is enough; Notebook 7 hears them before, and there only an attribute of the element
+// that has the focus keeps a shortcut from matching. Escape stays here too, for it closes what is
+// open; Tab leads out. `own` says which keys with ctrl or meta are the widget's. The root takes the
+// focus where nothing in it does, so that a click beside a button does not leave it on the cell.
+function keepKeys(root, own = () => false) {
+  const leaves = (event) => (event.ctrlKey || event.metaKey || event.key === "Control" || event.key === "Meta") && !own(event);
+  const stop = (event) => { if (!leaves(event)) event.stopPropagation(); };
+  const mark = (event) => {
+    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !leaves(event));
+  };
+  root.tabIndex = -1;
+  for (const kind of ["keydown", "keypress", "keyup"]) root.addEventListener(kind, stop);
+  window.addEventListener("keydown", mark, true);
+  return () => window.removeEventListener("keydown", mark, true);
+}
+
+// Hides the HTML that a notebook saves beside a widget, while the widget is on the page. By a rule,
+// for the application may draw that HTML later, or anew.
+function hideStill(model) {
+  const name = model.get("still");
+  if (!/^[0-9a-f]+$/.test(name || "")) return () => {};
+  const rule = document.createElement("style");
+  rule.textContent = `.catalog-still-${name} { display: none; }`;
+  document.head.append(rule);
+  return () => rule.remove();
+}
+
+// Does what may take the focused element away, and has the root take the focus then.
+function keepFocus(root, draw) {
+  const active = () => root.getRootNode().activeElement;
+  const had = root.contains(active());
+  draw();
+  if (had && (!root.contains(active()) || active().checkVisibility?.() === false)) root.focus({ preventScroll: true });
+}
+
+const PATIENCE_MILLIS = 8000;
+
+// Sends what the reader does to the kernel, which answers each message, and tells how the kernel is:
+// "gone" once the application says that nothing answers this widget any more, "late" when no answer
+// came for long, "" otherwise. Not every end is told by the application: of a kernel that died by
+// itself, or of a connection that is lost, only the missing answer tells. Nothing is sent to one
+// that is gone. `mark` names this view among all of its widget, on whatever page.
+function watchKernel(model, el, tell) {
+  const mark = Math.random().toString(36).slice(2);
+  let asked = 0, timer = null, now = "";
+  const become = (state) => { if (state !== now) { now = state; tell(state); } };
+  const wait = () => { clearTimeout(timer); timer = setTimeout(() => become(now || "late"), PATIENCE_MILLIS); };
+  const hear = (message) => {
+    if (message?.kind !== "heard" || message.view !== mark) return;
+    clearTimeout(timer);
+    timer = null;
+    if (message.seq < asked) wait();
+    if (now === "late") become("");
+  };
+  const turn = (gone) => { if (gone !== (now === "gone")) become(gone ? "gone" : ""); };
+  const look = () => turn(Boolean(el.closest(".jupyter-widgets-disconnected")));
+  // Called on the view, which knows the widget's connection; without one, it was lost.
+  function changed() { turn(!this?.model?.comm_live); }
+  model.on("msg:custom", hear);
+  model.on("comm_live_update", changed);
+  return {
+    mark, look,
+    is: () => now,
+    send: (kind, more = {}) => {
+      if (now === "gone") return;
+      model.send({ kind, ...more, seq: ++asked, view: mark });
+      if (timer === null) wait();
+    },
+    release: () => {
+      clearTimeout(timer);
+      model.off("msg:custom", hear);
+      model.off("comm_live_update", changed);
+    },
+  };
+}
+
+// What a reader is told of a kernel that is not there.
+const AWAY = {
+  "": "",
+  gone: "The kernel of this widget is gone: what it shows is old, and nothing pressed here does anything. Run its cell again to go on.",
+  late: "The kernel has not answered for a while: it is busy, or gone.",
+};
