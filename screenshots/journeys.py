@@ -130,7 +130,7 @@ JOURNEYS: dict[str, Journey] = {
     ),
     "tags": _orders("1", "t", Words("pi")),
     "links": _orders("1", "L"),
-    "browse": _first("b", "down", "right", "down", "right"),
+    "browse": _first("f6", "down", "right", "down", "right"),
     "keys": _orders("question_mark"),
     "palette": _orders("colon", Words("desc")),
     "servers": _first("f3"),

@@ -48,7 +48,7 @@ def sample_catalog() -> Iterator[Path]:
             yield directory
         finally:
             os.kill(running.pid, signal.SIGTERM)
-            while instance.find(directory) is not None:
+            while instance.is_held(directory):
                 time.sleep(0.05)
 
 
@@ -142,7 +142,7 @@ def _again_on_the_day(arguments: Sequence[str]) -> int:
     if clock is None:
         print("There is no faketime here (Debian: apt-get install faketime).", file=sys.stderr)
         return 2
-    nobody = {"HOME": "/home/ada", "TZ": "UTC", "PYTHONUTF8": "1"}
+    nobody = {"HOME": "/home/ada", "CATALOG_USER": "ada", "TZ": "UTC", "PYTHONUTF8": "1"}
     done = subprocess.run(
         [clock, "-f", _MOMENT, sys.executable, __file__, *arguments],
         check=False,

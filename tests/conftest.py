@@ -27,6 +27,7 @@ def _no_one_elses_catalog(tmp_path_factory):
         patch.setenv("CATALOG_CONFIG_DIR", str(scratch / "config"))
         patch.setenv("CATALOG_CACHE_DIR", str(scratch / "cache"))
         # The file in the reader's home is never read, whoever runs the tests.
+        patch.setenv("CATALOG_USER", "tester")
         patch.setenv("DATAHUB_SKIP_CONFIG", "true")
         for name in ("URL", "HOST", "PORT", "PROTOCOL", "TOKEN"):
             patch.delenv(f"DATAHUB_GMS_{name}", raising=False)

@@ -1,6 +1,6 @@
 """Kill the service at random moments while it is written to, many times.
 
-    python tests/benchmarks/crash.py [--rounds 50] [--seed 1]
+    python tests/benchmarks/crash.py [--kills 60] [--seed 1]
 
 Prints what was acknowledged, lost and half-written, and how long a restart took. Every fourth kill
 comes while the search index is committed.
@@ -20,7 +20,7 @@ _TEST = Path(__file__).resolve().parents[1] / "server" / "test_crash.py"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     spec = spec_from_file_location("crash_rounds", _TEST)
@@ -32,13 +32,13 @@ def main() -> int:
     dice = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as directory:
         crash = rounds.Crash(Path(directory))
-        for at in range(given.rounds):
+        for at in range(given.kills):
             wait = dice.uniform(0, 1.5)
             crash.round(crash.at_commit if at % 4 == 3 else lambda wait=wait: time.sleep(wait))
         seconds = sorted(crash.restarts_seconds)
     kinds = ("lost", "half-written", "refused", "inconsistent")
     counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}
-    print(f"kills {given.rounds}, seed {given.seed}, acknowledged {crash.acknowledged:,}")
+    print(f"kills {given.kills}, seed {given.seed}, acknowledged {crash.acknowledged:,}")
     print(", ".join(f"{kind} {count}" for kind, count in counts.items()))
     print(f"restart: median {median(seconds):.2f} s, longest {seconds[-1]:.2f} s")
     for fault in crash.faults[:20]:

@@ -83,7 +83,7 @@ def served() -> Iterator[str]:
             running = instance.find(directory)
             if running is not None:
                 os.kill(running.pid, signal.SIGTERM)
-            while instance.find(directory) is not None:
+            while instance.is_held(directory):
                 time.sleep(0.02)
 
 
