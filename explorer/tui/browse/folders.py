@@ -168,6 +168,10 @@ class Folders(Vertical):
         self._tell()
 
     def _tell(self) -> None:
+        if not self.size.height:
+            # Not laid out yet: hiding the lines below now would give the rows a height that they
+            # lose again with the next layout.
+            return
         place = self.query_one("#place", Static)
         place.display = self.size.height >= _TELLING_ROWS
         if place.display:
