@@ -1,11 +1,12 @@
 """The addresses of servers: checked, joined with paths, and free of credentials when shown."""
 
 import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from explorer.errors import InvalidInput
 
-__all__ = ["UNIX", "base_of", "shown"]
+__all__ = ["UNIX", "base_of", "is_local", "shown"]
 
 UNIX = "unix:"
 _TELLING = re.compile(r"(?i)token|secret|password|passwd|api_?key|signature|auth")
@@ -38,6 +39,15 @@ def base_of(address: str) -> str:
             f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         )
     return address.rstrip("/")
+
+
+def is_local(address: str) -> bool:
+    """Whether what is sent to an address stays on this machine."""
+    host = "" if address.startswith(UNIX) else urlsplit(address).hostname or ""
+    try:
+        return not host or ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def shown(url: str) -> str:

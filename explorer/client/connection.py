@@ -16,10 +16,10 @@ import orjson
 from explorer import config
 from explorer.client import failures
 from explorer.client.abilities import Abilities, read_abilities
-from explorer.client.address import shown
+from explorer.client.address import is_local, shown
 from explorer.client.exchange import Exchange, Watching
 from explorer.client.keeping import Keeping, Offline, Reply, check_offline
-from explorer.client.reach import Reach, is_local
+from explorer.client.reach import Reach
 from explorer.client.requests import Request, editing, reading
 from explorer.client.retry import Retry, asked_pause_seconds
 from explorer.client.secret import Secret, part_login

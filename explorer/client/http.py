@@ -1,31 +1,35 @@
-"""Requests through httpx, here alone: https, proxies, and any carrier that speaks httpx's language.
+"""The transport to every server, over httpx: TCP, Unix sockets, TLS and proxies.
 
-Imported when a first such request is sent, for httpx takes longer to import than a screen to
-appear.
+Imported with the first request, because importing httpx takes longer than drawing a screen.
 """
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+import zlib
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 
 import httpx
 import orjson
 
 from explorer.client import failures
-from explorer.client.address import UNIX, base_of, shown
-from explorer.client.plain import (
-    CONNECT_SECONDS,
-    HEADERS,
-    MAX_ANSWER_BYTES,
-    MAX_CONNECTIONS,
-    unpacked,
-)
+from explorer.client.address import UNIX, base_of, is_local, shown
 from explorer.client.requests.request import Request
 from explorer.client.transport import Answer, Streamed
-from explorer.errors import CatalogError, Untrusted, Unusable
+from explorer.errors import CatalogError, InvalidInput, Untrusted, Unusable
 
 __all__ = ["HttpTransport"]
+
+_HEADERS = {"X-RestLi-Protocol-Version": "2.0.0", "Accept": "application/json"}
+_MAX_CONNECTIONS = 20
+_CONNECT_SECONDS = 5.0
+# Servers close connections that idle for five seconds; one that has idled nearly as long is not
+# used again.
+_MAX_IDLE_SECONDS = 4.0
+# Of an answer, also when it is unpacked.
+_MAX_ANSWER_BYTES = 256 * 1024 * 1024
+# gzip and zlib, told apart by their first bytes.
+_EITHER = zlib.MAX_WBITS | 32
 
 
 class HttpTransport:
@@ -53,11 +57,17 @@ class HttpTransport:
         self._proxy = proxy
         is_unix = address.startswith(UNIX)
         self._base = "http://catalog" if is_unix else base_of(address)
+        # Packing an answer costs more than it saves where no network is in between.
+        self._encoding = "identity" if proxy is None and is_local(address) else "gzip, deflate"
         # Loading certificates takes longer than a first answer, so only where they are used.
         try:
             self._carrier = carrier or httpx.AsyncHTTPTransport(
                 uds=address.removeprefix(UNIX) if is_unix else None,
-                limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
+                limits=httpx.Limits(
+                    max_connections=_MAX_CONNECTIONS,
+                    max_keepalive_connections=_MAX_CONNECTIONS,
+                    keepalive_expiry=_MAX_IDLE_SECONDS,
+                ),
                 verify=self._base.startswith("https:"),
                 proxy=proxy,
             )
@@ -67,52 +77,63 @@ class HttpTransport:
             ) from error
         except (ValueError, ImportError, httpx.InvalidURL) as error:
             raise failures.unusable_proxy(proxy or "", str(error)) from None
-        self._limits = httpx.Timeout(
-            timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)
+        self._timeouts = httpx.Timeout(
+            timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)
         ).as_dict()
 
     async def send(self, request: Request) -> Answer:
-        """Send once; raises `Unreachable` saying what went wrong, `NeverSent` when nothing left,
-        `Unreadable` for an answer without measure."""
+        """Send once.
+
+        Raises `NeverSent` when no connection was made, `Unreachable` when the answer did not come
+        or broke off, `Unreadable` for an answer that is too long, `InvalidInput` for a request
+        that HTTP cannot carry.
+        """
         failure: BaseException
         try:
-            answer = await self._carrier.handle_async_request(self._dressed(request))
+            answer = await self._carrier.handle_async_request(self._built(request, self._timeouts))
             try:
-                names = _names(answer)
-                body = unpacked(await _body(answer), names)
-                return Answer(answer.status_code, body, names)
+                headers = _headers_of(answer)
+                body = _unpacked(await _body(answer), headers)
+                return Answer(answer.status_code, body, headers)
             finally:
                 await answer.aclose()
         except OverflowError:
-            failure = failures.too_long(self._address, MAX_ANSWER_BYTES)
-        except httpx.HTTPError as error:
-            failure = self._told(error)
+            failure = failures.too_long(self._address, _MAX_ANSWER_BYTES)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            failure = self._error(error)
+        except UnicodeError as error:
+            failure = _not_sendable(error)
         except ValueError as error:
             failure = failures.hung_up(self._address, str(error))
         except asyncio.CancelledError as error:
             error.__context__ = None
             failure = error.with_traceback(None)
-        # Apart from what went before: the frames in its trace hold the request's signature.
+        # Raised outside the handlers: the frames in the first error's trace hold the token.
         raise failure
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[Streamed, None]:
-        """The answer as it comes. Its connection is its own until it is left."""
-        failure = None
+        """The answer as it comes, however long it is silent. Raises what `send` raises."""
+        failure: CatalogError | None = None
+        patient = self._timeouts | {"read": None}
         try:
-            answer = await self._carrier.handle_async_request(self._dressed(request, packed=False))
-        except httpx.HTTPError as error:
-            failure = self._told(error)
+            answer = await self._carrier.handle_async_request(
+                self._built(request, patient, encoding="identity")
+            )
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            failure = self._error(error)
+        except UnicodeError as error:
+            failure = _not_sendable(error)
         if failure is not None:
             raise failure
         try:
             async with aclosing(self._pieces(answer)) as pieces:
-                yield Streamed(answer.status_code, _names(answer), pieces)
+                yield Streamed(answer.status_code, _headers_of(answer), pieces)
         finally:
             await answer.aclose()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections, also those that wait for an answer."""
         await self._carrier.aclose()
 
     async def _pieces(self, answer: httpx.Response) -> AsyncGenerator[bytes, None]:
@@ -121,14 +142,16 @@ class HttpTransport:
             async for piece in _raw(answer):
                 yield piece
         except httpx.HTTPError as error:
-            failure = self._told(error)
+            failure = self._error(error)
         if failure is not None:
             raise failure
 
-    def _dressed(self, request: Request, *, packed: bool = True) -> httpx.Request:
+    def _built(
+        self, request: Request, timeouts: dict[str, float | None], *, encoding: str | None = None
+    ) -> httpx.Request:
         content = None if request.body is None else orjson.dumps(request.body)
-        headers = {"Accept-Encoding": "gzip, deflate" if packed else "identity"}
-        headers |= HEADERS | dict(request.headers)
+        headers = {"Accept-Encoding": encoding or self._encoding}
+        headers |= _HEADERS | dict(request.headers)
         if content is not None:
             headers["Content-Type"] = "application/json"
         if request.signature is not None:
@@ -138,20 +161,30 @@ class HttpTransport:
             self._base + request.path,
             headers=headers,
             content=content,
-            extensions={"timeout": self._limits},
+            extensions={"timeout": timeouts},
         )
 
-    def _told(self, error: httpx.HTTPError) -> CatalogError:
+    def _error(self, error: httpx.HTTPError | httpx.InvalidURL) -> CatalogError:
         refused = _tls_error(error)
         if refused is not None:
             return _not_trusted(self._address, refused)
-        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-            return failures.nobody_there(self._address, self._proxy)
-        if isinstance(error, httpx.ProxyError):
-            return failures.nobody_there(self._address, self._proxy, str(error))
-        if isinstance(error, httpx.TimeoutException):
-            return failures.too_slow(self._address)
-        return failures.hung_up(self._address, str(error) or type(error).__name__)
+        match error:
+            case httpx.LocalProtocolError() | httpx.InvalidURL():
+                return _not_sendable(error)
+            case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout():
+                return failures.nobody_there(self._address, self._proxy)
+            case httpx.ProxyError():
+                return failures.nobody_there(self._address, self._proxy, str(error))
+            case httpx.TimeoutException():
+                return failures.too_slow(self._address)
+            case _:
+                return failures.hung_up(self._address, str(error) or type(error).__name__)
+
+
+def _not_sendable(error: Exception) -> InvalidInput:
+    # Without the text of a header, which may be the token.
+    why = "a header holds a character outside latin-1" if isinstance(error, UnicodeError) else ""
+    return InvalidInput(f"the request cannot be sent: {why or error}")
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
@@ -187,13 +220,13 @@ async def _body(answer: httpx.Response) -> bytes:
     async for piece in _raw(answer):
         held.append(piece)
         size += len(piece)
-        if size > MAX_ANSWER_BYTES:
+        if size > _MAX_ANSWER_BYTES:
             raise OverflowError
     return b"".join(held)
 
 
 async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
-    # Not unpacked by httpx, which has no measure for what packed bytes become.
+    # Not unpacked by httpx, which sets no limit to what packed bytes become.
     if answer.is_stream_consumed:
         # A made-up answer, whose content is there already.
         yield answer.content
@@ -202,5 +235,25 @@ async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
         yield piece
 
 
-def _names(answer: httpx.Response) -> dict[str, str]:
+def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The body of an answer without its content encoding.
+
+    Raises `OverflowError` where that is longer than an answer may be, `ValueError` where it cannot
+    be unpacked.
+    """
+    if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip", "deflate"):
+        return body
+    unpacking = zlib.decompressobj(_EITHER)
+    try:
+        body = unpacking.decompress(body, _MAX_ANSWER_BYTES)
+    except zlib.error:
+        raise ValueError("its answer cannot be unpacked") from None
+    if unpacking.unconsumed_tail:
+        raise OverflowError
+    if not unpacking.eof:
+        raise ValueError("its answer cannot be unpacked")
+    return body
+
+
+def _headers_of(answer: httpx.Response) -> dict[str, str]:
     return {name.lower(): text for name, text in answer.headers.items()}

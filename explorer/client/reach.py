@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,7 +9,7 @@ from explorer.client.address import UNIX, base_of
 from explorer.client.transport import Transport
 from explorer.errors import Unusable
 
-__all__ = ["Reach", "is_local", "proxy_of"]
+__all__ = ["Reach", "proxy_of"]
 
 
 class Reach:
@@ -74,12 +73,8 @@ class Reach:
 
     async def _made(self) -> Transport:
         proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
-        if proxy is None and self.address.startswith((UNIX, "http://")):
-            from explorer.client.plain import PlainTransport
-
-            return PlainTransport(self.address, self._timeout_seconds)
-        # Beside the loop: the import and the certificates take a while.
-        return await asyncio.to_thread(_through_httpx, self.address, self._timeout_seconds, proxy)
+        # In a thread: importing httpx and loading certificates take a while.
+        return await asyncio.to_thread(_http, self.address, self._timeout_seconds, proxy)
 
 
 def proxy_of(address: str) -> str | None:
@@ -98,16 +93,7 @@ def proxy_of(address: str) -> str | None:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def is_local(address: str) -> bool:
-    """Whether what is sent to an address stays on this machine."""
-    host = "" if address.startswith(UNIX) else urlsplit(address).hostname or ""
-    try:
-        return not host or ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _through_httpx(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
+def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
     from explorer.client.http import HttpTransport
 
     return HttpTransport(address, timeout_seconds, proxy=proxy)

@@ -1,6 +1,6 @@
 """Spoil the answers to every request that the client makes, very many times.
 
-    python tests/benchmarks/malformed.py [--rounds 40] [--seed 1] [--httpx]
+    python tests/benchmarks/malformed.py [--rounds 40] [--seed 1]
 
 Prints what was done to how many answers, how the calls ended, and every error that is none of the
 client's own, each once with its trace.
@@ -13,8 +13,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from explorer.client.http import HttpTransport
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.client.malformed import run, served
@@ -24,12 +22,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="How often each call is made.")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--httpx", action="store_true", help="By the transport for https.")
     given = parser.parse_args()
-    through = HttpTransport if given.httpx else None
     with tempfile.TemporaryDirectory() as directory, served(Path(directory)) as address:
         began = time.perf_counter()
-        done, ends, faults = asyncio.run(run(address, given.rounds, given.seed, through))
+        done, ends, faults = asyncio.run(run(address, given.rounds, given.seed))
         took = time.perf_counter() - began
     total = f"{done.total():,} answers spoilt in {ends.total():,} calls"
     print(f"{total}, seed {given.seed}, {took:.0f} s")

@@ -116,9 +116,19 @@ class Drawn:
 
     def __getattr__(self, name):
         member = getattr(self.source, name)
-        if not inspect.iscoroutinefunction(member):
+        if not callable(member):
             return member
-        return lambda *args, **kwargs: self._runner.run(member(*args, **kwargs))
+
+        def call(*args, **kwargs):
+            given = member(*args, **kwargs)
+            return self._runner.run(_awaited(given)) if inspect.isawaitable(given) else given
+
+        return call
+
+
+async def _awaited(given):
+    # What closes an asynchronous generator is awaitable, and no coroutine.
+    return await given
 
 
 @pytest.fixture(scope="session")

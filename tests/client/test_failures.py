@@ -9,7 +9,6 @@ import pytest
 
 from explorer.client import AsyncCatalog, failures
 from explorer.client.abilities import read_abilities
-from explorer.client.framing import Framing, Head, read_chunk_size, read_head, write_head
 from explorer.client.http import HttpTransport
 from explorer.client.retry import Retry, asked_pause_seconds
 from explorer.errors import (
@@ -130,41 +129,6 @@ def test_pauses_grow_and_are_never_shorter_than_asked():
     for wrong in ({"tries": 0}, {"total_seconds": 0}, {"first_pause_seconds": -1}):
         with pytest.raises(InvalidInput):
             Retry(**wrong)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"SSH-2.0\r\n\r\n",
-        b"HTTP/1.1 OK\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
-        b"HTTP/2 200\r\n\r\n",
-    ],
-)
-def test_a_head_that_is_none_is_refused(text):
-    with pytest.raises(ValueError, match="no HTTP"):
-        read_head(text)
-
-
-def test_how_long_a_body_is_may_be_said_in_one_way_only():
-    def framing(*headers, version=b"HTTP/1.1", status=200):
-        return Framing.of(Head(version, status, list(headers)))
-
-    assert framing((b"content-length", b"5")) == Framing(5, False, True)
-    assert framing((b"content-length", b"5"), status=204) == Framing(0, False, True)
-    assert framing((b"transfer-encoding", b"chunked"), (b"content-length", b"5")).chunked
-    assert framing() == Framing(None, False, False)
-    assert not framing((b"content-length", b"5"), version=b"HTTP/1.0").stays
-    assert not framing((b"content-length", b"5"), (b"connection", b"close")).stays
-    for wrong in (b"-1", b"+5", b"5x", b"9" * 30, b"5,6"):
-        with pytest.raises(ValueError, match="length"):
-            framing((b"content-length", wrong))
-    for wrong in (b"\r\n", b"0x5\r\n", b"-5\r\n", b"123456789\r\n"):
-        with pytest.raises(ValueError, match="no HTTP"):
-            read_chunk_size(wrong)
-    with pytest.raises(ValueError, match="line break"):
-        write_head(b"GET", b"/", [(b"A", b"b\r\nC: d")])
 
 
 def test_abilities_are_read_from_what_a_server_tells_of_itself():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.client import Catalog
-from explorer.client.plain import PlainTransport
+from explorer.client.http import HttpTransport
 from explorer.errors import InvalidInput, Unreachable
 from explorer.stewardship import Entry, Row, Stewardship, read_rows, write_rows
 from explorer.stewardship.files import FORMATS
@@ -205,7 +205,7 @@ def test_what_a_server_that_dies_halfway_did_not_get_is_what_a_second_import_fin
 ):
     rows = steward.documentation()
     lines = [Entry(str(at), replace(row, edited=f"text {at}")) for at, row in enumerate(rows)]
-    with Catalog(transport=Dying(PlainTransport(catalog.address, 10.0), 5)) as dying:
+    with Catalog(transport=Dying(HttpTransport(catalog.address, 10.0), 5)) as dying:
         through = Stewardship(dying)
         applied = through.apply(through.changeset(lines).to_apply())
     assert isinstance(applied.ended_by, Unreachable)

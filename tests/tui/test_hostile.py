@@ -24,7 +24,7 @@ from textual.worker import WorkerCancelled
 
 from explorer import instance
 from explorer.client import Catalog
-from explorer.client.plain import PlainTransport
+from explorer.client.http import HttpTransport
 from explorer.metadata import Proposal, Urn
 from explorer.tui.actions import ACTIONS
 from explorer.tui.find.searches import Saved, Searches
@@ -72,7 +72,7 @@ class Evil:
     first text of each answer under a key of `long` goes on as told there."""
 
     def __init__(self, directory, long=None):
-        self._wire = PlainTransport(instance.ensure(directory).address, 30)
+        self._wire = HttpTransport(instance.ensure(directory).address, 30)
         self._long = long or {}
 
     async def send(self, request):

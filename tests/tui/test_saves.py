@@ -12,7 +12,7 @@ from textual import events
 
 from explorer import instance
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.plain import PlainTransport
+from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
@@ -63,7 +63,7 @@ class Network:
     answered: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self):
-        self.line = PlainTransport(self.address, 30)
+        self.line = HttpTransport(self.address, 30)
 
     async def wait(self):
         seconds = self.dice.uniform(0, self.longest_seconds) if self.jitter else None
