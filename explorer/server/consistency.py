@@ -212,6 +212,9 @@ class _Checker:
         if holding.aspects and known and known.key not in {one.name for one in holding.aspects}:
             yield Finding("entities", text, f"its key aspect {known.key} is missing")
         for aspect in holding.aspects:
+            for what, stored in (("value", aspect.value), ("system metadata", aspect.system)):
+                if not _is_object(stored):
+                    yield Finding("entities", text, f"the {what} of {aspect.name} is not JSON")
             run = _read(aspect.system).get("runId")
             named = run if isinstance(run, str) and run != NO_RUN else None
             if named != aspect.run:
@@ -360,6 +363,13 @@ class _Checker:
         if listed != stored:
             problem = f"{listed} are listed, and {stored} are stored"
             yield Finding("search", f"the order by {field}", problem)
+
+
+def _is_object(stored: bytes) -> bool:
+    try:
+        return isinstance(orjson.loads(stored), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _read(value: bytes) -> dict[str, Any]:

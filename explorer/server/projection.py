@@ -78,11 +78,11 @@ class Projection:
         moved = self._moved(transaction) | transaction.stale
         for urn in sorted(transaction.touched):
             if urn.startswith(_PLATFORM_URN):
-                platform = _values(transaction.aspects(urn))
+                platform = _values(urn, transaction.aspects(urn))
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
         for urn in sorted(transaction.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = _values(transaction.aspects(urn))
+            values = _values(urn, transaction.aspects(urn))
             if urn in transaction.touched:
                 self._place(transaction, parsed, values)
             if values and parsed.entity_type in self._registry.entities:
@@ -180,7 +180,7 @@ class Projection:
                 self._document(
                     Urn.parse(urn),
                     self._with_folders(
-                        self._store.aspect, self._store.note, Urn.parse(urn), _values(aspects)
+                        self._store.aspect, self._store.note, Urn.parse(urn), _values(urn, aspects)
                     ),
                     self._latest_usage(urn),
                 )
@@ -331,7 +331,7 @@ class Projection:
         transaction.set_note(_delimiter_note(platform.name), delimiter)
         moved = transaction.urns_starting_with(f"urn:li:dataset:({platform},")
         for urn in moved:
-            self._place(transaction, Urn.parse(urn), _values(transaction.aspects(urn)))
+            self._place(transaction, Urn.parse(urn), _values(urn, transaction.aspects(urn)))
         return set(moved)
 
 
@@ -362,8 +362,20 @@ def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.stale.update(urns)
 
 
-def _values(aspects: Iterable[StoredAspect]) -> dict[str, Any]:
-    return {aspect.name: orjson.loads(aspect.value) for aspect in aspects}
+def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
+    """The values of an entity's aspects by name, without those that damage made unreadable."""
+    found: dict[str, Any] = {}
+    for aspect in aspects:
+        try:
+            found[aspect.name] = orjson.loads(aspect.value)
+        except orjson.JSONDecodeError:
+            _log.error(
+                "the stored %s of %s is not JSON and is left out of the search index; write it "
+                "again, or restore a backup",
+                aspect.name,
+                urn,
+            )
+    return found
 
 
 def _separates(row: LogEntry) -> bool:

@@ -486,6 +486,34 @@ def test_a_large_index_is_made_anew_while_the_catalog_is_used(
     catalog.close()
 
 
+@pytest.mark.parametrize("column", ["value", "system"])
+def test_stored_text_that_is_not_json_is_told_and_stops_no_other(
+    copy: Path, column: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A single flipped bit may leave a file that SQLite finds whole."""
+    with closing(sqlite3.connect(copy / "catalog.db")) as file, file:
+        found = file.execute(
+            f"SELECT a.id, a.{column} FROM aspects a JOIN urns u ON u.id = a.entity "
+            "WHERE u.urn = ? AND a.name = 'datasetProperties'",
+            (str(table(2)),),
+        ).fetchone()
+        broken = bytes(found[1]).replace(b'"', b"\xa2", 1)
+        file.execute(f"UPDATE aspects SET {column} = ? WHERE id = ?", (broken, found[0]))
+    findings = check_directory(copy)
+    what = "value" if column == "value" else "system metadata"
+    assert (str(table(2)), f"the {what} of datasetProperties is not JSON") in {
+        (finding.subject, finding.problem) for finding in findings
+    }
+    shutil.rmtree(copy / "search")
+    catalog = open_catalog(copy, load_registry())
+    try:
+        assert names(catalog) == {table(at).name for at in range(TABLES)}
+        write(catalog, table(2), "status", {"removed": False})
+    finally:
+        catalog.close()
+    assert ("is not JSON" in caplog.text) is (column == "value")
+
+
 def test_a_search_that_fails_over_a_whole_index_takes_no_other_along(
     served: tuple[Catalog, httpx.Client, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
