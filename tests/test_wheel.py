@@ -37,6 +37,7 @@ def run(unpacked, *arguments):
 def test_the_data_of_the_package_is_in_it(unpacked):
     files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert {"explorer/metadata/registry.json", "explorer/py.typed"} <= files
+    assert "explorer/LICENSE" in files
     assert {"explorer/server/docs/page.css", "explorer/server/docs/page.js"} <= files
     assert {name for name in files if name.startswith("explorer/server/graphql/schema/")} == {
         f"explorer/server/graphql/schema/{path.name}"
