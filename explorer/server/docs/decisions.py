@@ -48,7 +48,8 @@ DECISIONS = (
         "A column of a dataset, and entities of the types that DataHub takes: container, domain, "
         "glossaryTerm, glossaryNode, tag, corpGroup, notebook, mlModel, mlModelGroup, mlFeature, "
         "mlFeatureTable, mlPrimaryKey, dataProduct, businessAttribute, application. An aspect "
-        "that is not there is begun with the name in the URN.",
+        "that is not there is begun with the name in the URN. For DataHub's callers also whole "
+        "datasets, charts, dashboards, flows and jobs, which its agents send.",
     ),
     Decision(
         "A description for a column that the schema lacks",
@@ -83,7 +84,7 @@ DECISIONS = (
     Decision(
         "Sizes of one request",
         "A filter has 10,000 values at most. A GraphQL document has at most 1,000,000 characters, "
-        "20,000 tokens, 300 operations and fragments, 20 levels and 5,000 selected fields, and "
+        "20,000 tokens, 300 operations and fragments, 20 levels and 20,000 selected fields, and "
         "is answered with 250,000 fields, reads 100,000 entities and takes 30 seconds at most, "
         "counted while it is answered. What edits or describes the schema is measured before, "
         "lists counted as long as they may be. More is 400 or an error that names the limit.",

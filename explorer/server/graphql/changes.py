@@ -5,6 +5,7 @@ from typing import Any
 
 from graphql.type import GraphQLSchema
 
+from explorer.server.graphql.aspects import structured_properties
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.creating import (
     create_domain,
@@ -20,6 +21,11 @@ from explorer.server.graphql.describing import (
     update_description,
     update_tag,
 )
+from explorer.server.graphql.incidents import (
+    raise_incident,
+    update_incident,
+    update_incident_status,
+)
 from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, remove_terms
 from explorer.server.graphql.linking import add_link, remove_link, update_link
 from explorer.server.graphql.nodes import Info
@@ -33,6 +39,7 @@ from explorer.server.graphql.standing import (
     set_removed,
     unset_domain,
 )
+from explorer.server.graphql.structured_properties import remove_properties, set_properties
 from explorer.server.tokens import Role
 
 __all__ = ["RESOLVERS", "guard"]
@@ -71,6 +78,11 @@ RESOLVERS: Resolvers = {
         "updateDeprecation": edit(deprecate),
         "batchUpdateDeprecation": edit(batch_deprecate),
         "batchUpdateSoftDeleted": edit(set_removed),
+        "upsertStructuredProperties": edit_of(set_properties, "assetUrn", structured_properties),
+        "removeStructuredProperties": edit_of(remove_properties, "assetUrn", structured_properties),
+        "raiseIncident": edit(raise_incident),
+        "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
+        "updateIncident": edit_of(update_incident, gives=lambda _node: True),
         "createTag": edit(create_tag),
         "createDomain": edit(create_domain),
         "createGlossaryTerm": edit(create_term),
@@ -114,6 +126,11 @@ ROLES: Mapping[str, Role] = {
     "updateDeprecation": "editor",
     "batchUpdateDeprecation": "editor",
     "batchUpdateSoftDeleted": "editor",
+    "upsertStructuredProperties": "editor",
+    "removeStructuredProperties": "editor",
+    "raiseIncident": "editor",
+    "updateIncidentStatus": "editor",
+    "updateIncident": "editor",
     "createTag": "editor",
     "createDomain": "editor",
     "createGlossaryTerm": "editor",

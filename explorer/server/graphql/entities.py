@@ -5,6 +5,7 @@ from typing import Any
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.aspects import parents, property_value
 from explorer.server.graphql.assembly import Resolvers
+from explorer.server.graphql.columns import column_type, record_of
 from explorer.server.graphql.fields import (
     Resolver,
     Value,
@@ -20,12 +21,16 @@ from explorer.server.graphql.fields import (
     renamed,
     stored,
 )
+from explorer.server.graphql.names import entity_type_symbol
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
 
 __all__ = ["RESOLVERS", "type_of"]
 
 _NEVER = {"time": 0, "actor": None}
+# What the names of the types begin with that are no deployment's own.
+_STANDARD = "datahub."
+_DATA_TYPES = frozenset({"STRING", "NUMBER", "URN", "RICH_TEXT", "DATE"})
 
 
 def type_of(value: Any, _info: Info, _abstract: Any) -> str:
@@ -126,6 +131,32 @@ def _definition(node: Node, _info: Info) -> Value | None:
     }
 
 
+def _data_type(node: Node, _info: Info) -> Value:
+    """The type of a structured property's values; every catalog has the common ones, stored or
+    not."""
+    name = node.urn.name
+    standard = name.removeprefix(_STANDARD).upper()
+    found = node.aspect("dataTypeInfo") or {}
+    return {
+        **found,
+        "type": standard if name.startswith(_STANDARD) and standard in _DATA_TYPES else "OTHER",
+        "qualifiedName": found.get("qualifiedName") or name,
+        "displayName": found.get("displayName") or standard.replace("_", " ").capitalize(),
+    }
+
+
+def _entity_type(node: Node, info: Info) -> Value:
+    name = node.urn.name.removeprefix(_STANDARD)
+    known = name in info.context.catalog.registry.entities
+    found = node.aspect("entityTypeInfo") or {}
+    return {
+        **found,
+        "type": entity_type_symbol(name) if known else None,
+        "qualifiedName": found.get("qualifiedName") or node.urn.name,
+        "displayName": found.get("displayName") or name,
+    }
+
+
 def _subjects(node: Node, _info: Info) -> list[Value] | None:
     found = node.aspect("querySubjects")
     if found is None:
@@ -135,23 +166,6 @@ def _subjects(node: Node, _info: Info) -> list[Value] | None:
         {"dataset": urn.parts[0] if urn.entity_type == "schemaField" else str(urn)}
         | ({"schemaField": str(urn)} if urn.entity_type == "schemaField" else {})
         for urn in urns
-    ]
-
-
-def _asserted(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("assertionInfo")
-    dataset = (found or {}).get("datasetAssertion")
-    return found and {
-        **found,
-        "entityUrn": found.get("entityUrn") or (dataset or {}).get("dataset"),
-    }
-
-
-def _asserted_fields(value: Value, _info: Info) -> list[Value]:
-    return [
-        {"urn": urn.parts[0], "path": urn.name}
-        for urn in Urn.parse_all(value.get("fields") or ())
-        if urn.entity_type == "schemaField"
     ]
 
 
@@ -264,7 +278,14 @@ RESOLVERS: Resolvers = {
         "properties": stored("corpUserInfo"),
         "info": stored("corpUserInfo"),
         "editableProperties": stored("corpUserEditableInfo"),
+        "editableInfo": stored("corpUserEditableInfo"),
         "status": flat("corpUserStatus", "status"),
+        "settings": stored("corpUserSettings"),
+    },
+    "CorpUserViewsSettings": {"defaultView": entity_or_null("defaultView")},
+    "CorpGroupProperties": {
+        "admins": entities("admins", "corpuser"),
+        "members": entities("members", "corpuser"),
     },
     "CorpUserProperties": {
         **_CUSTOM,
@@ -316,7 +337,12 @@ RESOLVERS: Resolvers = {
     "MLModelGroupProperties": _CUSTOM,
     "MLFeature": _ml("mlFeatureProperties", "editableMlFeatureProperties"),
     "MLFeatureProperties": _SOURCED,
-    "MLFeatureTable": _ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+    "MLFeatureTable": {
+        **_ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+        "featureTableProperties": properties(
+            "mlFeatureTableProperties", "editableMlFeatureTableProperties"
+        ),
+    },
     "MLFeatureTableProperties": {
         **_CUSTOM,
         "mlFeatures": entities("mlFeatures", "mlFeature"),
@@ -332,15 +358,19 @@ RESOLVERS: Resolvers = {
         "editableProperties": stored("editableNotebookProperties"),
     },
     "NotebookInfo": _CUSTOM,
-    "Assertion": {"platform": _platform, "info": _asserted},
-    "AssertionInfo": _CUSTOM,
-    "DatasetAssertionInfo": {"datasetUrn": renamed("dataset"), "fields": _asserted_fields},
+    "Assertion": {"platform": _platform},
     "SchemaFieldEntity": {"parent": _parent, "fieldPath": key(1)},
-    "StructuredPropertyEntity": {"definition": _definition},
+    "StructuredPropertyEntity": {
+        "definition": _definition,
+        "settings": stored("structuredPropertySettings"),
+    },
     "StructuredPropertyDefinition": {
         "valueType": entity("valueType"),
-        "entityTypes": entities("entityTypes"),
+        "entityTypes": entities("entityTypes", "entityType"),
     },
+    "TypeQualifier": {"allowedTypes": entities("allowedTypes", "entityType")},
+    "DataTypeEntity": {"info": _data_type},
+    "EntityTypeEntity": {"info": _entity_type},
     "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
     "OwnershipTypeEntity": {"info": stored("ownershipTypeInfo")},
     "DataProcessInstance": {
@@ -351,10 +381,27 @@ RESOLVERS: Resolvers = {
         "platform": _platform,
     },
     "DataProcessInstanceProperties": _CUSTOM,
-    "QueryEntity": {"properties": stored("queryProperties"), "subjects": _subjects},
+    "QueryEntity": {
+        "platform": _platform,
+        "properties": stored("queryProperties"),
+        "subjects": _subjects,
+    },
     "QueryProperties": {"origin": entity_or_null("origin")},
     "QuerySubject": {
         "dataset": entity_or_null("dataset"),
         "schemaField": entity_or_null("schemaField"),
+    },
+    "Application": {"properties": properties("applicationProperties")},
+    "ApplicationProperties": _CUSTOM,
+    "BusinessAttribute": {"properties": properties("businessAttributeInfo")},
+    "BusinessAttributeInfo": {
+        **_CUSTOM,
+        "type": lambda value, _info: value.get("type") and column_type(record_of(value)),
+        "tags": renamed("globalTags"),
+    },
+    "DataHubView": {
+        "name": named,
+        "description": flat("dataHubViewInfo", "description"),
+        "viewType": flat("dataHubViewInfo", "type"),
     },
 }

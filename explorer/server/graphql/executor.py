@@ -21,11 +21,13 @@ from explorer.server.graphql import (
     browsing,
     changes,
     columns,
+    document_entity,
     entities,
     finding,
     lineage,
     listing,
     measures,
+    quality,
 )
 from explorer.server.graphql.assembly import assemble
 from explorer.server.graphql.documents import Document, Documents, Rejected
@@ -47,6 +49,8 @@ _RESOLVERS = (
     measures.RESOLVERS,
     changes.RESOLVERS,
     lineage.RESOLVERS,
+    quality.RESOLVERS,
+    document_entity.RESOLVERS,
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # From here on, and for the schema, a document is executed beside the event loop, so that others

@@ -60,6 +60,13 @@ async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
     return await _searched(info, asked, read_types(asked, known), known)
 
 
+def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
+    # Clients look for the first words and go on without it.
+    raise InvalidInput(
+        "Semantic search is not enabled: there are no embeddings here; use searchAcrossEntities"
+    )
+
+
 async def _searched(
     info: Info, asked: Given, types: Sequence[str], known: Mapping[str, str]
 ) -> Given:
@@ -228,6 +235,7 @@ RESOLVERS: Resolvers = {
     "Query": {
         "search": _search,
         "searchAcrossEntities": _search_across,
+        "semanticSearchAcrossEntities": _search_by_meaning,
         "scrollAcrossEntities": _scroll,
         "aggregateAcrossEntities": _aggregate,
         "autoComplete": _complete,

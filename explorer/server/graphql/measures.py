@@ -28,6 +28,7 @@ _RANGE_DAYS = {
 _MOST = 10_000
 _TOP_USERS = 5
 _USAGE = "datasetUsageStatistics"
+_PERCENTILES = ("queryCountPercentileLast30Days", "uniqueUserPercentileLast30Days")
 _EVERYTHING = Filter()
 
 
@@ -95,14 +96,25 @@ def _fields(counts: Mapping[str, int | None]) -> list[Value]:
 async def _summary(node: Node, info: Info) -> Value | None:
     start = _now_millis() - _RANGE_DAYS["MONTH"] * _DAY_MILLIS
     points = await _points(node, info, _USAGE, start, None, _MOST)
-    if not points:
+    profiles = await _points(node, info, "datasetProfile", None, None, 1)
+    operations = await _points(node, info, "operation", start, None, _MOST)
+    features = node.aspect("usageFeatures") or {}
+    if not (points or profiles or operations or features):
         return None
-    found = _aggregated(points)
-    return {
-        "queryCountLast30Days": found["totalSqlQueries"],
-        "uniqueUserCountLast30Days": found["uniqueUserCount"],
-        "topUsersLast30Days": [one["user"] for one in found["users"][:_TOP_USERS]],
+    profile = profiles[0] if profiles else {}
+    found: dict[str, Any] = {
+        "topUsersLast30Days": [],
+        "updateCountLast30Days": len(operations),
+        "rowCount": profile.get("rowCount"),
+        "sizeInBytes": profile.get("sizeInBytes"),
+        **{name: features.get(name) for name in _PERCENTILES},
     }
+    if points:
+        used = _aggregated(points)
+        found["queryCountLast30Days"] = used["totalSqlQueries"]
+        found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
+        found["topUsersLast30Days"] = [one["user"] for one in used["users"][:_TOP_USERS]]
+    return found
 
 
 def _top_users(summary: Value, info: Info) -> list[Any]:
@@ -144,6 +156,7 @@ async def _points(
     documents = await catalog.offload(
         read_documents, catalog.store, str(node.urn), aspect, (start, end), most, filtered_by
     )
+    info.context.budget.read(len(documents))
     return [value for value, _, _ in documents]
 
 

@@ -53,6 +53,13 @@ SHAPES: Mapping[str, Shape] = {
         Shape("ownershipType", "OwnershipTypeEntity", "ownershipType"),
         Shape("dataProcessInstance", "DataProcessInstance", "dataProcessInstance"),
         Shape("query", "QueryEntity", "query"),
+        Shape("document", "Document", "document"),
+        Shape("incident", "Incident", "incident"),
+        Shape("application", "Application", "application"),
+        Shape("businessAttribute", "BusinessAttribute", "businessAttribute"),
+        Shape("dataType", "DataTypeEntity", "dataType"),
+        Shape("entityType", "EntityTypeEntity", "entityType"),
+        Shape("dataHubView", "DataHubView", "view"),
     )
 }
 
@@ -62,6 +69,7 @@ _ALWAYS = {
     "exists": "Boolean",
     "lastIngested": "Long",
     "aspects(input: AspectParams)": "[RawAspect!]",
+    "relationships(input: RelationshipsInput!)": "EntityRelationshipsResult",
 }
 # The fields of an entity that carries the aspect.
 _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
@@ -83,6 +91,20 @@ _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
     "structuredProperties": {"structuredProperties": "StructuredProperties"},
     "siblings": {"siblings": "SiblingProperties"},
     "embed": {"embed": "Embed"},
+    "displayProperties": {"displayProperties": "DisplayProperties"},
+    "documentation": {"documentation": "Documentation"},
+    "businessAttributes": {"businessAttributes": "BusinessAttributes"},
+}
+# The fields of an entity that others may point at with the relationship.
+_BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
+    "IncidentOn": {
+        "incidents(state: IncidentState, stage: IncidentStage, priority: IncidentPriority, "
+        "assigneeUrns: [String!], start: Int, count: Int)": "EntityIncidentsResult",
+        "health": "[Health!]",
+    },
+    "RelatedAsset": {
+        "relatedDocuments(input: RelatedDocumentsInput!)": "RelatedDocumentsResult",
+    },
 }
 
 
@@ -101,10 +123,15 @@ def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
 
 
 def common_fields(registry: Registry, entity_type: str) -> dict[str, str]:
-    """The fields of an entity type that follow from the aspects it carries."""
+    """The fields of an entity type that follow from the aspects it carries, and from what may be
+    said of it elsewhere."""
     fields = dict(_ALWAYS)
     for aspect in registry.aspects_of(entity_type):
         fields.update(_BY_ASPECT.get(aspect, {}))
+    for declared in registry.aspects.values():
+        for relationship in declared.relationships:
+            if entity_type in relationship.to:
+                fields.update(_BY_RELATIONSHIP.get(relationship.name, {}))
     return fields
 
 
