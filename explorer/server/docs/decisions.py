@@ -258,8 +258,8 @@ DECISIONS = (
     Decision("Other versions of the protocol header", "Served the same."),
     Decision(
         "The release of the API",
-        "/config reports a release of DataHub below 1.0.1, so that its clients send what is "
-        "answered here.",
+        "/config reports the release of DataHub whose model is served, 1.7.0.17: its SDK writes "
+        "over OpenAPI, and its agents offer the tools that write.",
     ),
     Decision("Editing a soft-deleted entity", "Allowed; it stays soft-deleted."),
     Decision(
