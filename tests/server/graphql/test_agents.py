@@ -162,6 +162,35 @@ def test_the_views_that_people_search_in_are_told(caller):
     assert told == {"views": {"defaultView": {"urn": view}}}
 
 
+def test_a_search_in_a_view_finds_what_the_view_lets_through(caller, dataset):
+    view = "urn:li:dataHubView:agents"
+    tag, chart = "urn:li:tag:in-the-view", "urn:li:chart:(looker,in-the-view)"
+    other = dataset.replace("PROD", "DEV")
+    for urn in (dataset, other, chart):
+        caller.ingest(urn, "globalTags", {"tags": [{"tag": tag}]})
+    criterion = {"field": "origin", "values": ["DEV"], "condition": "EQUAL", "negated": True}
+    definition = {"entityTypes": ["dataset"], "filter": {"or": [{"and": [criterion]}]}}
+    stamps = {"created": STAMP, "lastModified": STAMP}
+    info = {"name": "Mine", "type": "PERSONAL", "definition": definition, **stamps}
+    caller.ingest(view, "dataHubViewInfo", info)
+    query = """query($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) {
+      searchResults { entity { urn } } } }"""
+    tagged = [{"field": "tags", "values": [tag]}]
+
+    def asked(dialect="plain", **given):
+        asking = {"query": "*", "filters": tagged, **given}
+        body = {"query": query, "variables": {"i": asking}}
+        answer = caller.post("/api/graphql", body, **{"X-Catalog-Dialect": dialect}).json()
+        results = answer["data"]["searchAcrossEntities"]["searchResults"]
+        return {one["entity"]["urn"] for one in results}
+
+    assert asked() == {dataset, other, chart}
+    assert asked(viewUrn=view) == {dataset}
+    assert asked(viewUrn=view, types=["CHART"]) == set()
+    # As DataHub does where a view that somebody chose is gone.
+    assert asked("datahub", viewUrn=f"{view}-gone") == {dataset, other, chart}
+
+
 @pytest.mark.parametrize(
     ("urn", "aspect"),
     [
