@@ -101,7 +101,7 @@ async def _runs(
     found = await catalog.offload(
         read_documents, catalog.store, str(node.urn), _RUNS, bounds, limit, wanted or Filter()
     )
-    info.context.budget.read(len(found))
+    info.context.budget.read_documents(len(found))
     return [value for value, _, _ in found]
 
 

@@ -1,9 +1,12 @@
 """What agents ask beside searching and labelling: documents, queries, members, structured
 properties, settings, and their long documents."""
 
+import time
+
 import pytest
 
 from explorer.server.graphql.documents import Documents
+from explorer.server.graphql.nodes import Budget, TooMuch
 from explorer.server.service import Service
 
 STAMP = {"time": 1, "actor": "urn:li:corpuser:writer"}
@@ -238,3 +241,25 @@ def test_a_document_that_asks_for_much_and_finds_little_is_answered(caller, data
       fragment T on Tag {{ {owners} }}"""
     answer = caller.graphql(document, u=dataset)
     assert answer["data"]["entity"]["x0"] is None
+
+
+def test_documents_over_time_count_for_what_a_query_reads(caller, dataset):
+    now = time.time_ns() // 1_000_000
+    for at in range(3):
+        operation = {"timestampMillis": now - at, "operationType": "INSERT"}
+        caller.ingest(dataset, "operation", operation | {"lastUpdatedTimestamp": now})
+    profile = {"timestampMillis": now, "rowCount": 12, "sizeInBytes": 34}
+    caller.ingest(dataset, "datasetProfile", profile)
+    query = """query($u: String!) { dataset(urn: $u) { statsSummary {
+      rowCount sizeInBytes updateCountLast30Days queryCountLast30Days } } }"""
+    told = caller.graphql(query, u=dataset)["data"]["dataset"]["statsSummary"]
+    assert told == {
+        "rowCount": 12,
+        "sizeInBytes": 34,
+        "updateCountLast30Days": 3,
+        "queryCountLast30Days": None,
+    }
+    budget = Budget(entities=3)
+    budget.read_documents(20)
+    with pytest.raises(TooMuch, match="entities"):
+        budget.read_documents(20)
