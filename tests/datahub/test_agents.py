@@ -119,7 +119,7 @@ def test_queries_properties_assertions_domains_and_terms_are_told(tools):
     query, retention, document, fresh, domain, term = tools["others"]
     assert query["properties"]["source"] == "MANUAL"
     assert query["platform"]["name"] == "snowflake"
-    assert retention["definition"]["valueType"]["info"] == {"displayName": "Number"}
+    assert retention["definition"]["valueType"]["urn"] == "urn:li:dataType:datahub.number"
     assert document["urn"] == RUNBOOK
     assert fresh["info"]["source"] == {"type": "NATIVE"}
     assert (fresh["runEvents"]["failed"], fresh["runEvents"]["total"]) == (1, 2)

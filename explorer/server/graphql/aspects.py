@@ -23,7 +23,7 @@ from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
 from explorer.server.intake import NO_RUN
 
-__all__ = ["RESOLVERS", "parents", "property_value", "structured_properties"]
+__all__ = ["RESOLVERS", "parents", "property_value"]
 
 _DEEPEST = 20
 _OWNERS = ("corpuser", "corpGroup")
@@ -155,8 +155,7 @@ def _details(attribution: Value, _info: Info) -> list[Value]:
     ]
 
 
-def structured_properties(node: Node) -> Value | None:
-    """The values of structured properties that an entity has, each told which entity it is of."""
+def _structured(node: Node, _info: Info) -> Value | None:
     found = node.aspect("structuredProperties")
     if found is None:
         return None
@@ -238,7 +237,7 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "subTypes": stored("subTypes"),
     "browsePaths": _browse_paths,
     "browsePathV2": stored("browsePathsV2"),
-    "structuredProperties": lambda node, _info: structured_properties(node),
+    "structuredProperties": _structured,
     "siblings": stored("siblings"),
     "embed": stored("embed"),
     "displayProperties": stored("displayProperties"),

@@ -5,7 +5,6 @@ from typing import Any
 
 from graphql.type import GraphQLSchema
 
-from explorer.server.graphql.aspects import structured_properties
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.creating import (
     create_domain,
@@ -30,7 +29,14 @@ from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, 
 from explorer.server.graphql.linking import add_link, remove_link, update_link
 from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.owning import add_owners, remove_owners
-from explorer.server.graphql.pen import edit, edit_of
+from explorer.server.graphql.pen import edit, edit_giving_entity, edit_of
+from explorer.server.graphql.properties import (
+    create_property,
+    delete_property,
+    remove_properties,
+    update_property,
+    upsert_properties,
+)
 from explorer.server.graphql.standing import (
     batch_deprecate,
     batch_set_domain,
@@ -39,7 +45,6 @@ from explorer.server.graphql.standing import (
     set_removed,
     unset_domain,
 )
-from explorer.server.graphql.structured_properties import remove_properties, set_properties
 from explorer.server.tokens import Role
 
 __all__ = ["RESOLVERS", "guard"]
@@ -78,8 +83,6 @@ RESOLVERS: Resolvers = {
         "updateDeprecation": edit(deprecate),
         "batchUpdateDeprecation": edit(batch_deprecate),
         "batchUpdateSoftDeleted": edit(set_removed),
-        "upsertStructuredProperties": edit_of(set_properties, "assetUrn", structured_properties),
-        "removeStructuredProperties": edit_of(remove_properties, "assetUrn", structured_properties),
         "raiseIncident": edit(raise_incident),
         "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
         "updateIncident": edit_of(update_incident, gives=lambda _node: True),
@@ -88,11 +91,17 @@ RESOLVERS: Resolvers = {
         "createGlossaryTerm": edit(create_term),
         "createGlossaryNode": edit(create_node),
         "createGroup": edit(create_group),
+        "upsertStructuredProperties": edit(upsert_properties),
+        "removeStructuredProperties": edit(remove_properties),
+        "createStructuredProperty": edit_giving_entity(create_property),
+        "updateStructuredProperty": edit_giving_entity(update_property),
+        "deleteStructuredProperty": delete_property,
     }
 }
 
-# The role that each mutation needs. None of them removes anything for good: what is taken off an
-# entity is in an earlier version of its aspect, and batchUpdateSoftDeleted hides.
+# The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
+# what is taken off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# hides.
 ROLES: Mapping[str, Role] = {
     "updateDataset": "editor",
     "updateChart": "editor",
@@ -126,8 +135,6 @@ ROLES: Mapping[str, Role] = {
     "updateDeprecation": "editor",
     "batchUpdateDeprecation": "editor",
     "batchUpdateSoftDeleted": "editor",
-    "upsertStructuredProperties": "editor",
-    "removeStructuredProperties": "editor",
     "raiseIncident": "editor",
     "updateIncidentStatus": "editor",
     "updateIncident": "editor",
@@ -136,6 +143,11 @@ ROLES: Mapping[str, Role] = {
     "createGlossaryTerm": "editor",
     "createGlossaryNode": "editor",
     "createGroup": "editor",
+    "upsertStructuredProperties": "editor",
+    "removeStructuredProperties": "editor",
+    "createStructuredProperty": "editor",
+    "updateStructuredProperty": "editor",
+    "deleteStructuredProperty": "admin",
 }
 
 

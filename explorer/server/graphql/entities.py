@@ -21,16 +21,12 @@ from explorer.server.graphql.fields import (
     renamed,
     stored,
 )
-from explorer.server.graphql.names import entity_type_symbol
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
 
 __all__ = ["RESOLVERS", "type_of"]
 
 _NEVER = {"time": 0, "actor": None}
-# What the names of the types begin with that are no deployment's own.
-_STANDARD = "datahub."
-_DATA_TYPES = frozenset({"STRING", "NUMBER", "URN", "RICH_TEXT", "DATE"})
 
 
 def type_of(value: Any, _info: Info, _abstract: Any) -> str:
@@ -128,32 +124,7 @@ def _definition(node: Node, _info: Info) -> Value | None:
         "cardinality": "SINGLE",
         **found,
         "immutable": found.get("immutable") is True,
-    }
-
-
-def _data_type(node: Node, _info: Info) -> Value:
-    """The type of a structured property's values; every catalog has the common ones, stored or
-    not."""
-    name = node.urn.name
-    standard = name.removeprefix(_STANDARD).upper()
-    found = node.aspect("dataTypeInfo") or {}
-    return {
-        **found,
-        "type": standard if name.startswith(_STANDARD) and standard in _DATA_TYPES else "OTHER",
-        "qualifiedName": found.get("qualifiedName") or name,
-        "displayName": found.get("displayName") or standard.replace("_", " ").capitalize(),
-    }
-
-
-def _entity_type(node: Node, info: Info) -> Value:
-    name = node.urn.name.removeprefix(_STANDARD)
-    known = name in info.context.catalog.registry.entities
-    found = node.aspect("entityTypeInfo") or {}
-    return {
-        **found,
-        "type": entity_type_symbol(name) if known else None,
-        "qualifiedName": found.get("qualifiedName") or node.urn.name,
-        "displayName": found.get("displayName") or name,
+        "isFacet": (node.aspect("structuredPropertySettings") or {}).get("showInSearchFilters"),
     }
 
 
@@ -360,17 +331,11 @@ RESOLVERS: Resolvers = {
     "NotebookInfo": _CUSTOM,
     "Assertion": {"platform": _platform},
     "SchemaFieldEntity": {"parent": _parent, "fieldPath": key(1)},
-    "StructuredPropertyEntity": {
-        "definition": _definition,
-        "settings": stored("structuredPropertySettings"),
-    },
+    "StructuredPropertyEntity": {"definition": _definition},
     "StructuredPropertyDefinition": {
         "valueType": entity("valueType"),
-        "entityTypes": entities("entityTypes", "entityType"),
+        "entityTypes": entities("entityTypes"),
     },
-    "TypeQualifier": {"allowedTypes": entities("allowedTypes", "entityType")},
-    "DataTypeEntity": {"info": _data_type},
-    "EntityTypeEntity": {"info": _entity_type},
     "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
     "OwnershipTypeEntity": {"info": stored("ownershipTypeInfo")},
     "DataProcessInstance": {

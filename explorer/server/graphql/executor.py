@@ -27,6 +27,7 @@ from explorer.server.graphql import (
     lineage,
     listing,
     measures,
+    properties,
     quality,
 )
 from explorer.server.graphql.assembly import assemble
@@ -48,6 +49,7 @@ _RESOLVERS = (
     browsing.RESOLVERS,
     measures.RESOLVERS,
     changes.RESOLVERS,
+    properties.RESOLVERS,
     lineage.RESOLVERS,
     quality.RESOLVERS,
     document_entity.RESOLVERS,

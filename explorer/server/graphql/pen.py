@@ -22,7 +22,7 @@ from explorer.server.graphql.fields import Resolver
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.store import Transaction
 
-__all__ = ["Given", "Pen", "edit", "edit_of"]
+__all__ = ["Given", "Pen", "edit", "edit_giving_entity", "edit_of"]
 
 Given = Mapping[str, Any]
 
@@ -138,20 +138,27 @@ def edit(change: Callable[[Pen, Given], Any]) -> Resolver:
     return resolve
 
 
+def edit_giving_entity(change: Callable[[Pen, Given], str]) -> Resolver:
+    """A mutation with an `input` that gives the entity whose URN the change gives."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        urn = await _run(info, lambda pen: change(pen, given["input"]), default=None)
+        return info.context.node(urn)
+
+    return resolve
+
+
 def edit_of(
     change: Callable[[Pen, Urn, Given], None],
     argument: str = "urn",
     gives: Callable[[Node], Any] | None = None,
 ) -> Resolver:
-    """A mutation of the entity that an argument, or a field of the input, names.
-
-    It gives what `gives` makes of the entity, without that the entity; true where the argument has
-    another name, as such mutations do.
-    """
+    """A mutation of the entity that an argument names: it gives what `gives` makes of the entity,
+    without that the entity; true where the argument has another name, as such mutations do."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        text = given[argument]
         asked = given.get("input", given)
-        text = given[argument] if argument in given else asked[argument]
         await _run(info, lambda pen: change(pen, pen.stored_entity(text), asked), default=None)
         if gives is not None:
             return gives(info.context.node(text))
