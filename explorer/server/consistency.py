@@ -26,7 +26,7 @@ from explorer.server.hierarchy import with_folders
 from explorer.server.intake import NO_RUN, Intake
 from explorer.server.opening import FILE, INDEX
 from explorer.server.paths import default_delimiter
-from explorer.server.projection import USAGE, document_of, noted_delimiter, places_of
+from explorer.server.projection import document_of, measured_by, noted_delimiter, places_of
 from explorer.server.replay import Replay, digest
 from explorer.server.search.analysed import analyse
 from explorer.server.search.base import read_problems
@@ -302,7 +302,8 @@ class _Checker:
     def _searched(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
         if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
-        used = [point for point in holding.points if point.aspect == USAGE]
+        measured = measured_by(urn.entity_type)
+        used = [point for point in holding.points if point.aspect == measured]
         newest = used[-1].value if used else None
         delimiter = noted_delimiter(self._survey.note, urn.platform)
         placed = with_folders(self._registry, urn, values, delimiter, self._survey.value)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import CatalogError
+from explorer.metadata.assertion import asserted_columns, asserted_entity, run_summary
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
@@ -19,9 +20,19 @@ from explorer.server.search.document import Document, build_document, display_na
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 
-__all__ = ["USAGE", "Projection", "document_of", "noted_delimiter", "places_of"]
+__all__ = [
+    "RUNS",
+    "USAGE",
+    "Projection",
+    "document_of",
+    "measured_by",
+    "noted_delimiter",
+    "places_of",
+]
 
 USAGE = "datasetUsageStatistics"
+RUNS = "assertionRunEvent"
+_RUN_SUMMARY = "assertionRunSummary"
 _QUERIES = "totalSqlQueries"
 _AT_ONCE = 500
 # More than these are not brought up to date in the transaction that moves their container.
@@ -74,7 +85,7 @@ class Projection:
         self._documents, self._gone = [], set()
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
-        used = {urn for urn, aspect in transaction.measured if aspect == USAGE}
+        used = {urn for urn, aspect in transaction.measured if aspect in (USAGE, RUNS)}
         moved = self._moved(transaction) | transaction.stale
         for urn in sorted(transaction.touched):
             if urn.startswith(_PLATFORM_URN):
@@ -86,7 +97,7 @@ class Projection:
             if urn in transaction.touched:
                 self._place(transaction, parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                point = transaction.latest_point(urn, USAGE)
+                point = transaction.latest_point(urn, measured_by(parsed.entity_type))
                 placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
                 self._documents.append(self._document(parsed, placed, point))
             else:
@@ -182,7 +193,7 @@ class Projection:
                     self._with_folders(
                         self._store.aspect, self._store.note, Urn.parse(urn), _values(urn, aspects)
                     ),
-                    self._latest_usage(urn),
+                    self._latest_point(urn),
                 )
                 for urn, aspects in stored.items()
                 if Urn.parse(urn).entity_type in self._registry.entities
@@ -308,11 +319,12 @@ class Projection:
                     break
                 after = found[-1]
 
-    def _document(self, urn: Urn, values: _Values, usage: bytes | None) -> Document:
-        return document_of(self._registry, urn, values, usage)
+    def _document(self, urn: Urn, values: _Values, measured: bytes | None) -> Document:
+        return document_of(self._registry, urn, values, measured)
 
-    def _latest_usage(self, urn: str) -> bytes | None:
-        for value, _ in self._store.points(urn, USAGE, limit=1):
+    def _latest_point(self, urn: str) -> bytes | None:
+        aspect = measured_by(Urn.parse(urn).entity_type)
+        for value, _ in self._store.points(urn, aspect, limit=1):
             return value
         return None
 
@@ -335,16 +347,39 @@ class Projection:
         return set(moved)
 
 
+def measured_by(entity_type: str) -> str:
+    """Return the timeseries aspect whose newest document search has a part of."""
+    return RUNS if entity_type == "assertion" else USAGE
+
+
 def document_of(
-    registry: Registry, urn: Urn, values: Mapping[str, Any], usage: bytes | None
+    registry: Registry, urn: Urn, values: Mapping[str, Any], measured: bytes | None
 ) -> Document:
-    """What search is to hold of an entity: its aspects' values and its newest usage document.
+    """What search is to hold of an entity: its aspects' values and the newest document of what it
+    is `measured_by`.
 
     Raises as `build_document`.
     """
+    point = orjson.loads(measured) if measured else {}
+    if urn.entity_type == "assertion":
+        return _assertion_document(registry, urn, values, point)
     document = build_document(registry, urn, values)
-    queries = orjson.loads(usage).get(_QUERIES) if usage else None
+    queries = point.get(_QUERIES)
     return replace(document, usage=float(queries)) if queries else document
+
+
+def _assertion_document(
+    registry: Registry, urn: Urn, values: Mapping[str, Any], run: Mapping[str, Any]
+) -> Document:
+    """The document of an assertion: also found by the entity and the columns that only the
+    assertion of its kind names, and by the status that its newest run left."""
+    summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(run)}
+    document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
+    info = values.get("assertionInfo", {})
+    entity = asserted_entity(info)
+    about = {"entity": (entity,) if entity else (), "fieldPath": tuple(asserted_columns(info))}
+    found = {name: urns for name, urns in about.items() if urns}
+    return replace(document, fields={**document.fields, **found})
 
 
 def places_of(

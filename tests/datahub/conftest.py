@@ -17,8 +17,9 @@ import platformdirs
 import pytest
 
 RELEASE = "1.7.0.17"
-# A command of DataHub's takes one to two seconds, most of it for its imports.
-_PATIENCE_SECONDS = 100
+# A command of DataHub's takes one to two seconds, most of it for its imports; the tools of agents
+# together take twenty. Only what hangs is ended.
+_PATIENCE_SECONDS = 300
 
 
 class DataHub:
@@ -55,9 +56,13 @@ class DataHub:
         begin = min(at for at in (said.find("{"), said.find("[")) if at >= 0)
         return json.loads(said[begin:])
 
+    def interpret(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Python with the SDK; whatever its status."""
+        return self._run([str(self._folder / "python"), *arguments], "")
+
     def python(self, script: Path) -> dict[str, Any]:
         """The JSON object that a script over the SDK writes as its last line."""
-        done = self._run([str(self._folder / "python"), str(script)], "")
+        done = self.interpret(str(script))
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
@@ -105,8 +110,14 @@ def install(release: str, *pins: str, extras: str = "datahub-rest") -> Path:
 
     `pins` are what it needs beside itself. Skips the test where it cannot be installed.
     """
-    packages = (f"acryl-datahub[{extras}]=={release}", *pins)
-    home = platformdirs.user_cache_path("catalog-explorer-tests") / f"datahub-{release}"
+    wanted = f"acryl-datahub[{extras}]=={release}"
+    return install_packages(f"datahub-{release}", wanted, *pins)
+
+
+def install_packages(name: str, *packages: str) -> Path:
+    """Where the programs of an environment with these packages are; installed once for this user,
+    found there from then on. Skips the test where they cannot be installed."""
+    home = platformdirs.user_cache_path("catalog-explorer-tests") / name
     folder = home / ("Scripts" if os.name == "nt" else "bin")
     installed = home / "complete"
     if installed.exists() and installed.read_text() == " ".join(packages):

@@ -90,3 +90,82 @@ def test_an_entity_that_is_named_many_times_is_given_once(caller, dataset):
     assert found == [{"urn": dataset, "globalTags": {"value": {"tags": []}}}]
     everything = caller.post("/openapi/v3/entity/dataset/batchGet", [*body, {"urn": dataset}])
     assert "datasetKey" in everything.json()[0]
+
+
+def test_aspects_of_many_entities_are_written_and_patched(caller):
+    first, second = hive("written.1"), hive("written.2")
+    system = {"runId": "openapi-run", "lastObserved": 1_700_000_000_000}
+    sent = [
+        {"urn": first, "globalTags": {"value": {"tags": []}, "systemMetadata": system}},
+        {
+            "urn": second,
+            "datasetProperties": {"value": {"description": "One"}, "headers": {}},
+            "status": {"value": {"removed": False}},
+        },
+    ]
+    answer = caller.post("/openapi/v3/entity/dataset?async=false", sent)
+    assert (answer.status_code, answer.json()) == (200, sent)
+    assert caller.value(second, "datasetProperties") == {"description": "One"}
+    system = caller.get(f"/entitiesV2/{quote(first, safe='')}").json()["aspects"]["globalTags"]
+    assert system["systemMetadata"]["runId"] == "openapi-run"
+
+    add = {"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}
+    patch = [{"urn": first, "globalTags": {"value": {"patch": [add]}}}]
+    assert caller.http.request("PATCH", "/openapi/v3/entity/dataset", json=patch).json() == patch
+    assert caller.value(first, "globalTags") == {"tags": [{"tag": "urn:li:tag:PII"}]}
+
+
+def test_a_write_is_traced_by_the_header_it_was_answered_with(caller):
+    urn = hive("traced")
+    sent = [{"urn": urn, "status": {"value": {"removed": False}}}]
+    answer = caller.post("/openapi/v3/entity/dataset", sent)
+    version, trace, _, _ = answer.headers["traceparent"].split("-")
+    assert (version, len(trace)) == ("00", 32)
+    asked = {urn: ["status", "ownership"]}
+    told = caller.post(f"/openapi/v1/trace/write/{trace}", asked).json()[urn]
+    assert told["status"]["success"] is True
+    assert told["status"]["primaryStorage"] == {"writeStatus": "ACTIVE_STATE"}
+    assert told["ownership"]["success"] is False
+
+
+def test_an_entity_or_some_of_its_aspects_are_removed_for_good(caller):
+    urn = hive("removed.for/good")
+    sent = [
+        {"urn": urn, "status": {"value": {"removed": False}}, "embed": {"value": {}}},
+        {"urn": hive("named.alone")},
+    ]
+    caller.post("/openapi/v3/entity/dataset", sent)
+    assert caller.value(hive("named.alone"), "datasetKey")["name"] == "named.alone"
+    path = f"/openapi/v3/entity/dataset/{quote(urn, safe=':,()')}"
+    assert caller.http.request("DELETE", f"{path}?aspects=embed").status_code == 200
+    assert caller.value(urn, "embed") is None
+    assert caller.value(urn, "status") == {"removed": False}
+    assert caller.http.request("DELETE", path).status_code == 200
+    assert caller.value(urn, "status") is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "dataset", [{"urn": "urn:li:tag:x", "status": {"value": {}}}], 400),
+        ("POST", "dataset", [{"urn": hive("odd"), "status": {"removed": True}}], 400),
+        ("POST", "dataset", [{"urn": hive("odd"), "nonsense": {"value": {}}}], 422),
+        ("POST", "dataset", [{"urn": hive("odd"), "globalTags": {"value": {"tags": 5}}}], 422),
+        ("POST", "dataset", ["text"], 400),
+        ("PATCH", "dataset", [{"urn": hive("odd")}], 400),
+        ("PATCH", "dataset", [{"urn": hive("odd"), "globalTags": {"value": {"x": 1}}}], 400),
+        ("DELETE", "tag/urn:li:domain:x", None, 400),
+        ("DELETE", "tag/urn:li:tag:never-there", None, 404),
+    ],
+)
+def test_a_write_that_is_none_is_refused(caller, method, path, body, status):
+    answer = caller.http.request(method, f"/openapi/v3/entity/{path}", json=body)
+    assert answer.status_code == status, answer.text
+
+
+def test_only_what_is_not_there_yet_is_created(caller):
+    urn = hive("created.once")
+    for text in ("first", "second"):
+        sent = [{"urn": urn, "datasetProperties": {"value": {"description": text}}}]
+        caller.post("/openapi/v3/entity/dataset?createIfNotExists=true", sent)
+    assert caller.value(urn, "datasetProperties") == {"description": "first"}

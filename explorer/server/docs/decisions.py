@@ -48,7 +48,8 @@ DECISIONS = (
         "A column of a dataset, and entities of the types that DataHub takes: container, domain, "
         "glossaryTerm, glossaryNode, tag, corpGroup, notebook, mlModel, mlModelGroup, mlFeature, "
         "mlFeatureTable, mlPrimaryKey, dataProduct, businessAttribute, application. An aspect "
-        "that is not there is begun with the name in the URN.",
+        "that is not there is begun with the name in the URN. For DataHub's callers also whole "
+        "datasets, charts, dashboards, flows and jobs, which its agents send.",
     ),
     Decision(
         "A description for a column that the schema lacks",
@@ -83,8 +84,9 @@ DECISIONS = (
     Decision(
         "Sizes of one request",
         "A filter has 10,000 values at most. A GraphQL document has at most 1,000,000 characters, "
-        "20,000 tokens, 300 operations and fragments, 20 levels and 5,000 selected fields, and "
-        "is answered with 250,000 fields, reads 100,000 entities and takes 30 seconds at most, "
+        "20,000 tokens, 300 operations and fragments, 20 levels and 20,000 selected fields, and "
+        "is answered with 250,000 fields, reads 100,000 entities, of which ten documents over time "
+        "count as one, and takes 30 seconds at most, "
         "counted while it is answered. What edits or describes the schema is measured before, "
         "lists counted as long as they may be. More is 400 or an error that names the limit.",
     ),
@@ -257,8 +259,8 @@ DECISIONS = (
     Decision("Other versions of the protocol header", "Served the same."),
     Decision(
         "The release of the API",
-        "/config reports a release of DataHub below 1.0.1, so that its clients send what is "
-        "answered here.",
+        "/config reports the release of DataHub whose model is served, 1.7.0.17: its SDK writes "
+        "over OpenAPI, and its agents offer the tools that write.",
     ),
     Decision("Editing a soft-deleted entity", "Allowed; it stays soft-deleted."),
     Decision(
@@ -276,6 +278,22 @@ DECISIONS = (
         "In a text, * stands for any characters of a word and ? inside one for a single one. A "
         "text that begins with /q is read like one without it, and the singular of tags, owners, "
         "domains and glossaryTerms names the field too, as agents write it.",
+    ),
+    Decision(
+        "Searches by meaning",
+        "There are no embeddings: semanticSearchAcrossEntities answers that it is not enabled, at "
+        "which DataHub's agents search for words.",
+    ),
+    Decision(
+        "Saved views",
+        "viewUrn narrows a search, its completions and folders to what the view lets through. One "
+        "that is not there is 400; DataHub's callers find everything then.",
+    ),
+    Decision(
+        "Runs of assertions and health",
+        "runEvents counts all runs in the range of time, whatever the limit. An assertion fails "
+        "when its newest run is a FAILURE or an ERROR; health also says how many incidents are "
+        "active. Soft-deleted assertions do not count.",
     ),
     Decision(
         "What a facet counts",

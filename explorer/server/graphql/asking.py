@@ -30,8 +30,6 @@ def read_query(
 
     Raises `InvalidInput` for a page that is none.
     """
-    if asked.get("viewUrn"):
-        raise InvalidInput("there are no views here; say with orFilters what the view would")
     flags: Given = asked.get("searchFlags") or {}
     start, count = page_bounds(asked)
     query = SearchQuery(
@@ -73,32 +71,49 @@ def wanted_filter(
     session: Session,
     others: Sequence[str] = (),
 ) -> Filter:
-    """Return the filter that `orFilters` and `filters` make together, entity types by their names.
+    """Return the filter that `orFilters`, `filters` and the view of `viewUrn` make together, entity
+    types by their names.
 
     In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
-    have no values. Raises `InvalidInput`.
+    have no values, and a view that is not there lets everything through. Raises `InvalidInput`.
     """
     groups = [{"and": group.get("and") or []} for group in asked.get("orFilters") or ()]
     either = read_filter({"or": groups} if groups else None)
     every = read_filter({"criteria": list(asked.get("filters") or ())})
-    added = every.any_of[0] if every.any_of else ()
-    if not either.any_of and not added:
-        return Filter()
-    if len(either.any_of) * len(added) > MAX_VALUES:
-        raise InvalidInput(
-            f"'filters' and 'orFilters' make more than {MAX_VALUES:,} criteria together; ask for "
-            "fewer alternatives"
-        )
-    wanted = Filter(
-        tuple(
-            tuple(_named(one, known) for one in (*group, *added))
-            for group in either.any_of or ((),)
-        )
-    )
+    wanted = _both(_both(either, every), _read_view(asked.get("viewUrn"), types, session))
+    wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
     check_size(wanted)
     if session.dialect == "datahub":
         return forgive_fields(wanted, types, session.catalog.index.vocabulary, others)
     return wanted
+
+
+def _both(one: Filter, other: Filter) -> Filter:
+    """The filter that lets through what both do."""
+    if not one.any_of or not other.any_of:
+        return one if one.any_of else other
+    if len(one.any_of) * len(other.any_of) > MAX_VALUES:
+        raise InvalidInput(
+            f"the filters make more than {MAX_VALUES:,} criteria together; ask for fewer "
+            "alternatives"
+        )
+    return Filter(tuple((*left, *right) for left in one.any_of for right in other.any_of))
+
+
+def _read_view(urn: str | None, types: Sequence[str], session: Session) -> Filter:
+    """The filter that a saved view stands for; fields that the types do not have have no values."""
+    if not urn:
+        return Filter()
+    info = session.node(urn).aspect("dataHubViewInfo")
+    if info is None:
+        if session.dialect == "datahub":
+            return Filter()
+        raise InvalidInput(f"{urn} is no view; say with orFilters what it would let through")
+    definition = info.get("definition") or {}
+    named = tuple(definition.get("entityTypes") or ())
+    among = Filter(((Criterion(_ENTITY_TYPE, named),),)) if named else Filter()
+    wanted = read_filter(definition.get("filter") or None)
+    return _both(forgive_fields(wanted, types, session.catalog.index.vocabulary), among)
 
 
 def _named(criterion: Criterion, known: Mapping[str, str]) -> Criterion:

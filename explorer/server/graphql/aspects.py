@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.values import reach
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import (
     Resolver,
@@ -22,7 +23,7 @@ from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
 from explorer.server.intake import NO_RUN
 
-__all__ = ["RESOLVERS"]
+__all__ = ["RESOLVERS", "parents", "property_value"]
 
 _DEEPEST = 20
 _OWNERS = ("corpuser", "corpGroup")
@@ -112,11 +113,12 @@ async def _parent_containers(node: Node, info: Info) -> Value:
     return {"count": len(found), "containers": found}
 
 
-async def parents(node: Node, info: Info, aspect: str, field: str) -> list[Node]:
-    """What an entity is in, the nearest first, for as far as it is stored."""
+async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
+    """What an entity is in, by the URN at a path of an aspect: the nearest first, for as far as it
+    is stored."""
     above: list[Node] = []
     while len(above) < _DEEPEST:
-        urns = Urn.parse_all(((node.aspect(aspect) or {}).get(field),))
+        urns = Urn.parse_all(reach(node.aspect(aspect) or {}, path))
         if not urns:
             break
         (node,) = await info.context.read(str(urn) for urn in urns)
@@ -137,6 +139,19 @@ def _browse_paths(node: Node, _info: Info) -> list[Value] | None:
         return None
     return [
         {"path": [part for part in path.split("/") if part]} for path in found.get("paths") or ()
+    ]
+
+
+def _business_attributes(node: Node, _info: Info) -> Value | None:
+    found = node.aspect("businessAttributes")
+    one = (found or {}).get("businessAttribute")
+    return found and {"businessAttribute": one and {**one, "associatedUrn": str(node.urn)}}
+
+
+def _details(attribution: Value, _info: Info) -> list[Value]:
+    return [
+        {"key": name, "value": text}
+        for name, text in (attribution.get("sourceDetail") or {}).items()
     ]
 
 
@@ -225,6 +240,9 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "structuredProperties": _structured,
     "siblings": stored("siblings"),
     "embed": stored("embed"),
+    "displayProperties": stored("displayProperties"),
+    "documentation": stored("documentation"),
+    "businessAttributes": _business_attributes,
 }
 
 RESOLVERS: Resolvers = {
@@ -255,6 +273,13 @@ RESOLVERS: Resolvers = {
     "DomainAssociation": {"domain": entity("domain")},
     "BrowsePathEntry": {"name": renamed("id"), "entity": entity_or_null("urn")},
     "SiblingProperties": {"isPrimary": renamed("primary"), "siblings": entities("siblings")},
+    "ResolvedAuditStamp": {"time": or_else("time", 0), "actor": entity_or_null("actor")},
+    "MetadataAttribution": {
+        "actor": entity_or_null("actor"),
+        "source": entity_or_null("source"),
+        "sourceDetail": _details,
+    },
+    "BusinessAttributeAssociation": {"businessAttribute": entity("businessAttributeUrn")},
     "VersionInfo": {"customProperties": custom_properties},
     "StructuredPropertiesEntry": {
         "structuredProperty": entity("propertyUrn"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from explorer.errors import InvalidInput, NotFound
+from explorer.errors import NotFound
 from explorer.metadata.filters import Filter
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.asking import Given, page_bounds, read_types, wanted_filter
@@ -49,8 +49,6 @@ def _page(
 
 async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
     asked: Given = given["input"]
-    if asked.get("viewUrn"):
-        raise InvalidInput("there are no views here; say with orFilters what the view would")
     catalog = info.context.catalog
     known = symbols(catalog.registry)
     kind = asked.get("type")

@@ -20,11 +20,23 @@ from explorer.server.graphql.describing import (
     update_description,
     update_tag,
 )
+from explorer.server.graphql.incidents import (
+    raise_incident,
+    update_incident,
+    update_incident_status,
+)
 from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, remove_terms
 from explorer.server.graphql.linking import add_link, remove_link, update_link
 from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.owning import add_owners, remove_owners
-from explorer.server.graphql.pen import edit, edit_of
+from explorer.server.graphql.pen import edit, edit_giving_entity, edit_of
+from explorer.server.graphql.properties import (
+    create_property,
+    delete_property,
+    remove_properties,
+    update_property,
+    upsert_properties,
+)
 from explorer.server.graphql.standing import (
     batch_deprecate,
     batch_set_domain,
@@ -71,16 +83,25 @@ RESOLVERS: Resolvers = {
         "updateDeprecation": edit(deprecate),
         "batchUpdateDeprecation": edit(batch_deprecate),
         "batchUpdateSoftDeleted": edit(set_removed),
+        "raiseIncident": edit(raise_incident),
+        "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
+        "updateIncident": edit_of(update_incident, gives=lambda _node: True),
         "createTag": edit(create_tag),
         "createDomain": edit(create_domain),
         "createGlossaryTerm": edit(create_term),
         "createGlossaryNode": edit(create_node),
         "createGroup": edit(create_group),
+        "upsertStructuredProperties": edit(upsert_properties),
+        "removeStructuredProperties": edit(remove_properties),
+        "createStructuredProperty": edit_giving_entity(create_property),
+        "updateStructuredProperty": edit_giving_entity(update_property),
+        "deleteStructuredProperty": delete_property,
     }
 }
 
-# The role that each mutation needs. None of them removes anything for good: what is taken off an
-# entity is in an earlier version of its aspect, and batchUpdateSoftDeleted hides.
+# The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
+# what is taken off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# hides.
 ROLES: Mapping[str, Role] = {
     "updateDataset": "editor",
     "updateChart": "editor",
@@ -114,11 +135,19 @@ ROLES: Mapping[str, Role] = {
     "updateDeprecation": "editor",
     "batchUpdateDeprecation": "editor",
     "batchUpdateSoftDeleted": "editor",
+    "raiseIncident": "editor",
+    "updateIncidentStatus": "editor",
+    "updateIncident": "editor",
     "createTag": "editor",
     "createDomain": "editor",
     "createGlossaryTerm": "editor",
     "createGlossaryNode": "editor",
     "createGroup": "editor",
+    "upsertStructuredProperties": "editor",
+    "removeStructuredProperties": "editor",
+    "createStructuredProperty": "editor",
+    "updateStructuredProperty": "editor",
+    "deleteStructuredProperty": "admin",
 }
 
 

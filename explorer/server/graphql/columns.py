@@ -10,7 +10,7 @@ from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import Value, entities, entity_or_null, shown_text, stored
 from explorer.server.graphql.nodes import Info, Node
 
-__all__ = ["RESOLVERS"]
+__all__ = ["RESOLVERS", "column_type", "record_of"]
 
 _TYPES = frozenset(
     {
@@ -72,17 +72,18 @@ def _column(about: str, field: dict[str, Any], edited: str | None, info: Info) -
         "recursive": field.get("recursive") is True,
         "isPartOfKey": field.get("isPartOfKey") is True,
         "description": shown_text(field.get("description"), edited, info),
-        "type": _column_type(_record_of(field)),
+        "type": column_type(record_of(field)),
     }
 
 
-def _record_of(field: dict[str, Any]) -> str:
+def record_of(field: dict[str, Any]) -> str:
     """The name of the record that is a column's type; nothing where the column has no type."""
     return next(iter((field.get("type") or {}).get("type") or {}), "")
 
 
 @cached_short(1 << 20)
-def _column_type(record: str) -> str:
+def column_type(record: str) -> str:
+    """The symbol for the record that is a column's type."""
     word = record.rpartition(".")[2].removesuffix("Type").upper()
     word = "STRUCT" if word == "RECORD" else word
     # A kind of a newer model; the native type says what it is.

@@ -14,6 +14,14 @@ from explorer.server.graphql.standing import set_deprecation
 
 __all__ = ["rename", "update", "update_dataset", "update_description", "update_tag"]
 
+# The aspect with what people wrote about an entity of the types that have an update of their own.
+_EDITABLE: Mapping[str, str] = {
+    "dataset": "editableDatasetProperties",
+    "chart": "editableChartProperties",
+    "dashboard": "editableDashboardProperties",
+    "dataFlow": "editableDataFlowProperties",
+    "dataJob": "editableDataJobProperties",
+}
 # Where the names that people may change are kept.
 _NAMES: Mapping[str, tuple[str, str]] = {
     "glossaryTerm": ("glossaryTermInfo", "name"),
@@ -25,13 +33,19 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 
 
 def update_description(pen: Pen, given: Given) -> None:
-    """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types.
+    """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types; for
+    DataHub's callers, whose agents send it, also of a dataset, chart, dashboard, flow or job.
 
     An aspect that is not there yet is begun with what it cannot be without. Raises `InvalidInput`
     for anything else, `NotFound` for an entity or a column that is not there.
     """
     urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
     text = given["description"]
+    editable = _EDITABLE.get(urn.entity_type)
+    if editable is not None and path is None and pen.dialect == "datahub":
+        pen.stored_entity(str(urn))
+        pen.write(urn, editable, {"description": text})
+        return
     if urn.entity_type == "dataset" and path is None:
         raise InvalidInput(
             "Update description without subresource is not currently supported; "

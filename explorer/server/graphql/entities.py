@@ -5,6 +5,7 @@ from typing import Any
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.aspects import parents, property_value
 from explorer.server.graphql.assembly import Resolvers
+from explorer.server.graphql.columns import column_type, record_of
 from explorer.server.graphql.fields import (
     Resolver,
     Value,
@@ -123,6 +124,7 @@ def _definition(node: Node, _info: Info) -> Value | None:
         "cardinality": "SINGLE",
         **found,
         "immutable": found.get("immutable") is True,
+        "isFacet": (node.aspect("structuredPropertySettings") or {}).get("showInSearchFilters"),
     }
 
 
@@ -135,23 +137,6 @@ def _subjects(node: Node, _info: Info) -> list[Value] | None:
         {"dataset": urn.parts[0] if urn.entity_type == "schemaField" else str(urn)}
         | ({"schemaField": str(urn)} if urn.entity_type == "schemaField" else {})
         for urn in urns
-    ]
-
-
-def _asserted(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("assertionInfo")
-    dataset = (found or {}).get("datasetAssertion")
-    return found and {
-        **found,
-        "entityUrn": found.get("entityUrn") or (dataset or {}).get("dataset"),
-    }
-
-
-def _asserted_fields(value: Value, _info: Info) -> list[Value]:
-    return [
-        {"urn": urn.parts[0], "path": urn.name}
-        for urn in Urn.parse_all(value.get("fields") or ())
-        if urn.entity_type == "schemaField"
     ]
 
 
@@ -264,7 +249,14 @@ RESOLVERS: Resolvers = {
         "properties": stored("corpUserInfo"),
         "info": stored("corpUserInfo"),
         "editableProperties": stored("corpUserEditableInfo"),
+        "editableInfo": stored("corpUserEditableInfo"),
         "status": flat("corpUserStatus", "status"),
+        "settings": stored("corpUserSettings"),
+    },
+    "CorpUserViewsSettings": {"defaultView": entity_or_null("defaultView")},
+    "CorpGroupProperties": {
+        "admins": entities("admins", "corpuser"),
+        "members": entities("members", "corpuser"),
     },
     "CorpUserProperties": {
         **_CUSTOM,
@@ -316,7 +308,12 @@ RESOLVERS: Resolvers = {
     "MLModelGroupProperties": _CUSTOM,
     "MLFeature": _ml("mlFeatureProperties", "editableMlFeatureProperties"),
     "MLFeatureProperties": _SOURCED,
-    "MLFeatureTable": _ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+    "MLFeatureTable": {
+        **_ml("mlFeatureTableProperties", "editableMlFeatureTableProperties"),
+        "featureTableProperties": properties(
+            "mlFeatureTableProperties", "editableMlFeatureTableProperties"
+        ),
+    },
     "MLFeatureTableProperties": {
         **_CUSTOM,
         "mlFeatures": entities("mlFeatures", "mlFeature"),
@@ -332,9 +329,7 @@ RESOLVERS: Resolvers = {
         "editableProperties": stored("editableNotebookProperties"),
     },
     "NotebookInfo": _CUSTOM,
-    "Assertion": {"platform": _platform, "info": _asserted},
-    "AssertionInfo": _CUSTOM,
-    "DatasetAssertionInfo": {"datasetUrn": renamed("dataset"), "fields": _asserted_fields},
+    "Assertion": {"platform": _platform},
     "SchemaFieldEntity": {"parent": _parent, "fieldPath": key(1)},
     "StructuredPropertyEntity": {"definition": _definition},
     "StructuredPropertyDefinition": {
@@ -351,10 +346,27 @@ RESOLVERS: Resolvers = {
         "platform": _platform,
     },
     "DataProcessInstanceProperties": _CUSTOM,
-    "QueryEntity": {"properties": stored("queryProperties"), "subjects": _subjects},
+    "QueryEntity": {
+        "platform": _platform,
+        "properties": stored("queryProperties"),
+        "subjects": _subjects,
+    },
     "QueryProperties": {"origin": entity_or_null("origin")},
     "QuerySubject": {
         "dataset": entity_or_null("dataset"),
         "schemaField": entity_or_null("schemaField"),
+    },
+    "Application": {"properties": properties("applicationProperties")},
+    "ApplicationProperties": _CUSTOM,
+    "BusinessAttribute": {"properties": properties("businessAttributeInfo")},
+    "BusinessAttributeInfo": {
+        **_CUSTOM,
+        "type": lambda value, _info: value.get("type") and column_type(record_of(value)),
+        "tags": renamed("globalTags"),
+    },
+    "DataHubView": {
+        "name": named,
+        "description": flat("dataHubViewInfo", "description"),
+        "viewType": flat("dataHubViewInfo", "type"),
     },
 }

@@ -21,11 +21,14 @@ from explorer.server.graphql import (
     browsing,
     changes,
     columns,
+    document_entity,
     entities,
     finding,
     lineage,
     listing,
     measures,
+    properties,
+    quality,
 )
 from explorer.server.graphql.assembly import assemble
 from explorer.server.graphql.documents import Document, Documents, Rejected
@@ -46,7 +49,10 @@ _RESOLVERS = (
     browsing.RESOLVERS,
     measures.RESOLVERS,
     changes.RESOLVERS,
+    properties.RESOLVERS,
     lineage.RESOLVERS,
+    quality.RESOLVERS,
+    document_entity.RESOLVERS,
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # From here on, and for the schema, a document is executed beside the event loop, so that others

@@ -60,6 +60,13 @@ async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
     return await _searched(info, asked, read_types(asked, known), known)
 
 
+def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
+    # Clients look for the first words and go on without it.
+    raise InvalidInput(
+        "Semantic search is not enabled: there are no embeddings here; use searchAcrossEntities"
+    )
+
+
 async def _searched(
     info: Info, asked: Given, types: Sequence[str], known: Mapping[str, str]
 ) -> Given:
@@ -180,8 +187,6 @@ async def _complete(_root: Any, info: Info, **given: Any) -> Given:
 async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
     asked: Given = given["input"]
-    if asked.get("viewUrn"):
-        raise InvalidInput("there are no views here; say with orFilters what the view would")
     registered = info.context.catalog.registry.entities
     types = read_types(asked, known) or [name for name in _COMPLETED if name in registered]
     answers = await asyncio.gather(
@@ -228,6 +233,7 @@ RESOLVERS: Resolvers = {
     "Query": {
         "search": _search,
         "searchAcrossEntities": _search_across,
+        "semanticSearchAcrossEntities": _search_by_meaning,
         "scrollAcrossEntities": _scroll,
         "aggregateAcrossEntities": _aggregate,
         "autoComplete": _complete,

@@ -11,7 +11,7 @@ from explorer.server.graphql.asking import Given, page_bounds, read_types, wante
 from explorer.server.graphql.fields import Resolver, entity_or_null
 from explorer.server.graphql.names import entity_type_symbol
 from explorer.server.graphql.nodes import Info, Node
-from explorer.server.graphql.shapes import symbols
+from explorer.server.graphql.shapes import GENERIC, SHAPES, symbols
 from explorer.server.lineage import (
     Candidate,
     Limits,
@@ -241,8 +241,7 @@ def _scrolled_to(scroll_id: str | None) -> int:
     return int(scroll_id)
 
 
-_RELATED: dict[str, Resolver] = {"relationships": _relationships}
-_FLOWING: dict[str, Resolver] = {**_RELATED, "lineage": _lineage}
+_FLOWING: dict[str, Resolver] = {"relationships": _relationships, "lineage": _lineage}
 
 RESOLVERS: dict[str, dict[str, Resolver]] = {
     "Query": {
@@ -263,42 +262,7 @@ RESOLVERS: dict[str, dict[str, Resolver]] = {
         "updatedActor": entity_or_null("updatedActor"),
     },
     "EntityRelationship": {"entity": entity_or_null("entity")},
-    **dict.fromkeys(
-        (
-            "Dataset",
-            "Chart",
-            "Dashboard",
-            "DataJob",
-            "DataFlow",
-            "Container",
-            "MLModel",
-            "MLModelGroup",
-            "MLFeature",
-            "MLFeatureTable",
-            "MLPrimaryKey",
-            "DataProcessInstance",
-            "Notebook",
-            "SchemaFieldEntity",
-            "GenericEntity",
-        ),
-        _FLOWING,
-    ),
-    **dict.fromkeys(
-        (
-            "CorpUser",
-            "CorpGroup",
-            "Tag",
-            "GlossaryTerm",
-            "GlossaryNode",
-            "Domain",
-            "DataProduct",
-            "DataPlatform",
-            "DataPlatformInstance",
-            "Assertion",
-            "StructuredPropertyEntity",
-            "OwnershipTypeEntity",
-            "QueryEntity",
-        ),
-        _RELATED,
-    ),
+    # A type that nothing flows through has no field `lineage` in the schema.
+    **{shape.object_type: _FLOWING for shape in SHAPES.values()},
+    GENERIC: _FLOWING,
 }

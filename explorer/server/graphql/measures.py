@@ -28,6 +28,7 @@ _RANGE_DAYS = {
 _MOST = 10_000
 _TOP_USERS = 5
 _USAGE = "datasetUsageStatistics"
+_PERCENTILES = ("queryCountPercentileLast30Days", "uniqueUserPercentileLast30Days")
 _EVERYTHING = Filter()
 
 
@@ -95,14 +96,30 @@ def _fields(counts: Mapping[str, int | None]) -> list[Value]:
 async def _summary(node: Node, info: Info) -> Value | None:
     start = _now_millis() - _RANGE_DAYS["MONTH"] * _DAY_MILLIS
     points = await _points(node, info, _USAGE, start, None, _MOST)
-    if not points:
+    profiles = await _points(node, info, "datasetProfile", None, None, 1)
+    operations = await _points(node, info, "operation", start, None, 1)
+    features = node.aspect("usageFeatures") or {}
+    if not (points or profiles or operations or features):
         return None
-    found = _aggregated(points)
-    return {
-        "queryCountLast30Days": found["totalSqlQueries"],
-        "uniqueUserCountLast30Days": found["uniqueUserCount"],
-        "topUsersLast30Days": [one["user"] for one in found["users"][:_TOP_USERS]],
+    profile = profiles[0] if profiles else {}
+    found: dict[str, Any] = {
+        "changed": (node, start),
+        "topUsersLast30Days": [],
+        "rowCount": profile.get("rowCount"),
+        "sizeInBytes": profile.get("sizeInBytes"),
+        **{name: features.get(name) for name in _PERCENTILES},
     }
+    if points:
+        used = _aggregated(points)
+        found["queryCountLast30Days"] = used["totalSqlQueries"]
+        found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
+        found["topUsersLast30Days"] = [one["user"] for one in used["users"][:_TOP_USERS]]
+    return found
+
+
+async def _update_count(summary: Value, info: Info) -> int:
+    node, start = summary["changed"]
+    return len(await _points(node, info, "operation", start, None, _MOST))
 
 
 def _top_users(summary: Value, info: Info) -> list[Any]:
@@ -144,6 +161,7 @@ async def _points(
     documents = await catalog.offload(
         read_documents, catalog.store, str(node.urn), aspect, (start, end), most, filtered_by
     )
+    info.context.budget.read_documents(len(documents))
     return [value for value, _, _ in documents]
 
 
@@ -171,6 +189,9 @@ RESOLVERS: Resolvers = {
     },
     "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
     "UserUsageCounts": {"user": entity_or_null("user")},
-    "DatasetStatsSummary": {"topUsersLast30Days": _top_users},
+    "DatasetStatsSummary": {
+        "topUsersLast30Days": _top_users,
+        "updateCountLast30Days": _update_count,
+    },
     "Operation": {"customProperties": _operation_properties, "partition": _partition},
 }

@@ -17,11 +17,12 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
+from explorer.server.dialect import Dialect
 from explorer.server.graphql.fields import Resolver
-from explorer.server.graphql.nodes import Info
+from explorer.server.graphql.nodes import Info, Node
 from explorer.server.store import Transaction
 
-__all__ = ["Given", "Pen", "edit", "edit_of"]
+__all__ = ["Given", "Pen", "edit", "edit_giving_entity", "edit_of"]
 
 Given = Mapping[str, Any]
 
@@ -29,10 +30,13 @@ Given = Mapping[str, Any]
 class Pen:
     """One edit in the making, by its actor. What raises takes the whole edit back."""
 
-    def __init__(self, transaction: Transaction, catalog: Catalog, actor: str) -> None:
+    def __init__(
+        self, transaction: Transaction, catalog: Catalog, actor: str, dialect: Dialect = "plain"
+    ) -> None:
         self._transaction = transaction
         self._catalog = catalog
         self.actor = actor
+        self.dialect = dialect
         self.has_written = False
         self._now_millis = time.time_ns() // 1_000_000
 
@@ -134,14 +138,30 @@ def edit(change: Callable[[Pen, Given], Any]) -> Resolver:
     return resolve
 
 
-def edit_of(change: Callable[[Pen, Urn, Given], None], argument: str = "urn") -> Resolver:
-    """A mutation of the entity that an argument names: it gives the entity; true where the
-    argument has another name, as such mutations do."""
+def edit_giving_entity(change: Callable[[Pen, Given], str]) -> Resolver:
+    """A mutation with an `input` that gives the entity whose URN the change gives."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        urn = await _run(info, lambda pen: change(pen, given["input"]), default=None)
+        return info.context.node(urn)
+
+    return resolve
+
+
+def edit_of(
+    change: Callable[[Pen, Urn, Given], None],
+    argument: str = "urn",
+    gives: Callable[[Node], Any] | None = None,
+) -> Resolver:
+    """A mutation of the entity that an argument names: it gives what `gives` makes of the entity,
+    without that the entity; true where the argument has another name, as such mutations do."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         text = given[argument]
         asked = given.get("input", given)
         await _run(info, lambda pen: change(pen, pen.stored_entity(text), asked), default=None)
+        if gives is not None:
+            return gives(info.context.node(text))
         return info.context.node(text) if argument == "urn" else True
 
     return resolve
@@ -153,7 +173,7 @@ async def _run(info: Info, job: Callable[[Pen], Any], *, default: Any) -> Any:
 
     def write(transaction: Transaction) -> Any:
         changed = expected.compare(transaction) if expected is not None else None
-        pen = Pen(transaction, catalog, actor)
+        pen = Pen(transaction, catalog, actor, session.dialect)
         made = job(pen)
         if changed is not None and pen.has_written:
             raise changed

@@ -8,7 +8,7 @@ from msgspec import Struct
 from explorer.metadata.registry import Registry
 from explorer.server.graphql.names import entity_type_symbol
 
-__all__ = ["GENERIC", "SHAPES", "Shape", "common_fields", "shape_fields", "symbols"]
+__all__ = ["GENERIC", "SHAPES", "Shape", "shape_fields", "symbols"]
 
 GENERIC = "GenericEntity"
 # Some clients say the symbols of the service's own kinds without it.
@@ -49,10 +49,17 @@ SHAPES: Mapping[str, Shape] = {
         Shape("notebook", "Notebook", "notebook"),
         Shape("assertion", "Assertion", "assertion"),
         Shape("schemaField", "SchemaFieldEntity", "schemaField"),
+        Shape("dataType", "DataTypeEntity", "dataType"),
+        Shape("entityType", "EntityTypeEntity", "entityType"),
         Shape("structuredProperty", "StructuredPropertyEntity", "structuredProperty"),
         Shape("ownershipType", "OwnershipTypeEntity", "ownershipType"),
         Shape("dataProcessInstance", "DataProcessInstance", "dataProcessInstance"),
         Shape("query", "QueryEntity", "query"),
+        Shape("document", "Document", "document"),
+        Shape("incident", "Incident", "incident"),
+        Shape("application", "Application", "application"),
+        Shape("businessAttribute", "BusinessAttribute", "businessAttribute"),
+        Shape("dataHubView", "DataHubView", "view"),
     )
 }
 
@@ -62,6 +69,7 @@ _ALWAYS = {
     "exists": "Boolean",
     "lastIngested": "Long",
     "aspects(input: AspectParams)": "[RawAspect!]",
+    "relationships(input: RelationshipsInput!)": "EntityRelationshipsResult",
 }
 # The fields of an entity that carries the aspect.
 _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
@@ -83,29 +91,46 @@ _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
     "structuredProperties": {"structuredProperties": "StructuredProperties"},
     "siblings": {"siblings": "SiblingProperties"},
     "embed": {"embed": "Embed"},
+    "displayProperties": {"displayProperties": "DisplayProperties"},
+    "documentation": {"documentation": "Documentation"},
+    "businessAttributes": {"businessAttributes": "BusinessAttributes"},
+}
+# The fields of an entity that others may point at with the relationship.
+_BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
+    "IncidentOn": {
+        "incidents(state: IncidentState, stage: IncidentStage, priority: IncidentPriority, "
+        "assigneeUrns: [String!], start: Int, count: Int)": "EntityIncidentsResult",
+        "health": "[Health!]",
+    },
+    "RelatedAsset": {
+        "relatedDocuments(input: RelatedDocumentsInput!)": "RelatedDocumentsResult",
+    },
 }
 
 
 def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
-    """The fields that every object type has beside its own, with their types; of the kinds that
-    have no object type of their own, all together under `GENERIC`."""
+    """The fields that every object type has beside its own, with their types: those that follow
+    from the aspects it carries, and from what may be said of it elsewhere. Of the kinds that have
+    no object type of their own, all together under `GENERIC`."""
     found: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
     for entity_type in registry.entities:
-        shape = SHAPES.get(entity_type)
-        name = shape.object_type if shape else GENERIC
-        found.setdefault(name, {}).update(common_fields(registry, entity_type))
+        fields = found.setdefault(_type_name(entity_type), dict(_ALWAYS))
+        for aspect in registry.aspects_of(entity_type):
+            fields.update(_BY_ASPECT.get(aspect, {}))
+    for declared in registry.aspects.values():
+        for relationship in declared.relationships:
+            added = _BY_RELATIONSHIP.get(relationship.name, {})
+            for entity_type in relationship.to if added else ():
+                found.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
     # A registry of other entities still reads the documents made for these.
     for shape in SHAPES.values():
         found.setdefault(shape.object_type, dict(_ALWAYS))
     return found
 
 
-def common_fields(registry: Registry, entity_type: str) -> dict[str, str]:
-    """The fields of an entity type that follow from the aspects it carries."""
-    fields = dict(_ALWAYS)
-    for aspect in registry.aspects_of(entity_type):
-        fields.update(_BY_ASPECT.get(aspect, {}))
-    return fields
+def _type_name(entity_type: str) -> str:
+    shape = SHAPES.get(entity_type)
+    return shape.object_type if shape else GENERIC
 
 
 def symbols(registry: Registry) -> dict[str, str]:

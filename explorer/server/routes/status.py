@@ -7,9 +7,9 @@ from explorer.server.metrics import MEDIA_TYPE, Metrics
 
 __all__ = ["StatusRoutes"]
 
-# Clients choose their calls by this release of the real service. From 1.0.1 on they would send
-# OpenAPI writes, which are not offered here.
-_SPOKEN_VERSION = "v0.14.1"
+# The release of the real service whose model and calls are served, by which clients choose theirs:
+# from 1.0.1 on the SDK writes over OpenAPI, from 1.4.0 on agents are offered tools that write.
+_SPOKEN_VERSION = "v1.7.0.17"
 
 
 class StatusRoutes:
@@ -32,8 +32,8 @@ class StatusRoutes:
                 "many entities, and that edits in GraphQL take the condition ifCurrent",
                 notes=(
                     "Answered without a token.",
-                    "The release is that of the real service whose calls are spoken here; it stays "
-                    "below 1.0.1, from which on clients write over OpenAPI.",
+                    "The release is that of the real service whose model and calls are served "
+                    "here.",
                 ),
             ),
             Endpoint(

@@ -210,7 +210,7 @@ def test_introspection_gives_the_whole_schema(caller):
     answer = caller.graphql(get_introspection_query(input_value_deprecation=True))
     schema = build_client_schema(answer["data"])
     entity = schema.get_type("Entity")
-    assert set(entity.fields) == {"urn", "type"}
+    assert set(entity.fields) == {"urn", "type", "relationships"}
     assert {"DATASET", "CORP_USER", "DATA_JOB", "MLMODEL"} <= set(
         schema.get_type("EntityType").values
     )
@@ -222,9 +222,9 @@ def test_introspection_gives_the_whole_schema(caller):
         ('{ dataset(urn: "x") { ' + "container { " * 30 + "urn" + " }" * 32, "too deep"),
         (
             "{ "
-            + " ".join(f'a{n}: dataset(urn: "x") {{ ...F }}' for n in range(120))
+            + " ".join(f'a{n}: dataset(urn: "x") {{ ...F }}' for n in range(300))
             + " } fragment F on Dataset { "
-            + " ".join(f"f{n}: name" for n in range(60))
+            + " ".join(f"f{n}: name" for n in range(90))
             + " }",
             "too large",
         ),

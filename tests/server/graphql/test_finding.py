@@ -192,7 +192,7 @@ def test_trees_begin_with_what_is_in_nothing(caller):
     [
         ({"count": 10_001}, "10000"),
         ({"start": -1}, "negative"),
-        ({"viewUrn": "urn:li:dataHubView:x"}, "views"),
+        ({"viewUrn": "urn:li:dataHubView:x"}, "is no view"),
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
     ],
 )

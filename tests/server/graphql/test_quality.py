@@ -1,0 +1,219 @@
+"""Assertions with their runs, incidents, and the health of what they are about."""
+
+import time
+
+import pytest
+
+HEALTH = "query($u: String!) { dataset(urn: $u) { health { type status message causes } } }"
+ASSERTIONS = """query($u: String!) { dataset(urn: $u) { assertions { total assertions {
+  urn
+  info { type entityUrn note
+    datasetAssertion { datasetUrn fields { path } parameters { value { value } }
+                       nativeParameters { key value } }
+    fieldAssertion { entityUrn fieldValuesAssertion { field { path } operator } }
+    customAssertion { entityUrn field { path } fields { path } } }
+  runEvents(status: COMPLETE, limit: 1) {
+    total failed succeeded errored
+    runEvents { timestampMillis result { type rowCount error { displayMessage } } }
+  }
+} } } }"""
+FIND = """query($f: [FacetFilterInput!]) {
+  searchAcrossEntities(input: {types: [ASSERTION], query: "*", orFilters: [{and: $f}]}) {
+    searchResults { entity { urn } }
+  }
+}"""
+RAISE = "mutation($i: RaiseIncidentInput!) { raiseIncident(input: $i) }"
+INCIDENTS = """query($u: String!, $s: IncidentState) { dataset(urn: $u) { incidents(state: $s) {
+  total
+  incidents {
+    urn incidentType title priority startedAt source { type } created { actor }
+    incidentStatus { state stage message }
+    assignees { ... on CorpUser { urn } ... on CorpGroup { urn } }
+    entity { urn }
+  }
+} } }"""
+
+
+def column(dataset, path):
+    return f"urn:li:schemaField:({dataset},{path})"
+
+
+@pytest.fixture
+def asserted(caller, dataset, request):
+    """A dataset with an assertion about a column, one about its values and one of its own kind."""
+    caller.ingest(dataset, "status", {"removed": False})
+    names = [f"urn:li:assertion:{request.node.name[:60]}-{n}" for n in range(3)]
+    value = {"value": {"value": "0", "type": "NUMBER"}}
+    field = {"path": "b", "type": "STRING", "nativeType": "text"}
+    threshold = {"type": "COUNT", "value": 0}
+    infos = (
+        {
+            "type": "DATASET",
+            "datasetAssertion": {
+                "dataset": dataset,
+                "scope": "DATASET_COLUMN",
+                "operator": "GREATER_THAN",
+                "fields": [column(dataset, "a")],
+                "parameters": value,
+                "nativeParameters": {"mostly": "0.9"},
+            },
+        },
+        {
+            "type": "FIELD",
+            "fieldAssertion": {
+                "type": "FIELD_VALUES",
+                "entity": dataset,
+                "fieldValuesAssertion": {
+                    "field": field,
+                    "operator": "NOT_NULL",
+                    "failThreshold": threshold,
+                    "excludeNulls": True,
+                },
+            },
+        },
+        {
+            "type": "CUSTOM",
+            "customAssertion": {
+                "type": "sum",
+                "entity": dataset,
+                "fields": [column(dataset, "a"), column(dataset, "c")],
+            },
+        },
+    )
+    for name, info in zip(names, infos, strict=True):
+        caller.ingest(name, "assertionInfo", info)
+    return dataset, names
+
+
+def run(caller, urn, dataset, result, age_millis=0):
+    event = {
+        "timestampMillis": time.time_ns() // 1_000_000 - age_millis,
+        "runId": f"run-{age_millis}",
+        "asserteeUrn": dataset,
+        "assertionUrn": urn,
+        "status": "COMPLETE",
+        "result": {"type": result, "rowCount": 3},
+    }
+    if result == "ERROR":
+        event["result"]["error"] = {"type": "UNKNOWN_ERROR", "properties": {"message": "no rows"}}
+    caller.ingest(urn, "assertionRunEvent", event)
+
+
+def found(answer):
+    results = answer["data"]["searchAcrossEntities"]["searchResults"]
+    return {one["entity"]["urn"] for one in results}
+
+
+def health(caller, urn):
+    told = caller.graphql(HEALTH, u=urn)["data"]["dataset"]["health"]
+    return {one["type"]: (one["status"], one["message"]) for one in told}
+
+
+def test_assertions_are_told_with_what_they_check_and_all_runs_are_counted(caller, asserted):
+    dataset, names = asserted
+    for age, result in enumerate(("FAILURE", "SUCCESS", "ERROR")):
+        run(caller, names[0], dataset, result, age * 1000)
+    caller.ingest(
+        names[0],
+        "assertionNote",
+        {"content": "Ask finance", "lastModified": {"time": 0, "actor": "urn:li:corpuser:a"}},
+    )
+    told = caller.graphql(ASSERTIONS, u=dataset)["data"]["dataset"]["assertions"]
+    assert told["total"] == 3
+    by_urn = {one["urn"]: one for one in told["assertions"]}
+    info = by_urn[names[0]]["info"]
+    assert (info["entityUrn"], info["note"]) == (dataset, "Ask finance")
+    assert info["datasetAssertion"]["fields"] == [{"path": "a"}]
+    assert info["datasetAssertion"]["nativeParameters"] == [{"key": "mostly", "value": "0.9"}]
+    events = by_urn[names[0]]["runEvents"]
+    counted = [events[name] for name in ("total", "failed", "succeeded", "errored")]
+    assert counted == [3, 1, 1, 1]
+    assert [one["result"]["type"] for one in events["runEvents"]] == ["FAILURE"]
+    values = by_urn[names[1]]["info"]["fieldAssertion"]
+    assert values["entityUrn"] == dataset
+    assert values["fieldValuesAssertion"]["field"] == {"path": "b"}
+    own = by_urn[names[2]]["info"]["customAssertion"]
+    assert (own["field"], own["fields"]) == ({"path": "a"}, [{"path": "a"}, {"path": "c"}])
+
+
+def test_assertions_are_found_by_what_they_are_about_and_by_their_newest_run(caller, asserted):
+    dataset, names = asserted
+    about = {"field": "entity", "values": [dataset]}
+    assert found(caller.graphql(FIND, f=[about])) == set(names)
+    by_column = [about, {"field": "fieldPath", "values": ["a"]}]
+    assert found(caller.graphql(FIND, f=by_column)) == {names[0], names[2]}
+    failing = [about, {"field": "assertionStatus", "values": ["FAILING"]}]
+    assert found(caller.graphql(FIND, f=failing)) == set()
+    run(caller, names[1], dataset, "FAILURE", 5_000)
+    assert found(caller.graphql(FIND, f=failing)) == {names[1]}
+    run(caller, names[1], dataset, "SUCCESS")
+    assert found(caller.graphql(FIND, f=failing)) == set()
+
+
+def test_health_follows_the_newest_runs_and_the_active_incidents(caller, asserted):
+    dataset, names = asserted
+    assert health(caller, dataset) == {"INCIDENTS": ("PASS", None)}
+    run(caller, names[0], dataset, "FAILURE", 5_000)
+    failing = ("FAIL", "1 of 3 assertions are failing")
+    assert health(caller, dataset)["ASSERTIONS"] == failing
+    run(caller, names[0], dataset, "SUCCESS")
+    assert health(caller, dataset)["ASSERTIONS"] == ("PASS", "All assertions are passing")
+    caller.ingest(names[0], "status", {"removed": True})
+    assert "ASSERTIONS" not in health(caller, dataset)
+    raised = caller.graphql(RAISE, i={"type": "VOLUME", "resourceUrn": dataset})
+    assert health(caller, dataset)["INCIDENTS"] == ("FAIL", "1 active incident")
+    resolve = """mutation($u: String!, $i: IncidentStatusInput!) {
+      updateIncidentStatus(urn: $u, input: $i) }"""
+    caller.graphql(resolve, u=raised["data"]["raiseIncident"], i={"state": "RESOLVED"})
+    assert health(caller, dataset)["INCIDENTS"] == ("PASS", None)
+
+
+def test_an_incident_is_raised_changed_and_listed_by_its_state(caller, dataset):
+    caller.ingest(dataset, "status", {"removed": False})
+    caller.ingest("urn:li:corpuser:fixer", "corpUserInfo", {"active": True})
+    asked = {
+        "type": "OPERATIONAL",
+        "title": "Stuck",
+        "resourceUrn": dataset,
+        "priority": "CRITICAL",
+        "assigneeUrns": ["urn:li:corpuser:fixer"],
+        "startedAt": 5,
+    }
+    urn = caller.graphql(RAISE, i=asked)["data"]["raiseIncident"]
+    assert caller.value(urn, "incidentInfo")["priority"] == 0
+    listed = caller.graphql(INCIDENTS, u=dataset, s="ACTIVE")["data"]["dataset"]["incidents"]
+    (incident,) = listed["incidents"]
+    assert (incident["urn"], incident["title"]) == (urn, "Stuck")
+    assert (incident["priority"], incident["startedAt"]) == ("CRITICAL", 5)
+    assert incident["assignees"] == [{"urn": "urn:li:corpuser:fixer"}]
+    assert incident["entity"] == {"urn": dataset}
+    assert incident["source"] == {"type": "MANUAL"}
+
+    change = (
+        "mutation($u: String!, $i: UpdateIncidentInput!) { updateIncident(urn: $u, input: $i) }"
+    )
+    fixed = {"state": "RESOLVED", "stage": "FIXED", "message": "Restarted"}
+    done = caller.graphql(change, u=urn, i={"priority": "LOW", "status": fixed})
+    assert done["data"] == {"updateIncident": True}
+    assert caller.graphql(INCIDENTS, u=dataset, s="ACTIVE")["data"]["dataset"]["incidents"] == {
+        "total": 0,
+        "incidents": [],
+    }
+    (incident,) = caller.graphql(INCIDENTS, u=dataset)["data"]["dataset"]["incidents"]["incidents"]
+    assert (incident["incidentStatus"], incident["priority"]) == (fixed, "LOW")
+    assert incident["title"] == "Stuck"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"resourceUrn": "urn:li:tag:never-made"}, "does not exist"),
+        ({"resourceUrn": None}, "at least one entity"),
+        ({"type": "CUSTOM"}, "customType"),
+        ({"assigneeUrns": ["urn:li:tag:x"]}, "is no assignee"),
+    ],
+)
+def test_an_incident_about_nothing_is_refused(desk, caller, dataset, change, told):
+    caller.ingest(dataset, "status", {"removed": False})
+    asked = {"type": "FIELD", "resourceUrn": dataset} | change
+    assert told in desk.one_error(caller.graphql(RAISE, i=asked))["message"]
