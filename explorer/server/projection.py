@@ -12,6 +12,7 @@ import orjson
 
 from explorer.errors import CatalogError
 from explorer.metadata.registry import Registry
+from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
 from explorer.server.paths import default_delimiter, placements
@@ -33,6 +34,7 @@ _MOVED = "moved"
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
+_PROPERTY = "structuredProperty"
 _PART_OF = "IsPartOf"
 _PLATFORM_INFO = "dataPlatformInfo"
 _DELIMITER = "datasetNameDelimiter"
@@ -59,6 +61,7 @@ class Projection:
         self._registry = registry
         self._documents: list[Document] = []
         self._gone: set[str] = set()
+        self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
         # Held while the index is given changes, so that a rebuild ends between two commits.
         self._feeding = threading.Lock()
@@ -71,7 +74,7 @@ class Projection:
 
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
-        self._documents, self._gone = [], set()
+        self._documents, self._gone, self._defined = [], set(), {}
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
         used = {urn for urn, aspect in transaction.measured if aspect == USAGE}
@@ -85,6 +88,8 @@ class Projection:
             values = _values(transaction.aspects(urn))
             if urn in transaction.touched:
                 self._place(transaction, parsed, values)
+                if parsed.entity_type == _PROPERTY:
+                    self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
                 point = transaction.latest_point(urn, USAGE)
                 placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
@@ -98,6 +103,8 @@ class Projection:
         self._documents, self._gone = [], set()
         if self._has_left:
             self.on_moved()
+        for urn, definition in self._defined.items():
+            self._index.vocabulary.define(urn, definition)
         with self._feeding:
             if self._is_rebuilding:
                 return
@@ -115,6 +122,7 @@ class Projection:
 
         An index that holds nothing yet is made from all that is stored.
         """
+        self._define_all()
         head, known = self._store.log_head(), self._index.committed_offset
         if known >= head:
             return 0
@@ -136,6 +144,7 @@ class Projection:
         with self._feeding:
             self._is_rebuilding = True
         self._index.renew()
+        self._define_all()
         head = self._store.log_head()
         count = 0
         for chunk in self._everything():
@@ -157,6 +166,15 @@ class Projection:
             self._is_rebuilding = False
             self._index.resume()
         return count
+
+    def _define_all(self) -> None:
+        """Let the vocabulary know every structured property that is stored."""
+        after = ""
+        while chunk := self._store.urns(after, _AT_ONCE, _PROPERTY):
+            for urn, aspects in self._store.aspects(chunk).items():
+                definition = read_definition(Urn.parse(urn), _values(aspects))
+                self._index.vocabulary.define(urn, definition)
+            after = chunk[-1]
 
     def _everything(self) -> Iterator[list[str]]:
         """The URNs of all stored entities, in parts."""

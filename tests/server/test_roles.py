@@ -22,6 +22,7 @@ from explorer.server.authentication import Gate, Keyring
 from explorer.server.catalog import Catalog
 from explorer.server.docs.requests import example_of
 from explorer.server.endpoint import Endpoint
+from explorer.server.graphql.changes import ROLES as MUTATIONS
 from explorer.server.graphql.changes import guard
 from explorer.server.service import Service
 from explorer.server.tokens import ROLES, Role, create_token, read_tokens
@@ -115,7 +116,7 @@ def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> Non
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_mutation_asks_for_the_role_of_an_editor(site: Site, role: Role) -> None:
+def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> None:
     service, clients = site
     schema = service.graphql.ready().schema
     mutations = schema.mutation_type
@@ -128,8 +129,11 @@ def test_each_mutation_asks_for_the_role_of_an_editor(site: Site, role: Role) ->
         if role == "reader":
             assert codes == {403}, (name, answer)
             assert answer["errors"][0]["message"].startswith(
-                f"the mutation {name} needs the role editor; this token has the role reader"
+                f"the mutation {name} needs the role {MUTATIONS[name]}; "
+                "this token has the role reader"
             )
+        elif not may(role, MUTATIONS[name]):
+            assert codes == {403}, (name, answer)
         else:
             assert 403 not in codes, (name, answer)
             assert 500 not in codes, (name, answer)

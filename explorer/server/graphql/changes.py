@@ -24,7 +24,14 @@ from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, 
 from explorer.server.graphql.linking import add_link, remove_link, update_link
 from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.owning import add_owners, remove_owners
-from explorer.server.graphql.pen import edit, edit_of
+from explorer.server.graphql.pen import edit, edit_giving_entity, edit_of
+from explorer.server.graphql.properties import (
+    create_property,
+    delete_property,
+    remove_properties,
+    update_property,
+    upsert_properties,
+)
 from explorer.server.graphql.standing import (
     batch_deprecate,
     batch_set_domain,
@@ -76,11 +83,17 @@ RESOLVERS: Resolvers = {
         "createGlossaryTerm": edit(create_term),
         "createGlossaryNode": edit(create_node),
         "createGroup": edit(create_group),
+        "upsertStructuredProperties": edit(upsert_properties),
+        "removeStructuredProperties": edit(remove_properties),
+        "createStructuredProperty": edit_giving_entity(create_property),
+        "updateStructuredProperty": edit_giving_entity(update_property),
+        "deleteStructuredProperty": delete_property,
     }
 }
 
-# The role that each mutation needs. None of them removes anything for good: what is taken off an
-# entity is in an earlier version of its aspect, and batchUpdateSoftDeleted hides.
+# The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
+# what is taken off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# hides.
 ROLES: Mapping[str, Role] = {
     "updateDataset": "editor",
     "updateChart": "editor",
@@ -119,6 +132,11 @@ ROLES: Mapping[str, Role] = {
     "createGlossaryTerm": "editor",
     "createGlossaryNode": "editor",
     "createGroup": "editor",
+    "upsertStructuredProperties": "editor",
+    "removeStructuredProperties": "editor",
+    "createStructuredProperty": "editor",
+    "updateStructuredProperty": "editor",
+    "deleteStructuredProperty": "admin",
 }
 
 

@@ -123,6 +123,7 @@ def _definition(node: Node, _info: Info) -> Value | None:
         "cardinality": "SINGLE",
         **found,
         "immutable": found.get("immutable") is True,
+        "isFacet": (node.aspect("structuredPropertySettings") or {}).get("showInSearchFilters"),
     }
 
 

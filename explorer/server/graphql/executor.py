@@ -26,6 +26,7 @@ from explorer.server.graphql import (
     lineage,
     listing,
     measures,
+    properties,
 )
 from explorer.server.graphql.assembly import assemble
 from explorer.server.graphql.documents import Document, Documents, Rejected
@@ -46,6 +47,7 @@ _RESOLVERS = (
     browsing.RESOLVERS,
     measures.RESOLVERS,
     changes.RESOLVERS,
+    properties.RESOLVERS,
     lineage.RESOLVERS,
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}

@@ -21,7 +21,7 @@ from explorer.server.graphql.fields import Resolver
 from explorer.server.graphql.nodes import Info
 from explorer.server.store import Transaction
 
-__all__ = ["Given", "Pen", "edit", "edit_of"]
+__all__ = ["Given", "Pen", "edit", "edit_giving_entity", "edit_of"]
 
 Given = Mapping[str, Any]
 
@@ -130,6 +130,16 @@ def edit(change: Callable[[Pen, Given], Any]) -> Resolver:
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         return await _run(info, lambda pen: change(pen, given["input"]), default=True)
+
+    return resolve
+
+
+def edit_giving_entity(change: Callable[[Pen, Given], str]) -> Resolver:
+    """A mutation with an `input` that gives the entity whose URN the change gives."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        urn = await _run(info, lambda pen: change(pen, given["input"]), default=None)
+        return info.context.node(urn)
 
     return resolve
 

@@ -49,6 +49,8 @@ SHAPES: Mapping[str, Shape] = {
         Shape("notebook", "Notebook", "notebook"),
         Shape("assertion", "Assertion", "assertion"),
         Shape("schemaField", "SchemaFieldEntity", "schemaField"),
+        Shape("dataType", "DataTypeEntity", "dataType"),
+        Shape("entityType", "EntityTypeEntity", "entityType"),
         Shape("structuredProperty", "StructuredPropertyEntity", "structuredProperty"),
         Shape("ownershipType", "OwnershipTypeEntity", "ownershipType"),
         Shape("dataProcessInstance", "DataProcessInstance", "dataProcessInstance"),

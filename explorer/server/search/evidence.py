@@ -45,7 +45,7 @@ class Evidence:
         if not self._compared and not self._searched:
             # Everything was asked for: a page of a scroll need not look at each field.
             return ()
-        weights = self._vocabulary.weights(document.entity_type) if self._searched else {}
+        weights = self._weights(document) if self._searched else {}
         naming = self._vocabulary.naming(document.entity_type)
         candidates = [
             name
@@ -68,6 +68,12 @@ class Evidence:
             )
             found += islice(hits, _MOST_A_FIELD)
         return tuple(found[:_MOST])
+
+    def _weights(self, document: Document) -> dict[str, float]:
+        """The fields of a document that free text looks into, with their weights."""
+        entity_type = document.entity_type
+        found = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
+        return {name: weight for name, weight in found.items() if weight is not None}
 
     def _may_have(self, values: tuple[Scalar, ...]) -> bool:
         # Most fields have nothing of what is asked for: a look at the letters of all their values

@@ -22,6 +22,9 @@ class SearchQuery:
     None for all, and the entries from `start` on, `count` at most. Removed entities are left out
     unless asked for, or asked about by a filter on `removed`.
 
+    `also_counted` are fields of structured properties that are counted as facets even where their
+    settings do not show them as such.
+
     With `sort` the entries are in the order of these fields, then of their URNs, instead of best
     first. `after` is the `last` of a page of the same search: the entries that follow it.
     """
@@ -35,6 +38,7 @@ class SearchQuery:
     include_removed: bool = False
     sort: tuple[SortBy, ...] = ()
     after: str | None = None
+    also_counted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

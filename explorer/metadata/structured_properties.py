@@ -1,0 +1,239 @@
+"""Structured properties: what a definition allows, and the field that a property is searched by.
+
+A property is an entity (`urn:li:structuredProperty:io.acme.retention`) whose `propertyDefinition`
+says which values other entities may carry for it in their `structuredProperties`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from msgspec import Struct
+
+from explorer.errors import InvalidAspect, InvalidUrn
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "ASSIGNMENTS",
+    "DEFINITION",
+    "PREFIX",
+    "Definition",
+    "assigned_fields",
+    "check_assignment",
+    "field_name",
+    "plain_value",
+    "read_definition",
+]
+
+ASSIGNMENTS = "structuredProperties"
+"""The aspect of an entity with the values that it has."""
+DEFINITION = "propertyDefinition"
+"""The aspect of a property with what it allows."""
+PREFIX = "structuredProperties."
+"""What the name of a property's search field begins with; the id of the property follows."""
+
+_SETTINGS = "structuredPropertySettings"
+_DATA_TYPE = "urn:li:dataType:"
+_ENTITY_TYPE = "urn:li:entityType:"
+_NAMESPACE = "datahub."
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_SPACE = re.compile(r"\s+")
+# Of the allowed values, an error names so many.
+_NAMED = 20
+
+Plain = str | float
+_Fail = Callable[[str, str], InvalidAspect]
+
+
+class Definition(Struct, frozen=True):
+    """What a property allows. `kind` is `string`, `rich_text`, `number`, `date` or `urn`; any other
+    is a deployment's own type, whose values are not looked into. Empty collections allow all."""
+
+    urn: Urn
+    label: str
+    kind: str
+    is_multiple: bool = False
+    is_immutable: bool = False
+    is_facet: bool = False
+    allowed: tuple[Plain, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    value_types: tuple[str, ...] = ()
+
+    @property
+    def field(self) -> str:
+        """The search field of the property."""
+        return field_name(self.urn.name)
+
+
+def field_name(property_id: str) -> str:
+    """Return the search field of a property by its id; white space in the id becomes `_`."""
+    return PREFIX + _SPACE.sub("_", property_id)
+
+
+def read_definition(urn: Urn, aspects: Mapping[str, Any]) -> Definition | None:
+    """Return the definition in a property's aspects; None where there is none, or the property was
+    soft-deleted."""
+    said = aspects.get(DEFINITION)
+    if not isinstance(said, Mapping) or (aspects.get("status") or {}).get("removed") is True:
+        return None
+    allowed = said.get("allowedValues")
+    return Definition(
+        urn,
+        str(said.get("displayName") or said.get("qualifiedName") or urn.name),
+        _type_name(said.get("valueType"), _DATA_TYPE),
+        said.get("cardinality") == "MULTIPLE",
+        said.get("immutable") is True,
+        (aspects.get(_SETTINGS) or {}).get("showInSearchFilters") is True,
+        tuple(_plain_values(one.get("value") for one in allowed or ())),
+        _type_names(said.get("entityTypes")),
+        tuple(Urn.label(one) for one in said.get("allowedPlatforms") or ()),
+        _type_names((said.get("typeQualifier") or {}).get("allowedTypes")),
+    )
+
+
+def plain_value(value: Any) -> Plain | None:
+    """Return a value of a property, bare or named by its type as on the wire; None for neither a
+    text nor a number."""
+    if isinstance(value, Mapping):
+        value = next(iter(value.values()), None)
+    match value:
+        case bool() | None:
+            return None
+        case int() | float():
+            return float(value)
+        case str():
+            return value
+    return None
+
+
+def assigned_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Plain, ...]]]:
+    """Yield the search field of each property of an entity's assignments, with its values."""
+    for one in value.get("properties") or ():
+        for urn in Urn.parse_all((one.get("propertyUrn"),)):
+            yield field_name(urn.name), tuple(_plain_values(one.get("values") or ()))
+
+
+def check_assignment(
+    definition: Definition, entity: Urn, platform: str | None, values: Sequence[Any], path: str
+) -> None:
+    """Raise `InvalidAspect` where an entity may not have these values; `path` is where the
+    assignment stands in the aspect. The error names the property, the rule, and what to do."""
+    name = f"the structured property {definition.urn.name}"
+
+    def fail(place: str, problem: str) -> InvalidAspect:
+        return InvalidAspect(ASSIGNMENTS, f"{path}{place}", problem)
+
+    types = definition.entity_types
+    if types and entity.entity_type.casefold() not in map(str.casefold, types):
+        raise fail(
+            "",
+            f"{name} is for {_listed(types)}, not for a {entity.entity_type}; leave it out, or "
+            "add the type to its entityTypes",
+        )
+    if definition.platforms and platform not in definition.platforms:
+        raise fail(
+            "",
+            f"{name} is for entities on {_listed(definition.platforms)}, not on "
+            f"{platform or 'no platform'}; leave it out, or add the platform to its "
+            "allowedPlatforms",
+        )
+    if len(values) > 1 and not definition.is_multiple:
+        raise fail(
+            ".values",
+            f"{name} has one value (cardinality SINGLE), {len(values)} were given; send one, or "
+            "define it with cardinality MULTIPLE",
+        )
+    for at, given in enumerate(values):
+        _check_value(definition, plain_value(given), fail, f".values[{at}]", name)
+
+
+def _check_value(
+    definition: Definition, value: Plain | None, fail: _Fail, place: str, name: str
+) -> None:
+    shown = _shown(value)
+    if value is None:
+        raise fail(place, f"a value of {name} is a string or a double")
+    match definition.kind:
+        case "number" if _number(value) is None:
+            raise fail(place, f"{name} takes numbers (value type number), not {shown}")
+        case "string" | "rich_text" | "date" | "urn" if not isinstance(value, str):
+            raise fail(
+                place,
+                f"{name} takes texts (value type {definition.kind}), not the number {shown}; "
+                'send {"string": …}',
+            )
+        case "date" if not _is_date(str(value)):
+            raise fail(place, f"{name} takes dates such as 2026-01-31, not {shown}")
+        case "urn":
+            _check_urn(definition, str(value), fail, place, name)
+    if definition.allowed and not any(_same(value, one) for one in definition.allowed):
+        raise fail(
+            place,
+            f"{name} allows {_listed(tuple(map(_shown, definition.allowed)))}, not {shown}; send "
+            "one of these, or add it to its allowedValues",
+        )
+
+
+def _check_urn(definition: Definition, text: str, fail: _Fail, place: str, name: str) -> None:
+    try:
+        found = Urn.parse(text).entity_type
+    except InvalidUrn as error:
+        raise fail(place, f"{name} takes URNs (value type urn); {error}") from None
+    types = definition.value_types
+    if types and found.casefold() not in map(str.casefold, types):
+        raise fail(
+            place,
+            f"{name} takes the URN of a {_listed(types)}, not {_shown(text)}; send one of these, "
+            "or add the type to the allowedTypes of its typeQualifier",
+        )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text)) and date.fromisoformat(text) is not None
+    except ValueError:
+        return False
+
+
+def _plain_values(values: Any) -> Iterator[Plain]:
+    for value in values:
+        plain = plain_value(value)
+        if plain is not None and plain != "":
+            yield plain
+
+
+def _type_names(urns: Any) -> tuple[str, ...]:
+    return tuple(_type_name(one, _ENTITY_TYPE) for one in urns or () if isinstance(one, str))
+
+
+def _type_name(urn: Any, prefix: str) -> str:
+    """`dataset` of `urn:li:entityType:datahub.dataset`, which may stand without `datahub.`."""
+    return str(urn or "").removeprefix(prefix).removeprefix(_NAMESPACE)
+
+
+def _number(value: Plain) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _same(value: Plain, allowed: Plain) -> bool:
+    if isinstance(value, str) and isinstance(allowed, str):
+        return value == allowed
+    return _number(value) == _number(allowed) is not None
+
+
+def _shown(value: Plain | None) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return f"{value!r:.80}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:_NAMED])
+    if len(names) > _NAMED:
+        shown.append(f"{len(names) - _NAMED} more")
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

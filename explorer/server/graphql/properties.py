@@ -1,0 +1,219 @@
+"""Structured properties: defining them, and giving entities their values."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from explorer.errors import InvalidInput
+from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
+from explorer.metadata.urn import Urn
+from explorer.server.failures import Refusal
+from explorer.server.graphql.assembly import Resolvers
+from explorer.server.graphql.fields import entities
+from explorer.server.graphql.names import entity_type_symbol
+from explorer.server.graphql.nodes import Info, Node
+from explorer.server.graphql.pen import Given, Pen
+
+__all__ = [
+    "RESOLVERS",
+    "create_property",
+    "delete_property",
+    "remove_properties",
+    "update_property",
+    "upsert_properties",
+]
+
+_TYPE = "structuredProperty"
+_SETTINGS = "structuredPropertySettings"
+_SHOWN = (
+    "isHidden",
+    "showInSearchFilters",
+    "showInAssetSummary",
+    "showAsAssetBadge",
+    "showInColumnsTable",
+)
+_NAMESPACE = "datahub."
+_STANDARD = ("STRING", "NUMBER", "URN", "RICH_TEXT", "DATE")
+_Value = dict[str, Any]
+
+
+def upsert_properties(pen: Pen, given: Given) -> _Value:
+    """Give an entity these values, in the place of those it has of the same properties; gives all
+    that it has then."""
+    urn = pen.stored_entity(given["assetUrn"])
+    new: dict[str, _Value] = {}
+    for one in given["structuredPropertyInputParams"]:
+        text = pen.stored_reference(one["structuredPropertyUrn"], "structured property", _TYPE)
+        values = [_wire(value) for value in one["values"] if value is not None]
+        new[text] = {"propertyUrn": text, "values": values, "lastModified": pen.stamp}
+    kept: list[_Value] = []
+    for one in pen.read(urn, ASSIGNMENTS).get("properties") or ():
+        changed = new.pop(one.get("propertyUrn"), None)
+        if changed is None or changed["values"] == one.get("values"):
+            kept.append(one)
+        else:
+            kept.append({**one, **changed})
+    kept += [{**one, "created": pen.stamp} for one in new.values()]
+    return _write(pen, urn, kept)
+
+
+def remove_properties(pen: Pen, given: Given) -> _Value:
+    """Take properties off an entity; gives those it has left."""
+    urn = pen.stored_entity(given["assetUrn"])
+    gone = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
+    stored = pen.read(urn, ASSIGNMENTS).get("properties") or ()
+    return _write(pen, urn, [one for one in stored if one.get("propertyUrn") not in gone])
+
+
+def create_property(pen: Pen, given: Given) -> str:
+    """Define a property; gives its URN."""
+    said, named = given.get("id"), given.get("qualifiedName")
+    if said and named and said != named:
+        raise InvalidInput(f"id {said!r} and qualifiedName {named!r} must be the same")
+    name = said or named or str(uuid4())
+    if any(char.isspace() for char in name):
+        raise InvalidInput(f"the id of a structured property has no white space: {name!r}")
+    urn = Urn.parse(f"urn:li:{_TYPE}:{name}")
+    if pen.exists(urn):
+        raise Refusal(409, f"{urn} already exists; give another id")
+    allowed = (given.get("typeQualifier") or {}).get("allowedTypes")
+    definition = {
+        "qualifiedName": name,
+        "displayName": given.get("displayName"),
+        "description": given.get("description"),
+        "valueType": _urn(given["valueType"], "dataType"),
+        "typeQualifier": {"allowedTypes": _types(allowed)} if allowed else None,
+        "allowedValues": [_allowed(one) for one in given.get("allowedValues") or ()] or None,
+        "cardinality": given.get("cardinality") or "SINGLE",
+        "entityTypes": _types(given["entityTypes"]),
+        "immutable": given.get("immutable") is True,
+    }
+    pen.write(urn, DEFINITION, definition)
+    _set(pen, urn, given)
+    return str(urn)
+
+
+def update_property(pen: Pen, given: Given) -> str:
+    """Change what is given of a definition; gives its URN."""
+    text = pen.stored_reference(given["urn"], "structured property", _TYPE)
+    urn = Urn.parse(text)
+    stored = pen.read(urn, DEFINITION)
+    if not stored:
+        raise InvalidInput(f"{urn} has no definition; define it with createStructuredProperty")
+    changed: _Value = {
+        key: given[key] for key in ("displayName", "description", "immutable") if key in given
+    }
+    if given.get("setCardinalityAsMultiple"):
+        changed["cardinality"] = "MULTIPLE"
+    if given.get("newEntityTypes"):
+        changed["entityTypes"] = _added(stored.get("entityTypes"), _types(given["newEntityTypes"]))
+    if given.get("newAllowedValues"):
+        changed["allowedValues"] = _more_allowed(stored, given["newAllowedValues"])
+    types = (given.get("typeQualifier") or {}).get("newAllowedTypes")
+    if types:
+        qualifier = stored.get("typeQualifier") or {}
+        added = _added(qualifier.get("allowedTypes"), _types(types))
+        changed["typeQualifier"] = {**qualifier, "allowedTypes": added}
+    if changed:
+        pen.write(urn, DEFINITION, changed)
+    _set(pen, urn, given)
+    return text
+
+
+async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
+    """Remove a property, then the values that entities have of it."""
+    urn = Urn.parse(given["input"]["urn"])
+    if urn.entity_type != _TYPE:
+        raise InvalidInput(f"{urn} is no structured property")
+    session = info.context
+    await session.catalog.delete(urn, None, (None, None), session.actor)
+    session.forget()
+    return True
+
+
+def _write(pen: Pen, urn: Urn, properties: list[_Value]) -> _Value:
+    pen.write(urn, ASSIGNMENTS, {"properties": properties})
+    return {"properties": [{**one, "associatedUrn": str(urn)} for one in properties]}
+
+
+def _set(pen: Pen, urn: Urn, given: Given) -> None:
+    """Write what an input says of how a property is shown."""
+    said = {
+        key: value
+        for key, value in (given.get("settings") or {}).items()
+        if key in _SHOWN and value is not None
+    }
+    if given.get("filterStatus"):
+        said.setdefault("showInSearchFilters", given["filterStatus"] == "ENABLED")
+    if said:
+        pen.write(urn, _SETTINGS, said)
+
+
+def _wire(value: Given) -> _Value:
+    """A value that a document gives, as it is stored."""
+    text, number = value.get("stringValue"), value.get("numberValue")
+    if (text is None) == (number is None):
+        raise InvalidInput("a value has a stringValue or a numberValue, one of both")
+    return {"string": text} if number is None else {"double": number}
+
+
+def _allowed(given: Given) -> _Value:
+    told = {"description": given["description"]} if given.get("description") else {}
+    return {"value": _wire(given), **told}
+
+
+def _more_allowed(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
+    """The allowed values with those given, which describe anew what was allowed before."""
+    new = [_allowed(one) for one in given]
+    values = [one["value"] for one in new]
+    return [
+        *(one for one in stored.get("allowedValues") or () if one.get("value") not in values),
+        *new,
+    ]
+
+
+def _added(stored: Iterable[str] | None, new: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys((*(stored or ()), *new)))
+
+
+def _types(urns: Iterable[str] | None) -> list[str]:
+    return [_urn(text, "entityType") for text in urns or ()]
+
+
+def _urn(text: str, entity_type: str) -> str:
+    urn = Urn.parse(text)
+    if urn.entity_type != entity_type:
+        raise InvalidInput(f"expected urn:li:{entity_type}:{_NAMESPACE}<name>, found {text!r:.80}")
+    return str(urn)
+
+
+def _settings(node: Node, _info: Info) -> _Value | None:
+    found = node.aspect(_SETTINGS)
+    return found and {key: found.get(key) is True for key in _SHOWN}
+
+
+def _filter_status(definition: Mapping[str, Any], _info: Info) -> str:
+    return "ENABLED" if definition.get("isFacet") else "DISABLED"
+
+
+def _data_type(node: Node, _info: Info) -> _Value:
+    kind = node.urn.name.removeprefix(_NAMESPACE).upper()
+    told = {"qualifiedName": node.urn.name, **(node.aspect("dataTypeInfo") or {})}
+    return {**told, "type": kind if kind in _STANDARD else "OTHER"}
+
+
+def _entity_type(node: Node, info: Info) -> _Value:
+    name = node.urn.name.removeprefix(_NAMESPACE)
+    known = {one.casefold(): one for one in info.context.catalog.registry.entities}
+    found = known.get(name.casefold())
+    told = {"qualifiedName": node.urn.name, **(node.aspect("entityTypeInfo") or {})}
+    return {**told, "type": entity_type_symbol(found) if found else None}
+
+
+RESOLVERS: Resolvers = {
+    "StructuredPropertyEntity": {"settings": _settings},
+    "StructuredPropertyDefinition": {"filterStatus": _filter_status},
+    "TypeQualifier": {"allowedTypes": entities("allowedTypes")},
+    "DataTypeEntity": {"info": _data_type},
+    "EntityTypeEntity": {"info": _entity_type},
+}
