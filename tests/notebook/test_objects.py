@@ -46,6 +46,11 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
     assert f"5 of {found.total:,}" in page.text
     assert not page.links
 
+    first = found.hits[0]
+    assert "why each was found" in page.text
+    for told in (f"{first.score:.4g}", "a name is what was typed", "id 10, name 10"):
+        assert told in page.text
+
     frame = found.to_frame()
     assert list(frame["urn"]) == [str(urn) for urn in found.urns]
     assert (frame["type"] == "dataset").all()

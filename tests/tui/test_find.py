@@ -310,7 +310,14 @@ async def test_the_order_is_chosen_and_a_place_explained(sample, at):
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake")
         await reader.press("enter", "w")
-        await reader.sees("Why orders is number 1", "full name raw.shop.orders")
+        await reader.sees(
+            "Why orders is number 1",
+            "· score 13.06",
+            "of it for its use",
+            "a name is what was typed",
+            "full name raw.shop.orders",
+            "weight 10",
+        )
         await reader.press("down")
         await reader.sees("is number 2")
         await reader.press("w", "o")

@@ -120,10 +120,13 @@ async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]
                 "entity": hit.urn,
                 "insights": [],
                 "matchedFields": [
-                    {"name": name, "value": value} for name, value in hit.matched if shown
+                    {"name": name, "value": value, "weight": weight}
+                    for (name, value), weight in zip(hit.matched, hit.weights, strict=True)
+                    if shown
                 ],
                 "extraProperties": values.get(hit.urn, []),
                 "score": hit.score,
+                "reason": hit.reason or None,
             }
             for hit in page.hits
         ],

@@ -1,7 +1,7 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from explorer.server.cache import cached_short
@@ -68,6 +68,12 @@ class Evidence:
             )
             found += islice(hits, _MOST_A_FIELD)
         return tuple(found[:_MOST])
+
+    def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
+        """What the fields that matched weigh, in their order; 0 for one that free text does not
+        look into."""
+        entity_type = document.entity_type
+        return tuple(self._vocabulary.weight(entity_type, name) or 0.0 for name, _ in matched)
 
     def _weights(self, document: Document) -> dict[str, float]:
         """The fields of a document that free text looks into, with their weights."""

@@ -40,6 +40,7 @@ from explorer.server.search.page import (
 )
 from explorer.server.search.plan import Plan
 from explorer.server.search.query import Present, size_bytes
+from explorer.server.search.ranking import reason
 from explorer.server.search.sorted import Sorted
 from explorer.server.search.sorting import check_key, read_sort, urn_of
 from explorer.server.search.suggestion import suggested_name
@@ -416,7 +417,15 @@ class SearchIndex:
         wanted = plan.wanted
         used = usage_step(document.usage) / (USED_MOST + 1)
         score = 1.0 + wanted.last_step - found.step + used
-        return SearchHit(document.urn, score, plan.evidence.of(document))
+        matched = plan.evidence.of(document)
+        return SearchHit(
+            document.urn,
+            score,
+            matched,
+            plan.evidence.weights(document, matched),
+            reason(wanted.steps, found.step, self._vocabulary.strong),
+            used,
+        )
 
     def _document(self, found: Found, plan: Plan) -> Document:
         if isinstance(found.place, Analysed):

@@ -44,11 +44,16 @@ class SearchQuery:
 @dataclass(frozen=True, slots=True)
 class SearchHit:
     """An entity found. `score` is higher for what fits better and says nothing across queries;
-    `matched` are fields with values that have what was asked for, heavier fields first."""
+    `matched` are fields with values that have what was asked for, heavier fields first, `weights`
+    what each weighs. `reason` says in words why it is where it is among what was found by words;
+    `use` is the part of the score that comes from how much it is used, below 1."""
 
     urn: str
     score: float
     matched: tuple[tuple[str, str], ...]
+    weights: tuple[float, ...] = ()
+    reason: str = ""
+    use: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
