@@ -287,6 +287,12 @@ DECISIONS = (
         "little by use; what is equal goes by URN. * and the empty text mean all.",
     ),
     Decision(
+        "Why something was found",
+        "Beside the matches of the specification, metadata.explanations has for each entity its "
+        "score, how much of it comes from use, the reason of its place in words, and what each "
+        "matched field weighs; GraphQL has reason and weight.",
+    ),
+    Decision(
         "Words with wildcards, and /q",
         "In a text, * stands for any characters of a word and ? inside one for a single one. A "
         "text that begins with /q is read like one without it, and the singular of tags, owners, "

@@ -114,6 +114,7 @@ class Vocabulary:
         # Asked for with every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
         self._known = lru_cache(maxsize=256)(self._known_to)
+        self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
         # Weights above the common one, best first; the common one and what is below follow.
         self.strong = tuple(
             sorted(
@@ -153,12 +154,17 @@ class Vocabulary:
             self._defined = defined if definition is None else {**defined, urn: definition}
             self.generation += 1
 
-    def property_fields(self, entity_types: Iterable[str] | None) -> dict[str, Definition]:
+    def property_fields(self, entity_types: Iterable[str] | None) -> Mapping[str, Definition]:
         """The fields of the structured properties that entities of these types may have, of all
         types for None, by name."""
+        types = None if entity_types is None else tuple(entity_types)
+        return self._property_fields(self.generation, types) if self._defined else {}
+
+    def _property_fields_of(
+        self, generation: int, entity_types: tuple[str, ...] | None
+    ) -> dict[str, Definition]:
+        del generation  # What was found is of this one.
         defined = self._defined
-        if not defined:
-            return {}
         entities = self.registry.entities
         types = set(entities if entity_types is None else entity_types)
         carrying = {one.casefold() for one in types if ASSIGNMENTS in self.registry.aspects_of(one)}
@@ -183,7 +189,8 @@ class Vocabulary:
 
     def known(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         """Every name that can be filtered by among the entity types."""
-        return self._known(entity_types) | self.property_fields(entity_types).keys()
+        own = self.property_fields(entity_types)
+        return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """The known fields that a name stands for, itself first; empty for a name of none."""
