@@ -165,6 +165,7 @@ class Catalog(Waiting):
     every_point = iterated(AsyncCatalog.every_point)
     usage = waited(AsyncCatalog.usage)
     profiles = waited(AsyncCatalog.profiles)
+    health = waited(AsyncCatalog.health)
     relationships = waited(AsyncCatalog.relationships)
     related = iterated(AsyncCatalog.related)
     lineage = waited(AsyncCatalog.lineage)

@@ -35,6 +35,8 @@ _INGESTED_TEXTS = (
     ("mlFeatureProperties", "description"),
     ("mlFeatureTableProperties", "description"),
     ("mlPrimaryKeyProperties", "description"),
+    ("assertionInfo", "description"),
+    ("incidentInfo", "description"),
 )
 _EDITED_TEXTS = tuple(
     (f"editable{kind}Properties", "description")

@@ -31,6 +31,9 @@ _TOLD = (
     ("dataProductProperties", "name"),
     ("propertyDefinition", "displayName"),
     ("businessAttributeInfo", "name"),
+    # Their ids say nothing to people.
+    ("assertionInfo", "description"),
+    ("incidentInfo", "title"),
     ("schemafieldInfo", "name"),
 )
 NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))

@@ -13,10 +13,11 @@ from explorer import client, config
 from explorer.client import entity as read
 from explorer.client.journal import JOURNAL
 from explorer.client.keeping import Offline
+from explorer.client.records import Health
 from explorer.client.retry import Retry
 from explorer.client.secret import Secret
 from explorer.client.transport import Transport
-from explorer.errors import CatalogError, InvalidInput, ServerFault, Unusable
+from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
 from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -172,7 +173,8 @@ class Catalog(client.Catalog):
 
     def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its aspects, all of them unless some are named, and the names of its
-        owners, tags, terms and domains. Two requests.
+        owners, tags, terms and domains. Two requests, and those of `health` where assertions or
+        incidents may be about it.
 
         An entity of which nothing is stored is given too, and says so.
 
@@ -180,7 +182,12 @@ class Catalog(client.Catalog):
         """
         found = super().entity(urn, aspects)
         others = self.summaries(_named_by(found))
-        entity = _entity(found, others, self, whole=aspects is None)
+        health = None
+        if aspects is None and found.exists:
+            # A server that tells no relationships tells all else of it.
+            with suppress(InvalidInput, NotFound, ServerFault):
+                health = self.health(found.urn)
+        entity = _entity(found, others, self, whole=aspects is None, health=health)
         self._known.learn(named([entity]))
         if entity.whole:
             _see(self._seen, entity)
@@ -397,7 +404,11 @@ class AsyncCatalog(client.AsyncCatalog):
         """As `Catalog.entity`."""
         found = await super().entity(urn, aspects)
         others = await self.summaries(_named_by(found))
-        entity = _entity(found, others, self.blocking, whole=aspects is None)
+        health = None
+        if aspects is None and found.exists:
+            with suppress(InvalidInput, NotFound, ServerFault):
+                health = await self.health(found.urn)
+        entity = _entity(found, others, self.blocking, whole=aspects is None, health=health)
         self._known.learn(named([entity]))
         if entity.whole:
             _see(self._seen, entity)
@@ -457,10 +468,23 @@ def _named_by(found: read.Entity) -> tuple[Urn, ...]:
 
 
 def _entity(
-    found: read.Entity, others: Mapping[Urn, read.Entity], catalog: Catalog, *, whole: bool
+    found: read.Entity,
+    others: Mapping[Urn, read.Entity],
+    catalog: Catalog,
+    *,
+    whole: bool,
+    health: Health | None,
 ) -> Entity:
     names = {urn: one.name for urn, one in others.items()}
-    return Entity(found.urn, found.aspects, found.as_of, catalog=catalog, names=names, whole=whole)
+    return Entity(
+        found.urn,
+        found.aspects,
+        found.as_of,
+        catalog=catalog,
+        names=names,
+        whole=whole,
+        health=health,
+    )
 
 
 def _dataset(urn: str | Urn) -> Urn:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from explorer.client import entity as read
-from explorer.client.records import Direction
+from explorer.client.records import Direction, Health
 from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
 from explorer.notebook.history import Diff, History, read_diff, read_history
@@ -20,7 +20,7 @@ from explorer.notebook.results import EDITED
 from explorer.notebook.schema import Schema, shown_schema
 from explorer.notebook.seen import edited_text
 from explorer.notebook.series import Profile, Usage, Window
-from explorer.notebook.view import Cell, Facts, Part, Prose, Say, Shown, Title
+from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Shown, Title
 
 if TYPE_CHECKING:
     from explorer.graph import Extent
@@ -36,12 +36,14 @@ class Entity(Shown, read.Entity):
     """An entity as it was read, with the catalog it came from.
 
     It does not change: `describe` and `reload` give the entity as it is afterwards. `names` holds
-    what people call the owners, tags, terms and domains it names.
+    what people call the owners, tags, terms and domains it names, `health` the assertions about it
+    that failed and the incidents that were active when it was read.
     """
 
     catalog: "Catalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
     whole: bool = field(default=True, compare=False, kw_only=True)
+    health: Health | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         # Completion looks no further than at what is there already: `entity.schema["…"]`.
@@ -192,6 +194,8 @@ class Entity(Shown, read.Entity):
             yield Say("removed: search and browse do not show it", "loud")
         if self.deprecation is not None:
             yield Say(f"deprecated: {self.deprecation}", "loud")
+        if self.health is not None:
+            yield from _wrong(self.health)
         yield Facts(list(self._facts()))
         if self.edited_description:
             yield Prose(f"{EDITED} description, edited", self.edited_description)
@@ -217,3 +221,34 @@ class Entity(Shown, read.Entity):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
         yield "urn", Cell(str(self.urn), tone="quiet")
+
+
+def _wrong(health: Health) -> Iterator[Part]:
+    """What is wrong with an entity; nothing where nothing is known to be."""
+    for sentence in health.sentences():
+        yield Say(sentence, "loud")
+    rows = [
+        (
+            Cell("error" if one.is_error else "fails", tone="loud"),
+            Cell(one.rule, detail=str(one.urn)),
+            Cell(_day(one.since, or_earlier=one.since_or_earlier)),
+            Cell(one.found),
+        )
+        for one in health.failing
+    ]
+    rows += [
+        (
+            Cell("incident", tone="loud"),
+            Cell(one.title, detail=str(one.urn)),
+            Cell(_day(one.since)),
+            Cell(", ".join(part for part in (one.kind, one.priority, one.stage) if part)),
+        )
+        for one in health.incidents
+    ]
+    if rows:
+        yield Grid(("", "what", "since", "found"), rows)
+
+
+def _day(at: datetime | None, *, or_earlier: bool = False) -> str:
+    day = f"{at:%Y-%m-%d}" if at else ""
+    return f"{day} or earlier" if day and or_earlier else day

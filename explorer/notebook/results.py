@@ -28,6 +28,7 @@ EDITED = "✎"
 
 _MOST_ROWS = 60
 _MOST_VALUES = 6
+_NUMBERS = frozenset({"score", "of it for its use"})
 _MOST_MATCHED = 2
 # Names that a machine made up tell a reader nothing.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -191,6 +192,10 @@ class Results(Table, SearchPage):
             yield Say(f"{len(shown)} of {len(self.hits):,} rows drawn; .to_frame() has them all")
         if self.truncated:
             yield Say("there are more; .next() reads them, .all() every one")
+        if any(hit.reason for hit in shown):
+            headers = ("name", "score", "of it for its use", "why", "matched, with its weight")
+            rows = [self._why(hit) for hit in shown]
+            yield Fold("why each was found", [Grid(headers, rows, _NUMBERS)])
         narrowing = [line for line in map(_facet, self.facets) if line]
         if narrowing:
             yield Fold("narrow by", [Say(line) for line in narrowing])
@@ -216,6 +221,16 @@ class Results(Table, SearchPage):
             Cell(entity.platform or ""),
             Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
             Cell(_matched(hit), tone="quiet"),
+        )
+
+    def _why(self, hit: Hit) -> tuple[Cell, ...]:
+        weighed = [f"{one.field} {one.weight:g}" for one in hit.matched if one.weight is not None]
+        return (
+            Cell(self._name_of(hit.urn)),
+            Cell("" if hit.score is None else f"{hit.score:.4g}"),
+            Cell(f"{hit.use:.2g}" if hit.use else ""),
+            Cell(hit.reason),
+            Cell(", ".join(dict.fromkeys(weighed))),
         )
 
 

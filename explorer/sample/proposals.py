@@ -8,6 +8,7 @@ from explorer.metadata import Proposal
 from explorer.sample.containers import containers
 from explorer.sample.datasets import datasets, removals
 from explorer.sample.days import Days
+from explorer.sample.health import health
 from explorer.sample.people import people, platforms
 from explorer.sample.pipelines import pipelines
 from explorer.sample.profiles import profiles
@@ -26,9 +27,9 @@ def sample_proposals(today: date) -> Iterator[Proposal]:
 
     What others refer to comes first: platforms, people, vocabulary, containers, datasets with
     sources first, reports, pipelines; then thirty days of usage and profiles, oldest first for
-    each dataset; then the removals. An aspect that has a history is there several times, its
-    latest value last. The same day gives the same bytes. About six thousand changes; nothing is
-    read but the package's own files.
+    each dataset; then assertions and incidents, then the removals. An aspect that has a history is
+    there several times, its latest value last. The same day gives the same bytes. About six
+    thousand changes; nothing is read but the package's own files.
     """
     days = Days(today)
     warehouse = load_warehouse()
@@ -42,6 +43,7 @@ def sample_proposals(today: date) -> Iterator[Proposal]:
         pipelines(warehouse, days),
         usage(warehouse, days),
         profiles(warehouse, days),
+        health(warehouse, days),
         removals(warehouse),
     )
     observed = days.millis()

@@ -19,13 +19,14 @@ from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, U
 from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
+from explorer.metadata.structured_properties import DEFINITION, field_name
 from explorer.metadata.urn import Urn
 from explorer.server.commits import Commits
 from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal, status_of
 from explorer.server.folders import FolderPage, read_folders
 from explorer.server.following import Feed
-from explorer.server.intake import NO_RUN, UNKNOWN_ACTOR, Change, Intake
+from explorer.server.intake import NO_RUN, UNKNOWN_ACTOR, Change, Intake, take_off
 from explorer.server.projection import Projection
 from explorer.server.references import Unlinked, references_to, unlink
 from explorer.server.search.folders import FolderQuery
@@ -187,7 +188,7 @@ class Catalog:
         actor: str | None = None,
         dialect: Dialect = "plain",
     ) -> None:
-        """Write several changes as one, in order: all of them or none."""
+        """Write several changes as one, in order (see `ingest_batch`): all of them or none."""
 
         def checked() -> list[Change]:
             return [self.intake.check(proposal, actor, dialect) for proposal in proposals]
@@ -196,7 +197,7 @@ class Catalog:
         spoken = _spoken(changes)
 
         def job(transaction: Transaction) -> None:
-            for change in changes:
+            for change in sorted(changes, key=_follows_definitions):
                 self._apply(transaction, change, spoken)
 
         await self.write(job)
@@ -211,7 +212,8 @@ class Catalog:
         *,
         all_or_none: bool = True,
     ) -> None:
-        """Write the changes that each element of a request's list stands for, in order.
+        """Write the changes that each element of a request's list stands for, in order; but
+        definitions of structured properties come first, for files are often sorted by URN.
 
         `read` gives the changes of one element; these are written together or not at all. With
         `all_or_none` so is the whole list. Raises `Refusal` for the first element that is bad;
@@ -230,7 +232,11 @@ class Catalog:
         if refused and all_or_none:
             raise refused[0]
         elements = {
-            f"{name}[{at}]": one for at, one in enumerate(checked) if not isinstance(one, Refusal)
+            f"{name}[{at}]": one
+            for at, one in sorted(
+                enumerate(checked), key=lambda each: _all_follow_definitions(each[1])
+            )
+            if not isinstance(one, Refusal)
         }
         spoken = _spoken(change for element in elements.values() for change in element)
 
@@ -272,7 +278,7 @@ class Catalog:
             run = (given[0].system or {}).get("runId") if given else None
             changes = [self.intake.check(proposal) for proposal in given]
             spoken = _spoken(changes)
-            for change in changes:
+            for change in sorted(changes, key=_follows_definitions):
                 self._apply(transaction, change, spoken)
             transaction.set_note(_SEEDED, "yes")
             transaction.set_note(_SAMPLE_RUN, run)
@@ -290,7 +296,9 @@ class Catalog:
     ) -> tuple[int, int]:
         """Remove an entity, or one of its aspects; how many versioned and timeseries rows went.
 
-        Raises `NotFound` when there is no such entity; for DataHub's callers no rows went then.
+        With a structured property go the values that others have of it, many in several
+        transactions. Raises `NotFound` when there is no such entity; for DataHub's callers no rows
+        went then.
         """
         key = self.registry.entity(urn.entity_type).key
         declared = self.registry.aspect_of(urn.entity_type, aspect) if aspect else None
@@ -308,7 +316,17 @@ class Catalog:
                 return 0, transaction.remove_points(text, aspect, bounds, now, by)
             return transaction.remove(text, aspect, now, by), 0
 
-        return await self.write(job)
+        whole = aspect is None or aspect == key
+        carrying: set[str] = set()
+        if whole and urn.entity_type == "structuredProperty":
+            carrying = await self.offload(self.index.urns_with, field_name(urn.name))
+        rows = await self.write(job)
+        await self._in_parts(
+            sorted(carrying),
+            lambda view, text: take_off(view, self.intake, text, urn, _now_millis(), by),
+            _ignore,
+        )
+        return rows
 
     def browse_v2(
         self,
@@ -513,6 +531,15 @@ def _spoken(changes: Iterable[Change]) -> set[tuple[str, str]]:
     return {(change.text, change.aspect) for change in changes}
 
 
+def _follows_definitions(change: Change) -> bool:
+    """Whether a change may need the definition of a structured property that comes with it."""
+    return change.aspect != DEFINITION
+
+
+def _all_follow_definitions(changes: list[Change] | Refusal) -> bool:
+    return isinstance(changes, Refusal) or all(map(_follows_definitions, changes))
+
+
 def _in_batch(place: str, urn: Any, error: CatalogError) -> Refusal:
     named = f" ({urn})" if isinstance(urn, str) else ""
     return Refusal(status_of(error), f"{place}{named}: {error}")
@@ -530,6 +557,10 @@ def _refused(refused: Sequence[Refusal], size: int) -> Refusal:
         f"{len(refused)} of {size} were refused, the other {written} were written: "
         + "; ".join(named),
     )
+
+
+def _ignore(_done: object) -> None:
+    """What is not counted."""
 
 
 def _do_nothing(_transaction: Transaction) -> None:

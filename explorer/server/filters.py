@@ -48,7 +48,12 @@ def forgive_query(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     return replace(
         query,
         filter=forgive_fields(query.filter, query.entity_types, vocabulary),
-        sort=tuple(one for one in query.sort if vocabulary.meant_by(one.field, known)),
+        sort=tuple(
+            one
+            for one in query.sort
+            if (meant := vocabulary.meant_by(one.field, known))
+            and not vocabulary.trait(meant[0]).mixed
+        ),
     )
 
 

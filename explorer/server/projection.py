@@ -13,6 +13,7 @@ import orjson
 from explorer.errors import CatalogError
 from explorer.metadata.assertion import asserted_columns, asserted_entity, run_summary
 from explorer.metadata.registry import Registry
+from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
 from explorer.server.paths import default_delimiter, placements
@@ -44,6 +45,7 @@ _MOVED = "moved"
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
+_PROPERTY = "structuredProperty"
 _PART_OF = "IsPartOf"
 _PLATFORM_INFO = "dataPlatformInfo"
 _DELIMITER = "datasetNameDelimiter"
@@ -70,6 +72,7 @@ class Projection:
         self._registry = registry
         self._documents: list[Document] = []
         self._gone: set[str] = set()
+        self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
         # Held while the index is given changes, so that a rebuild ends between two commits.
         self._feeding = threading.Lock()
@@ -82,7 +85,7 @@ class Projection:
 
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
-        self._documents, self._gone = [], set()
+        self._documents, self._gone, self._defined = [], set(), {}
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
         used = {urn for urn, aspect in transaction.measured if aspect in (USAGE, RUNS)}
@@ -96,6 +99,8 @@ class Projection:
             values = _values(urn, transaction.aspects(urn))
             if urn in transaction.touched:
                 self._place(transaction, parsed, values)
+                if parsed.entity_type == _PROPERTY:
+                    self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
                 point = transaction.latest_point(urn, measured_by(parsed.entity_type))
                 placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
@@ -109,6 +114,8 @@ class Projection:
         self._documents, self._gone = [], set()
         if self._has_left:
             self.on_moved()
+        for urn, definition in self._defined.items():
+            self._index.vocabulary.define(urn, definition)
         with self._feeding:
             if self._is_rebuilding:
                 return
@@ -126,6 +133,7 @@ class Projection:
 
         An index that holds nothing yet is made from all that is stored.
         """
+        self._define_all()
         head, known = self._store.log_head(), self._index.committed_offset
         if known >= head:
             return 0
@@ -147,6 +155,7 @@ class Projection:
         with self._feeding:
             self._is_rebuilding = True
         self._index.renew()
+        self._define_all()
         head = self._store.log_head()
         count = 0
         for chunk in self._everything():
@@ -168,6 +177,15 @@ class Projection:
             self._is_rebuilding = False
             self._index.resume()
         return count
+
+    def _define_all(self) -> None:
+        """Let the vocabulary know every structured property that is stored."""
+        after = ""
+        while chunk := self._store.urns(after, _AT_ONCE, _PROPERTY):
+            for urn, aspects in self._store.aspects(chunk).items():
+                definition = read_definition(Urn.parse(urn), _values(aspects))
+                self._index.vocabulary.define(urn, definition)
+            after = chunk[-1]
 
     def _everything(self) -> Iterator[list[str]]:
         """The URNs of all stored entities, in parts."""

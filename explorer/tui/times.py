@@ -41,6 +41,10 @@ class Times:
         told = moment(millis, utc=self.utc)
         return told[:_DAY] if told[:1].isdigit() else told
 
+    def day_of(self, at: datetime) -> str:
+        """The day of a moment given as a datetime."""
+        return self.day(round(at.timestamp() * 1000))
+
     def when(self, stamp: "AuditStamp | None") -> str:
         """The moment of an audit stamp."""
         return self.said(stamp.time) if stamp and stamp.time > 0 else "time not known"

@@ -216,3 +216,39 @@ def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_a
     ):
         assert catalog("get", urn, "--json").json["aspects"][aspect]["value"] == value
     assert "urn:li:document:handbook.returns" in catalog("search", "returns", "--json").out
+
+
+def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(catalog, data):
+    """Tableau, Looker, Snowflake, dbt, Kafka, Airflow, Glue, BigQuery, MLflow, Unity, Power BI,
+    Feast; structured properties before their definition, forms, assertions, incidents, contracts,
+    queries, process instances; snapshots, proposals and both forms of patches."""
+    ran = catalog("load", str(data / "connector_shapes.json"), "--json")
+    assert ran.code == 0, ran
+    assert ran.json["refused"] == []
+    sales = "urn:li:dataset:(urn:li:dataPlatform:snowflake,test_db.test_schema.sales,PROD)"
+    customers = "urn:li:dataset:(urn:li:dataPlatform:dbt,jaffle.marts.customers,PROD)"
+
+    def found(*filters):
+        words = [word for text in filters for word in ("--filter", text)]
+        return catalog("search", "--urns", *words).out.split()
+
+    field = "structuredProperties.snowflake.test_db.test_schema.my_tag"
+    assert found(f"{field}:my_value") == [sales]
+    assert found('tags:"dbt:nightly"') == [customers]
+    page = catalog("get", sales).out
+    assert "1 active incident" in page
+    assert "Loads are late" in page
+    assert "customer_id select customer_id" in catalog("get", customers).out
+    for urn, aspect, key, value in (
+        ("urn:li:chart:(powerbi,charts.B8E293DC)", "chartKey", "dashboardTool", "powerbi"),
+        ("urn:li:form:123456", "formInfo", "type", "VERIFICATION"),
+        ("urn:li:dataContract:675e930d", "dataContractStatus", "state", "ACTIVE"),
+        ("urn:li:assertion:sql-of-sales", "assertionInfo", "type", "SQL"),
+        (
+            "urn:li:dataProcessInstance:5d666eaf9015a31b3e305e8bc2dba078",
+            "dataProcessInstanceProperties",
+            "name",
+            "simple_dag_task_1_manual_run_test",
+        ),
+    ):
+        assert catalog("get", urn, "--json").json["aspects"][aspect]["value"][key] == value

@@ -37,10 +37,21 @@ def test_a_search_for_scripts_is_json_or_urns(shop):
     assert found["total"] >= len(found["hits"]) >= 1
     assert (hit["name"], hit["type"], hit["platform"]) == ("orders", "dataset", "hive")
     assert hit["description"].startswith("One row an order.\nLate")
-    assert hit["matched"]
+    assert hit["matched"][0].keys() == {"field", "value", "weight"}
+    assert hit["reason"] == "a name is what was typed"
+    assert hit["score"] > 10
     assert found["facets"]["platform"]["urn:li:dataPlatform:hive"] >= 1
     urns = shop("search", "orders", "--entity", "dataset", "--urns").out.splitlines()
     assert urns == [hit["urn"] for hit in found["hits"]]
+
+
+def test_a_search_says_why_each_was_found(shop):
+    ran = shop("search", "orders", "--entity", "dataset", "--why", "--count", "1")
+    first, reason, *fields = ran.out.splitlines()
+    assert first.split()[:2] == ["1", "orders"]
+    assert "score 1" in first
+    assert reason.strip() == "a name is what was typed"
+    assert "id: shop.orders  weight 10" in [one.strip() for one in fields]
 
 
 def test_filters_narrow_by_bare_names_and_leave_out(shop):

@@ -72,6 +72,7 @@ READS = {
     "every_point": lambda c: _few(c.every_point(TABLE, "datasetProfile")),
     "usage": lambda c: c.usage(TABLE),
     "profiles": lambda c: c.profiles(TABLE),
+    "health": lambda c: c.health(TABLE),
     "relationships": lambda c: c.relationships(TAG, "INCOMING"),
     "related": lambda c: _few(c.related(TAG, "INCOMING")),
     "lineage": lambda c: c.lineage(TABLE, "DOWNSTREAM"),

@@ -209,3 +209,37 @@ def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_f
         (str(other), "PATCH"),
     ]
     assert orjson.loads(singly[1]["aspect"]["value"]) == tags
+
+
+def test_values_of_a_property_that_is_defined_later_go_in(site):
+    """As a file has them that is sorted by URN, when they are more than one batch holds."""
+    prop = Urn.of("structuredProperty", "io.loaded")
+    value = {"properties": [{"propertyUrn": str(prop), "values": [{"string": "v"}]}]}
+    early = [
+        Proposal(Urn.dataset("hive", f"load.t{at}"), "structuredProperties", value)
+        for at in range(250)
+    ]
+    definition = {
+        "qualifiedName": "io.loaded",
+        "valueType": "urn:li:dataType:datahub.string",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"],
+    }
+    missing = Proposal(
+        Urn.dataset("hive", "load.lost"),
+        "structuredProperties",
+        {"properties": [{"propertyUrn": "urn:li:structuredProperty:io.nowhere", "values": []}]},
+    )
+
+    async def run():
+        async with AsyncCatalog(url=site.address) as catalog:
+            report = await catalog.ingest_batch(
+                [*early, missing, Proposal(prop, "propertyDefinition", definition)]
+            )
+            found = await catalog.search("*", narrowed_by="structuredProperties.io.loaded:v")
+            return report, found
+
+    report, found = asyncio.run(run())
+    assert report.written == 251
+    assert [str(one.urn) for one in report.refused] == [str(missing.urn)]
+    assert "has no definition" in report.refused[0].reason
+    assert found.total == 250

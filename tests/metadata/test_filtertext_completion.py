@@ -23,6 +23,7 @@ class Value:
 class Facet:
     name: str
     values: tuple[Value, ...]
+    label: str = ""
 
 
 TAGS = Facet(

@@ -1,6 +1,7 @@
 """What a notebook gets shows itself well, says what is not there, and is a frame when asked."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -45,6 +46,11 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
         assert str(urn) in page.text
     assert f"5 of {found.total:,}" in page.text
     assert not page.links
+
+    first = found.hits[0]
+    assert "why each was found" in page.text
+    for told in (f"{first.score:.4g}", "a name is what was typed", "id 10, name 10"):
+        assert told in page.text
 
     frame = found.to_frame()
     assert list(frame["urn"]) == [str(urn) for urn in found.urns]
@@ -291,3 +297,25 @@ def test_what_a_notebook_saved_is_undone_by_the_next_one(cat):
         assert another.entity(urn).edited_description == ""
         assert another.redo()[0].after == "written in a notebook"
     cat.delete(urn)
+
+
+def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat, read):
+    table = cat.dataset(
+        "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.mart_inventory_health,PROD)"
+    )
+    page = read(table)
+    since = datetime.now(UTC).date() - timedelta(days=2)
+    for told in (
+        "1 of 2 assertions fails",
+        "1 active incident",
+        "Stock cover lies between 0 and 104 weeks",
+        "urn:li:assertion:stock-cover-range",
+        "41 unexpected, 48,310 rows",
+        "Stock cover of some variants is far too high",
+        "field, high, investigation",
+    ):
+        assert told in page.text
+        assert told in repr(table) or told.startswith("urn:")
+    assert f"{since:%Y-%m}" in page.text
+    assert [one.urn.name for one in table.health.failing] == ["stock-cover-range"]
+    assert cat.dataset(ORDERS).health.is_sound

@@ -58,7 +58,7 @@ def test_every_change_says_which_run_brought_it_and_when(proposals, today):
     assert all(p.system == expected and p.change == "UPSERT" for p in proposals)
 
 
-def test_it_has_about_three_hundred_entities_of_thirteen_types(latest):
+def test_it_has_about_three_hundred_entities_of_fifteen_types(latest):
     counts = Counter(Urn.parse(urn).entity_type for urn in latest)
     assert 280 <= counts.total() <= 340
     assert 160 <= counts["dataset"] <= 190
@@ -75,7 +75,32 @@ def test_it_has_about_three_hundred_entities_of_thirteen_types(latest):
         "glossaryTerm",
         "glossaryNode",
         "dataPlatform",
+        "assertion",
+        "incident",
     } <= set(counts)
+
+
+def test_a_table_has_an_assertion_that_fails_one_that_passes_and_an_active_incident(
+    latest, series, today
+):
+    runs = series("assertionRunEvent")
+    newest = {urn: values[-1]["result"]["type"] for urn, values in runs.items()}
+    assert sorted(newest.values()) == ["FAILURE", "SUCCESS"]
+    assert {values[-1]["timestampMillis"] for values in runs.values()} == {_millis(today)}
+    about = {
+        aspects["assertionInfo"]["datasetAssertion"]["dataset"]
+        for aspects in latest.values()
+        if "assertionInfo" in aspects
+    }
+    (incident,) = [a["incidentInfo"] for a in latest.values() if "incidentInfo" in a]
+    assert incident["status"]["state"] == "ACTIVE"
+    assert (
+        about
+        == set(incident["entities"])
+        == {
+            "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.mart_inventory_health,PROD)"
+        }
+    )
 
 
 def test_it_stays_below_six_megabytes(proposals):

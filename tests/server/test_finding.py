@@ -28,6 +28,10 @@ def test_a_plain_search_answers_with_urns_and_aligned_matches(caller):
     for match in metadata["matches"]:
         assert match["matchedFields"]
         assert all(set(field) == {"name", "value"} for field in match["matchedFields"])
+    for match, told in zip(metadata["matches"], metadata["explanations"], strict=True):
+        assert set(told) == {"score", "use", "reason", "weights"}
+        assert len(told["weights"]) == len(match["matchedFields"])
+        assert told["reason"] == "every word typed is a word of fields of weight 1 or more"
     for facet in metadata["searchResultMetadatas"]:
         assert all(isinstance(count, int) for count in facet["aggregations"].values())
 

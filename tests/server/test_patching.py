@@ -208,6 +208,12 @@ def test_lineage_between_what_are_no_columns_is_refused(caller, dataset, columns
     ],
 )
 def test_removing_a_whole_array_empties_it(caller, dataset, aspect, array, value):
+    definition = {
+        "qualifiedName": "p",
+        "valueType": "urn:li:dataType:datahub.string",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"],
+    }
+    caller.ingest("urn:li:structuredProperty:p", "propertyDefinition", definition)
     urn = dataset.split("[")[0].replace("]", "")
     caller.ingest(urn, aspect, value)
     patch = [{"op": "remove", "path": f"/{array}"}]

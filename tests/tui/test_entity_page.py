@@ -204,3 +204,27 @@ async def test_a_page_that_is_being_taken_away_says_nothing_more(sample, at):
         await page.query_one("#failed").remove()
         page.fail("usage", "It could not be read.")
         assert page.is_attached
+
+
+INVENTORY = Urn.dataset("snowflake", "analytics.marts.mart_inventory_health")
+
+
+async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_table(sample, at):
+    async with at(sample, urn=INVENTORY) as reader:
+        await reader.sees(
+            "1 of 2 assertions fails",
+            "1 active incident",
+            "1 lists them: Stock cover lies betw",
+        )
+        await reader.press("1")
+        await reader.sees("41 unexpected, 48,310 rows", "failing since", "active since", "high")
+        await reader.press("n", "enter")
+        # The way to the assertion itself.
+        await reader.sees("assertion", "BETWEEN", "stock_cover_weeks", "104")
+        await reader.press("left_square_bracket", "1", "n", "n", "enter")
+        await reader.sees("incident", "several years", "ACTIVE")
+
+
+async def test_where_there_is_one_line_what_is_wrong_comes_first(sample, at):
+    async with at(sample, urn=INVENTORY, size=(60, 10)) as reader:
+        await reader.sees("FAILING INCIDENT mart_inventory_health")

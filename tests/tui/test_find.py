@@ -285,7 +285,7 @@ async def test_a_condition_is_made_step_by_step(sample, at):
 
 async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample, at):
     async with at(sample, size=(80, 24)) as reader:
-        await reader.sees("335 results", "page 1 of 7")
+        await reader.sees("338 results", "page 1 of 7")
         results = reader.app.query_one(Results)
         await reader.press("n")
         await reader.sees("· 51–", "page 2 of 7")
@@ -301,7 +301,7 @@ async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample,
         assert results.cursor == 119
         assert results.urn_at(119) is not None
         await reader.press("p", "G")
-        await reader.sees("–335")
+        await reader.sees("–338")
         # Everything between was not asked for.
         assert results.urn_at(170) is None
 
@@ -310,7 +310,14 @@ async def test_the_order_is_chosen_and_a_place_explained(sample, at):
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake")
         await reader.press("enter", "w")
-        await reader.sees("Why orders is number 1", "full name raw.shop.orders")
+        await reader.sees(
+            "Why orders is number 1",
+            "· score 13.06",
+            "of it for its use",
+            "a name is what was typed",
+            "full name raw.shop.orders",
+            "weight 10",
+        )
         await reader.press("down")
         await reader.sees("is number 2")
         await reader.press("w", "o")

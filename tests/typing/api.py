@@ -31,6 +31,7 @@ from explorer.client import (
     Facet,
     Flow,
     Folder,
+    Health,
     Held,
     Hit,
     Journal,
@@ -409,6 +410,7 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.usage(TABLE, start=None, days=7, end=NOW), Timeseries)
     assert_type(catalog.profiles(TEXT, start=THEN), Timeseries)
     assert_type(catalog.relationships(TABLE, "INCOMING"), Edges)
+    assert_type(catalog.health(TABLE), Health)
     assert_type(catalog.related(TEXT, "OUTGOING"), Iterator[Edge])
     assert_type(catalog.lineage(TEXT, "DOWNSTREAM", hops=2), Lineage)
     assert_type(catalog.relationship_names("tag", "INCOMING"), tuple[str, ...])

@@ -38,7 +38,7 @@ Version 0 is the latest; the others count upwards from 1, the oldest.
 def get(
     target: Target, urn: str, aspects: tuple[str, ...], version: int | None, *, as_json: bool
 ) -> None:
-    """Show one entity: owners, description, columns, links.
+    """Show one entity: owners, what is wrong, description, columns, links.
 
     What ingestion says and what people wrote over it are both shown, and marked.
     """
@@ -58,4 +58,5 @@ def get(
             page.print_aspects(entity.urn, chosen(entity, aspects), as_json=as_json)
             return
         names = named_by(catalog, entity)
-    page.print_entity(entity, names)
+        health = catalog.health(entity.urn)
+    page.print_entity(entity, names, health)

@@ -13,7 +13,7 @@ from explorer.client.entity import Entity
 from explorer.client.records import Hit, SearchPage
 from explorer.metadata.urn import Urn
 
-__all__ = ["print_as_csv", "print_as_json", "print_table", "print_urns"]
+__all__ = ["print_as_csv", "print_as_json", "print_reasons", "print_table", "print_urns"]
 
 # The columns beside the description, and the most that each takes.
 _COLUMNS = {"name": 36, "type": 12, "platform": 12, "matched": 24}
@@ -58,6 +58,30 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
             },
         }
     )
+
+
+def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """For each hit its place and score, the reason, and the fields that matched."""
+    console = results()
+    for rank, hit in enumerate(page, page.start + 1):
+        entity = summaries.get(hit.urn)
+        score = "" if hit.score is None else f"  score {hit.score:.4g}"
+        use = f", {hit.use:.2g} of it for its use" if hit.use else ""
+        name = said(entity.name if entity else hit.urn.name, "bold")
+        kind = said(entity.kind if entity else hit.urn.entity_type)
+        lines = [Text.assemble(f"{rank:>4}  ", name, "  ", kind, (f"{score}{use}", "dim"))]
+        if hit.reason:
+            lines.append(Text("      ") + said(hit.reason))
+        for match in hit.matched:
+            weight = "" if match.weight is None else f"  weight {match.weight:g}"
+            value = next(iter(match.value.split("\n")))
+            lines.append(
+                Text.assemble("      ", said(match.field), ": ", said(value), (weight, "dim"))
+            )
+        for one in lines:
+            one.no_wrap, one.overflow = True, "ellipsis"
+            console.print(one)
+    _say_how_many(page)
 
 
 def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
@@ -152,7 +176,12 @@ def _as_json(hit: Hit, entity: Entity | None) -> dict[str, Any]:
         "platform": entity.platform if entity else hit.urn.platform,
         "description": entity.description if entity else "",
         "edited": bool(entity and entity.edited_description),
-        "matched": [{"field": match.field, "value": match.value} for match in hit.matched],
+        "score": hit.score,
+        "reason": hit.reason,
+        "matched": [
+            {"field": match.field, "value": match.value, "weight": match.weight}
+            for match in hit.matched
+        ],
     }
 
 

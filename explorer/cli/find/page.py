@@ -1,6 +1,7 @@
 """One entity for people to read, and its aspects as they are stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 import orjson
@@ -12,6 +13,7 @@ from rich.text import Text
 from explorer.cli.output import EDITED, note, print_json, results, said, told, words
 from explorer.client.display import line, moment
 from explorer.client.entity import AspectRead, Entity
+from explorer.client.records import Health
 from explorer.client.schema import Column
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import ownership
@@ -40,10 +42,13 @@ def print_aspects(urn: str | Urn, aspects: Sequence[AspectRead], *, as_json: boo
         console.print(told(text), soft_wrap=True)
 
 
-def print_entity(entity: Entity, names: _Names) -> None:
-    """Everything that people ask of an entity first; `names` are those of what it refers to."""
+def print_entity(entity: Entity, names: _Names, health: Health | None = None) -> None:
+    """Everything that people ask of an entity first; `names` are those of what it refers to,
+    `health` is what is wrong with it."""
     console = results()
     _print_header(console, entity, names)
+    if health is not None and not health.is_sound:
+        _print_health(console, health)
     _print_heading(console, "Description")
     print_description(console, entity.ingested_description, entity.edited_description, entity)
     if entity.schema.columns:
@@ -95,6 +100,34 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
     for path in entity.browse_paths:
         grid.add_row("folder", said(path))
     console.print(grid)
+
+
+def _print_health(console: Console, health: Health) -> None:
+    """What is wrong, each with the URN to go on with."""
+    _print_heading(console, "Health", ", ".join(health.sentences()))
+    for failing in health.failing:
+        verb = "error" if failing.is_error else "fails"
+        before = " or earlier" if failing.since_or_earlier else ""
+        facts = [said(failing.rule), said(failing.found)]
+        _print_wrong(console, verb, facts, failing.since, before, failing.urn)
+    for one in health.incidents:
+        facts = [said(one.title), said(one.kind), said(one.priority), said(one.stage)]
+        _print_wrong(console, "incident", facts, one.since, "", one.urn)
+
+
+def _print_wrong(
+    console: Console,
+    word: str,
+    facts: list[Text],
+    since: datetime | None,
+    before: str,
+    urn: Urn,
+) -> None:
+    if since is not None:
+        facts.append(Text(f"since {moment(round(since.timestamp() * 1000))}{before}"))
+    told = words([fact for fact in facts if fact.plain])
+    console.print(Text(f"{word}  ", "bold red") + told)
+    console.print(Text("  ") + said(str(urn), "dim"), soft_wrap=True)
 
 
 def _owners(entity: Entity, names: _Names) -> Text:

@@ -73,6 +73,12 @@ domains, typeNames, name and many more.
     help="How many at most.",
 )
 @click.option("--start", type=click.IntRange(0), default=0, help="How many to pass over.")
+@click.option(
+    "--why",
+    "explains",
+    is_flag=True,
+    help="Show why each was found: its score, the fields that matched and what they weigh.",
+)
 @printed_as("urns", "json", "csv")
 @asks_a_catalog
 def search(
@@ -84,6 +90,8 @@ def search(
     count: int,
     start: int,
     shown_as: Form | None,
+    *,
+    explains: bool,
 ) -> None:
     """Find what matches TEXT, best first.
 
@@ -115,5 +123,7 @@ def search(
         hits.print_as_json(page, summaries)
     elif shown_as == "csv":
         hits.print_as_csv(page, summaries)
+    elif explains:
+        hits.print_reasons(page, summaries)
     else:
         hits.print_table(page, summaries)

@@ -4,6 +4,14 @@ The specification's shapes and those of a current DataHub differ in places (sear
 or objects, relationships carry types or not); both are read here, nowhere else.
 """
 
-from explorer.client.answers import finding, following, reading, relating, suggesting, writing
+from explorer.client.answers import (
+    finding,
+    following,
+    health,
+    reading,
+    relating,
+    suggesting,
+    writing,
+)
 
-__all__ = ["finding", "following", "reading", "relating", "suggesting", "writing"]
+__all__ = ["finding", "following", "health", "reading", "relating", "suggesting", "writing"]

@@ -5,6 +5,7 @@ cannot be read loses no page: it is left out and said.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -133,7 +134,11 @@ def graphql(body: Any) -> Json:
 def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
     metadata = as_object(value.get("metadata") or {}, "search (its metadata)")
     matches = [_matches(entry) for entry in _entries(metadata, "matches", "search")]
-    hits, unreadable = _hits(_entries(value, "entities", "search"), matches)
+    told = [
+        as_object(entry, "search (an explanation)")
+        for entry in _entries(metadata, "explanations", "search")
+    ]
+    hits, unreadable = _hits(_entries(value, "entities", "search"), matches, told)
     return SearchPage(
         text,
         _number(value, "from", "search"),
@@ -146,7 +151,9 @@ def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
 
 
 def _hits(
-    entries: Sequence[Any], matches: Sequence[tuple[Match, ...]]
+    entries: Sequence[Any],
+    matches: Sequence[tuple[Match, ...]],
+    explanations: Sequence[Json] = (),
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     hits, unreadable = [], []
     for at, entry in enumerate(entries):
@@ -155,7 +162,7 @@ def _hits(
         if isinstance(hit, str):
             unreadable.append(hit)
         else:
-            hits.append(hit)
+            hits.append(_explained(hit, explanations[at]) if at < len(explanations) else hit)
     return tuple(hits), tuple(unreadable)
 
 
@@ -170,6 +177,30 @@ def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
             urn = _urn(named, "search (the entity of a hit)")
             return urn if isinstance(urn, str) else Hit(urn, _matches(entry) or beside, score)
     raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
+
+
+def _explained(hit: Hit, told: Json) -> Hit:
+    """The hit with what our own server says of its place; what it does not say stays."""
+    weights = told.get("weights")
+    weights = weights if isinstance(weights, list) else []
+    matched = tuple(
+        replace(match, weight=_float(weights[at])) if at < len(weights) else match
+        for at, match in enumerate(hit.matched)
+    )
+    score = _float(told.get("score"))
+    reason = told.get("reason")
+    return replace(
+        hit,
+        matched=matched,
+        score=hit.score if score is None else score,
+        reason=reason if isinstance(reason, str) else "",
+        use=_float(told.get("use")) or 0.0,
+    )
+
+
+def _float(given: Any) -> float | None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number else None
 
 
 def _urn(text: Any, what: str) -> Urn | str:

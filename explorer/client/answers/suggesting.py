@@ -6,11 +6,12 @@ from typing import Any
 
 from explorer.client.answers.finding import graphql
 from explorer.client.answers.shape import Json, as_object, read_as
-from explorer.client.records import Hit, Suggestion
+from explorer.client.records import Facet, FacetValue, Hit, Suggestion
 from explorer.errors import InvalidUrn, ServerFault
+from explorer.metadata.structured_properties import field_name, plain_value
 from explorer.metadata.urn import Urn
 
-__all__ = ["best_of", "from_graphql", "from_hits", "named"]
+__all__ = ["best_of", "from_graphql", "from_hits", "named", "properties"]
 
 _NAMES = ("name", "displayName", "fullName")
 
@@ -24,6 +25,25 @@ def from_graphql(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
     if not isinstance(groups, list):
         raise ServerFault("the server's answer to suggest has no list of suggestions")
     return [_group(as_object(group, "suggest (a type)"), types) for group in groups]
+
+
+@read_as("structured properties")
+def properties(body: Any) -> tuple[Facet, ...]:
+    """The structured properties of a search over GraphQL, as facets with the values that they
+    allow, none of which was counted."""
+    found = as_object(graphql(body).get("searchAcrossEntities"), "structured properties")
+    facets = []
+    for result in found.get("searchResults") or ():
+        told = as_object(result, "structured properties").get("entity") or {}
+        definition = told.get("definition") or {}
+        for urn in Urn.parse_all((told.get("urn"),)):
+            label = definition.get("displayName") or definition.get("qualifiedName") or urn.name
+            allowed = definition.get("allowedValues") or ()
+            plain = (plain_value((one or {}).get("value")) for one in allowed)
+            texts = [f"{one:.15g}" if isinstance(one, float) else one for one in plain]
+            values = tuple(FacetValue(text, 0) for text in texts if text)
+            facets.append(Facet(field_name(urn.name), label, values))
+    return tuple(facets)
 
 
 def named(texts: Sequence[str], urns: Sequence[Urn], entity_type: str) -> list[Suggestion]:

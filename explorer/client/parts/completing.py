@@ -32,6 +32,9 @@ _COMPLETED = (
     "corpuser",
     "corpGroup",
 )
+_ENTITY_TYPE = "_entityType"
+_PROPERTY = "structuredProperty"
+_MOST_PROPERTIES = 500
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
 # Nobody types a filter for longer without a pause, and counts may be a little old.
 _FACETS_KEPT_SECONDS = 10.0
@@ -45,6 +48,7 @@ class Completing(Part):
         self._ways: dict[str, bool] = {}
         self._counting = asyncio.Lock()
         self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
+        self._defined: tuple[float, tuple[Facet, ...]] = (float("-inf"), ())
 
     async def autocomplete(
         self,
@@ -90,13 +94,18 @@ class Completing(Part):
         """What may be typed at the cursor of a filter's text, best first: fields, operators, and
         the values that entities of some types or of all have, most frequent first.
 
-        One request, whose answer does for ten seconds; where none comes, no values are offered.
+        One request, and one more where structured properties may be defined, whose answers do for
+        ten seconds; where none comes, no values are offered.
 
         Example: `cat.complete_filter("platform:sn", 11)`
         """
         from explorer.metadata.filtertext import complete
 
-        facets = await self._facets_of(read_types(entity))
+        types = read_types(entity)
+        facets = await self._facets_of(types)
+        counted = {one.name for one in facets}
+        defined = await self._properties(types, facets)
+        facets += tuple(one for one in defined if one.name not in counted)
         return complete(text, cursor, self.registry, facets)
 
     async def _suggested(
@@ -155,6 +164,28 @@ class Completing(Part):
                     facets = ()
                 self._counted_facets[types] = (monotonic(), facets)
             return facets
+
+    async def _properties(self, types: Sequence[str], facets: Sequence[Facet]) -> tuple[Facet, ...]:
+        """The structured properties that are defined, as facets with the values they allow. Where
+        all entities were counted by type and none is a structured property, nobody is asked."""
+        since, found = self._defined
+        if monotonic() - since > _FACETS_KEPT_SECONDS:
+            has_any = bool(types) or any(
+                value.value == _PROPERTY
+                for one in facets
+                if one.name == _ENTITY_TYPE
+                for value in one.values
+            )
+            found = await self._asked_properties() if facets and has_any else ()
+            self._defined = (monotonic(), found)
+        return found
+
+    async def _asked_properties(self) -> tuple[Facet, ...]:
+        try:
+            body = await self._connection.send(requests.finding.properties(_MOST_PROPERTIES))
+            return answers.suggesting.properties(body)
+        except (*_REFUSALS, Unreachable):
+            return ()
 
     async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
         request = requests.finding.search(text, types, 0, count, Filter())

@@ -13,6 +13,7 @@ from explorer.client.records import LoadReport, RefusedChange
 from explorer.client.transport import NeverSent
 from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault, Unreachable
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
 
 __all__ = ["Loading"]
@@ -25,12 +26,13 @@ _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     """What became of a batch, as far as it came: the places of what is stored, and of what may
-    be."""
+    be. Of what was refused, `again` are the changes that may go in once all others are."""
 
     stored: Sequence[int]
     refused: Sequence[RefusedChange] = ()
     unanswered: Sequence[int] = ()
     failure: Unreachable | None = None
+    again: Sequence[tuple[int, Proposal]] = ()
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class _Tally:
     refused: list[RefusedChange] = field(default_factory=list)
     unanswered: list[int] = field(default_factory=list)
     failure: Unreachable | None = None
+    again: list[tuple[int, Proposal]] = field(default_factory=list)
 
     def count(self, loaded: _Loaded) -> None:
         """Add a batch."""
@@ -48,6 +51,7 @@ class _Tally:
         self.refused += loaded.refused
         self.unanswered += loaded.unanswered
         self.failure = self.failure or loaded.failure
+        self.again += loaded.again
 
     @property
     def report(self) -> LoadReport:
@@ -113,11 +117,24 @@ class Loading(Rewriting):
                 under_way[asyncio.create_task(self._load(batch))] = batch
             while under_way:
                 await collect()
+            await self._load_again(tally, proposals)
         finally:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
         return tally.report
+
+    async def _load_again(self, tally: _Tally, proposals: Iterable[Proposal]) -> None:
+        """Send once more what was refused for what may have come after it: values of a structured
+        property before its definition, as files have them that are sorted by URN."""
+        for position, proposal in tally.again:
+            try:
+                reason = await self._refusal(proposal, None)
+            except Unreachable as error:
+                raise tally.interruption(error, proposals) from error
+            if reason is None:
+                tally.stored.append((position,))
+                tally.refused = [one for one in tally.refused if one.position != position]
 
     async def _load(self, batch: Batch) -> _Loaded:
         fault: ServerFault | None = None
@@ -140,6 +157,7 @@ class Loading(Rewriting):
         """Each by itself; with the fault of the server's that all may be stored already."""
         stored: list[int] = []
         refused: list[RefusedChange] = []
+        again: list[tuple[int, Proposal]] = []
         whole = set[tuple[Urn, str]]()
         for position, proposal in zip(batch.positions, batch.proposals, strict=True):
             place = (proposal.urn, proposal.aspect)
@@ -149,9 +167,11 @@ class Loading(Rewriting):
                 left = batch.positions[position - batch.start :]
                 if fault is None:
                     left = left[: 0 if isinstance(error, NeverSent) else 1]
-                return _Loaded(stored, refused, left, error)
+                return _Loaded(stored, refused, left, error, again)
             if reason is not None:
                 refused.append(RefusedChange(position, *place, reason))
+                if proposal.aspect == ASSIGNMENTS:
+                    again.append((position, proposal))
                 continue
             stored.append(position)
             if proposal.change != "PATCH":
@@ -163,7 +183,7 @@ class Loading(Rewriting):
                 self._in_batches = (await self.abilities()).batch_writes
             except Unreachable as error:
                 return _Loaded(stored, failure=error)
-        return _Loaded(stored, refused)
+        return _Loaded(stored, refused, again=again)
 
     async def _refusal(self, proposal: Proposal, fault: ServerFault | None) -> str | None:
         """Why a change did not go in; nothing where it did. With the fault of the server's that it

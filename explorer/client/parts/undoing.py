@@ -7,10 +7,9 @@ from dataclasses import replace
 from explorer.client.conflict import TextConflict, held_text
 from explorer.client.journal import JournalEntry, Save, last_save, last_undo, one_save
 from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf
+from explorer.client.parts.health import Checking
 from explorer.client.parts.labelling import Labelling, deprecation_of, domains_of
 from explorer.client.parts.linking import Linking, shown
-from explorer.client.parts.reading import Reading
-from explorer.client.parts.relating import Relating
 from explorer.client.parts.writing import Writing
 from explorer.client.records import Edit, Held, What
 from explorer.client.texts import COLUMNS, column_text, place_of
@@ -24,7 +23,7 @@ _SHELVES: dict[What, Shelf] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 _BESIDE = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
 
 
-class Undoing(Labelling, Linking, Writing, Reading, Relating):
+class Undoing(Labelling, Linking, Writing, Checking):
     """How edits are undone and done again."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:

@@ -13,6 +13,7 @@ from explorer.client.records.finding import (
     Suggestion,
 )
 from explorer.client.records.following import ChangeEvent, ChangePage
+from explorer.client.records.health import FailingAssertion, Health, OpenIncident
 from explorer.client.records.history import AspectDiff, ColumnChange, Origin, Version, Versions
 from explorer.client.records.reading import ServerInfo, Timeseries
 from explorer.client.records.relating import (
@@ -48,8 +49,10 @@ __all__ = [
     "Edit",
     "Facet",
     "FacetValue",
+    "FailingAssertion",
     "Flow",
     "Folder",
+    "Health",
     "Held",
     "Hit",
     "Lineage",
@@ -57,6 +60,7 @@ __all__ = [
     "LoadReport",
     "Match",
     "Named",
+    "OpenIncident",
     "Origin",
     "Reached",
     "Reference",

@@ -1,5 +1,6 @@
 """What search, completion and browsing give."""
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,19 +22,24 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A field that made an entity match, and the value that did."""
+    """A field that made an entity match, and the value that did; how much the field weighs, where
+    the server says."""
 
     field: str
     value: str
+    weight: float | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entity found."""
+    """One entity found. `reason` says why it is where it is, `use` how much of the score comes
+    from its use, where the server tells."""
 
     urn: Urn
     matched: tuple[Match, ...] = ()
     score: float | None = None
+    reason: str = dataclasses.field(default="", compare=False)
+    use: float = dataclasses.field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,30 @@ query scrollAcrossEntities($input: ScrollAcrossEntitiesInput!) {
 }
 """
 
+_PROPERTIES = """
+query searchAcrossEntities($input: SearchAcrossEntitiesInput!) {
+  searchAcrossEntities(input: $input) {
+    searchResults {
+      entity {
+        urn
+        ... on StructuredPropertyEntity {
+          definition {
+            qualifiedName
+            displayName
+            allowedValues {
+              value {
+                ... on StringValue { stringValue }
+                ... on NumberValue { numberValue }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
 _SUGGEST = """
 query autoCompleteForMultiple($input: AutoCompleteMultipleInput!) {
   autoCompleteForMultiple(input: $input) {
@@ -168,6 +192,12 @@ def suggest(text: str, entities: Sequence[str], limit: int) -> Request:
     if entities:
         asked["types"] = [entity_symbol(name) for name in entities]
     return _graphql(_SUGGEST, asked)
+
+
+def properties(limit: int) -> Request:
+    """The structured properties that are defined."""
+    asked = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
+    return _graphql(_PROPERTIES, asked)
 
 
 def browse(path: str, entity: str, start: int, limit: int) -> Request:

@@ -52,6 +52,8 @@ class FacetLike(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def label(self) -> str: ...
+    @property
     def values(self) -> Sequence[FacetValueLike]: ...
 
 
@@ -147,7 +149,10 @@ class _Offers:
         end = self._word_end(start)
         follows = OPERATOR.match(self._text, skip_space(self._text, end))
         others = self._facets.keys() - self._guide.fields.keys()
-        fields = [*self._guide.fields.values(), *map(FilterField, sorted(others))]
+        fields = [
+            *self._guide.fields.values(),
+            *(FilterField(name, label=self._facets[name].label) for name in sorted(others)),
+        ]
         ranked = []
         for field in fields:
             words = self._guide.words(field)
@@ -218,7 +223,8 @@ class _Offers:
         elif field.name in self._facets:
             for one in self._facets[field.name].values:
                 typed = spell_values(guide, field, "EQUAL", (one.value,))
-                yield typed[0], one.value, one.label, one.count
+                # What is only allowed was not counted.
+                yield typed[0], one.value, one.label, one.count or None
         if field.nature == "boolean":
             for word in ("true", "false"):
                 yield word, word, word, None

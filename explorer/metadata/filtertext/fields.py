@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.structured_properties import PREFIX
 
 __all__ = ["ALIASES", "ENTITY_TYPE", "FieldGuide", "FilterField", "Nature", "guide_to"]
 
@@ -86,8 +87,11 @@ class FieldGuide:
             self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
 
     def exactly(self, name: str) -> FilterField | None:
-        """The field of that very name, also with `.keyword` behind it."""
+        """The field of that very name, also with `.keyword` behind it; any structured property."""
         found = self.fields.get(name.removesuffix(_KEYWORD))
+        if found is None and name.startswith(PREFIX) and name != PREFIX:
+            # Each catalog defines its own.
+            return FilterField(name)
         if found is None or found.name == name:
             return found
         return FilterField(name, found.nature, found.targets, found.label)

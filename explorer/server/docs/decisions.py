@@ -29,6 +29,21 @@ DECISIONS = (
         "model allows there, else 422 with the place. Types that the model does not know are kept.",
     ),
     Decision(
+        "Values of structured properties",
+        "422, naming the property and its rule, where the definition is not there or was removed, "
+        "or does not allow them: by value type, allowed values, cardinality, entity type, platform "
+        "and type of the URN; a value of an immutable property stays. What is stored already is "
+        "readable whatever its definition became, and written again unchanged it passes. In a "
+        "batch definitions are written first. With a definition its values go.",
+    ),
+    Decision(
+        "Searching structured properties",
+        "structuredProperties.<id> is a field to filter by, its dots also as underscores, and text "
+        "finds the values. It is a facet where its settings say showInSearchFilters (in GraphQL "
+        "with includeStructuredPropertyFacets, or asked for by name). One that is not defined is "
+        "an unknown field. Results are not sorted by them.",
+    ),
+    Decision(
         "A proposal without entityType or changeType",
         "Plain callers: 400. DataHub's callers: the URN's type, and UPSERT.",
     ),
@@ -272,6 +287,12 @@ DECISIONS = (
         "The order of search results",
         "Exact names, names that begin so, words of names, then the weights of the model and a "
         "little by use; what is equal goes by URN. * and the empty text mean all.",
+    ),
+    Decision(
+        "Why something was found",
+        "Beside the matches of the specification, metadata.explanations has for each entity its "
+        "score, how much of it comes from use, the reason of its place in words, and what each "
+        "matched field weighs; GraphQL has reason and weight.",
     ),
     Decision(
         "Words with wildcards, and /q",

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from explorer.errors import InvalidInput
 from explorer.metadata.registry import Registry
+from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.asking import (
     Given,
@@ -95,11 +97,20 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
     asked: Given = given["input"]
     types = read_types(asked, known)
-    query = read_query({**asked, "count": 0}, known, types, info.context, facets=True)
-    page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     wanted = [name.removesuffix(".keyword") for name in asked.get("facets") or () if name]
-    facets = _facets(page.facets, asked.get("searchFlags") or {})
-    return {"facets": [one for one in facets if not wanted or one["field"] in wanted]}
+    index = info.context.catalog.index
+    own = tuple(name for name in wanted if name.startswith(PREFIX))
+    query = replace(
+        read_query({**asked, "count": 0}, known, types, info.context, facets=True),
+        also_counted=own,
+    )
+    page = await info.context.catalog.offload(index.search, query)
+    # A property may have been asked for by DataHub's spelling of its field.
+    fields = index.vocabulary.known(tuple(sorted(types)) or None)
+    meant = {one: name for name in own for one in index.vocabulary.meant_by(name, fields)}
+    facets = _facets(info, page.facets, asked.get("searchFlags") or {}, wanted=tuple(meant))
+    named = [{**one, "field": meant.get(one["field"], one["field"])} for one in facets]
+    return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
 
 
 async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]:
@@ -109,17 +120,20 @@ async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]
     return {
         "count": len(page.hits),
         "total": page.total,
-        "facets": _facets(page.facets, flags),
+        "facets": _facets(info, page.facets, flags),
         "suggestions": [],
         "searchResults": [
             {
                 "entity": hit.urn,
                 "insights": [],
                 "matchedFields": [
-                    {"name": name, "value": value} for name, value in hit.matched if shown
+                    {"name": name, "value": value, "weight": weight}
+                    for (name, value), weight in zip(hit.matched, hit.weights, strict=True)
+                    if shown
                 ],
                 "extraProperties": values.get(hit.urn, []),
                 "score": hit.score,
+                "reason": hit.reason or None,
             }
             for hit in page.hits
         ],
@@ -153,7 +167,14 @@ def _json(values: Sequence[Any]) -> str:
     return orjson.dumps(one).decode()
 
 
-def _facets(facets: Sequence[Facet], flags: Given) -> list[dict[str, Any]]:
+def _facets(
+    info: Info, facets: Sequence[Facet], flags: Given, wanted: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The facets as `FacetMetadata` has them; those of structured properties where the flags or
+    `wanted` ask for them."""
+    own = info.context.catalog.index.vocabulary.property_fields(None)
+    if not flags.get("includeStructuredPropertyFacets"):
+        facets = [one for one in facets if one.name not in own or one.name in wanted]
     most = flags.get("maxAggValues")
     most = _FACET_VALUES if most is None else most
     if most < 0:
@@ -162,7 +183,7 @@ def _facets(facets: Sequence[Facet], flags: Given) -> list[dict[str, Any]]:
         {
             "field": facet.name,
             "displayName": facet.label,
-            "entity": None,
+            "entity": str(own[facet.name].urn) if facet.name in own else None,
             "aggregations": [
                 {"value": _spoken(facet.name, value), "count": count, "entity": value}
                 for value, count in list(facet.counts.items())[:most]
@@ -241,6 +262,7 @@ RESOLVERS: Resolvers = {
     },
     "SearchResult": {"entity": entity("entity")},
     "MatchedField": {"entity": entity_or_null("value")},
+    "FacetMetadata": {"entity": entity_or_null("entity")},
     "AggregationMetadata": {"entity": entity_or_null("entity")},
     "AutoCompleteResults": {"entities": _suggested},
     "AutoCompleteResultForEntity": {"entities": _suggested},

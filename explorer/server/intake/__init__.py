@@ -2,6 +2,6 @@
 one step of the writer's transaction."""
 
 from explorer.server.intake.change import NO_RUN, UNKNOWN_ACTOR, Change
-from explorer.server.intake.intake import Intake
+from explorer.server.intake.intake import Intake, take_off
 
-__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change", "Intake"]
+__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change", "Intake", "take_off"]

@@ -11,12 +11,14 @@ from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.condition import read_condition
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Aspect, Registry
+from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
 from explorer.metadata.values import edges_of, key_value
 from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import Refusal
+from explorer.server.intake.assignments import check_assignments
 from explorer.server.intake.change import UNKNOWN_ACTOR, Change
 from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
@@ -26,7 +28,7 @@ from explorer.server.store import StoredAspect, StoredEdge, Transaction
 if TYPE_CHECKING:
     from explorer.metadata.patch import Patcher
 
-__all__ = ["Intake"]
+__all__ = ["Intake", "take_off"]
 
 _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
@@ -116,13 +118,16 @@ class Intake:
         A new entity gets its key and what follows from its URN; of that, what `spoken` names (URN
         and aspect) is left to the changes that come with this one. Raises `NotFound` when it
         needs an entity that does not exist, `Refusal` when it needs one that does not exist yet
-        or its condition does not hold, and as `Patcher.apply` and `check` do for a patch.
+        or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
+        `check_assignments` for values of structured properties.
         """
         exists = transaction.exists(change.text)
         stored = transaction.latest(change.text, change.aspect) if exists else None
         if not self._may(change, stored, exists=exists):
             return
         if change.kind == "DELETE":
+            if change.aspect == ASSIGNMENTS and stored:
+                check_assignments(transaction, change.urn, {}, orjson.loads(stored.value))
             self._delete(transaction, change, now_millis)
             return
         value = change.value
@@ -130,6 +135,9 @@ class Intake:
             value = self._patched(change, stored, now_millis)
             if value is None:
                 return
+        if change.aspect == ASSIGNMENTS:
+            before = orjson.loads(stored.value) if stored else None
+            check_assignments(transaction, change.urn, value, before)
         if not exists:
             removes = change.aspect == "status" and value.get("removed") is True
             if removes and change.dialect == "plain":
@@ -241,6 +249,20 @@ class Intake:
         self, transaction: Transaction, change: Change, aspect: str, value: Any, now_millis: int
     ) -> None:
         transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
+
+
+def take_off(
+    transaction: Transaction, intake: Intake, entity: str, definition: Urn, now_millis: int, by: str
+) -> None:
+    """Take the values of a structured property off an entity, whatever is stored of them."""
+    stored = transaction.latest(entity, ASSIGNMENTS)
+    if stored is None:
+        return
+    value = orjson.loads(stored.value)
+    left = [one for one in value["properties"] if one.get("propertyUrn") != str(definition)]
+    if left != value["properties"]:
+        proposal = Proposal(Urn.parse(entity), ASSIGNMENTS, {**value, "properties": left}, actor=by)
+        intake.apply(transaction, intake.check(proposal), now_millis)
 
 
 @cached_short(1 << 20)

@@ -12,7 +12,9 @@ __all__ = ["GIVES_RESULTS", "SORTING", "read_search", "search_value"]
 
 GIVES_RESULTS = (
     "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
-    "each entity and the facets over the whole result, as searchResultMetadatas and aggregations"
+    "each entity, an explanation of each (its score, how much of it comes from use, the reason of "
+    "its place, the weights of the matched fields in their order), and the facets over the whole "
+    "result, as searchResultMetadatas and aggregations"
 )
 SORTING = (
     "A sorted result has entities without a value last, of several values the least one counts, "
@@ -47,6 +49,15 @@ def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict
         "metadata": {
             "urns": [hit.urn for hit in page.hits],
             "matches": [{"matchedFields": fields} for fields in matched],
+            "explanations": [
+                {
+                    "score": hit.score,
+                    "use": hit.use,
+                    "reason": hit.reason,
+                    "weights": list(hit.weights),
+                }
+                for hit in page.hits
+            ],
             "searchResultMetadatas": [
                 {"name": name, "aggregations": counts} for name, _, counts in facets
             ],

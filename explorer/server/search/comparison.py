@@ -3,8 +3,17 @@
 from collections.abc import Callable
 
 from explorer.server.search.fields import Trait
-from explorer.server.search.forms import needle
-from explorer.server.search.query import EVERYTHING, NOTHING, How, Node, Not, Present, Value
+from explorer.server.search.forms import needle, number, number_form
+from explorer.server.search.query import (
+    EVERYTHING,
+    NOTHING,
+    How,
+    Node,
+    Not,
+    Present,
+    Value,
+    any_of,
+)
 
 __all__ = ["compared", "derived", "present"]
 
@@ -12,6 +21,10 @@ __all__ = ["compared", "derived", "present"]
 def compared(trait: Trait, how: How, text: str) -> Node:
     """The documents with a value of a field that is, begins with, ends in, or holds a text."""
     asked = needle(trait, text)
+    if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
+        return any_of(
+            (Value(trait.name, how, asked), Value(trait.name, how, number_form(as_number)))
+        )
     if trait.derived:
         return derived(trait, lambda said: _holds(how, said, asked))
     if not asked and how in ("prefix", "suffix", "infix"):

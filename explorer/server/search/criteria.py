@@ -64,10 +64,14 @@ def _tests(criterion: Criterion, trait: Trait) -> list[Node]:
 
 
 def _range(trait: Trait, low: str | None, high: str | None, *, strict: bool = False) -> Node:
-    if trait.nature in ("number", "date"):
+    if trait.nature in ("number", "date") or (trait.mixed and _are_numbers(trait, low, high)):
         return NumberRange(trait.name, _number(trait, low), _number(trait, high), strict)
     asked = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
     return derived(trait, asked.holds) if trait.derived else asked
+
+
+def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
+    return all(bound is None or number(trait, bound) is not None for bound in bounds)
 
 
 def _number(trait: Trait, text: str | None) -> float | None:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.structured_properties import ASSIGNMENTS, assigned_fields
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
@@ -44,8 +45,9 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     """The document of an entity from the values of its latest aspects by aspect name.
 
     The key's fields are there even when `aspects` lacks the key aspect. Entries of a map are
-    indexed as `key=value`. Raises `UnknownName` for an entity the registry has not, `InvalidUrn`
-    for a URN that does not fit its key.
+    indexed as `key=value`, values of structured properties under `structuredProperties.<id>`.
+    Raises `UnknownName` for an entity the registry has not, `InvalidUrn` for a URN that does not
+    fit its key.
     """
     entity_type = urn.entity_type
     found: dict[str, dict[Scalar, None]] = {}
@@ -66,6 +68,9 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
                 present[field.has] = present.get(field.has, False) or bool(values)
             if field.count and value:
                 counted.setdefault(field.count, set()).update(values)
+        if aspect == ASSIGNMENTS and value:
+            for name, assigned in assigned_fields(value):
+                found.setdefault(name, {}).update(dict.fromkeys(assigned))
     removed = True in found.get(REMOVED, ())
     fields: dict[str, tuple[Scalar, ...]] = {name: tuple(values) for name, values in found.items()}
     fields |= {name: (there,) for name, there in present.items()}

@@ -1,7 +1,7 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from explorer.server.cache import cached_short
@@ -45,7 +45,7 @@ class Evidence:
         if not self._compared and not self._searched:
             # Everything was asked for: a page of a scroll need not look at each field.
             return ()
-        weights = self._vocabulary.weights(document.entity_type) if self._searched else {}
+        weights = self._weights(document) if self._searched else {}
         naming = self._vocabulary.naming(document.entity_type)
         candidates = [
             name
@@ -68,6 +68,18 @@ class Evidence:
             )
             found += islice(hits, _MOST_A_FIELD)
         return tuple(found[:_MOST])
+
+    def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
+        """What the fields that matched weigh, in their order; 0 for one that free text does not
+        look into."""
+        entity_type = document.entity_type
+        return tuple(self._vocabulary.weight(entity_type, name) or 0.0 for name, _ in matched)
+
+    def _weights(self, document: Document) -> dict[str, float]:
+        """The fields of a document that free text looks into, with their weights."""
+        entity_type = document.entity_type
+        found = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
+        return {name: weight for name, weight in found.items() if weight is not None}
 
     def _may_have(self, values: tuple[Scalar, ...]) -> bool:
         # Most fields have nothing of what is asked for: a look at the letters of all their values

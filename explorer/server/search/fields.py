@@ -1,6 +1,7 @@
 """The vocabulary of search: which fields there are, of what nature, and what stands for what."""
 
 import hashlib
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -8,6 +9,7 @@ from typing import Literal
 
 from explorer.errors import UnknownName
 from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.structured_properties import ASSIGNMENTS, PREFIX, Definition
 
 __all__ = [
     "DISPLAY",
@@ -36,6 +38,9 @@ _TERMS = frozenset({"URN"})
 # Map values and paths of columns are of kind TEXT too, and yet one thing each.
 _UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
 
+# What free text finds a value of a structured property with.
+_PROPERTY_WEIGHT = 1.0
+
 # A field and those that hold the same thing said in another place.
 _ALSO: Mapping[str, tuple[str, ...]] = {
     "tags": ("fieldTags", "editedFieldTags"),
@@ -55,7 +60,8 @@ class Trait:
 
     `text` is compared as written and by its parts, `term` is a URN or one of few values. `prose`
     is text of several words, any of which may be asked for; `column` holds paths of columns;
-    `derived` says whether other fields have values, so that what is not true is false.
+    `derived` says whether other fields have values, so that what is not true is false. `mixed` is
+    text of which some may be numbers, as that of structured properties.
     """
 
     name: str
@@ -63,6 +69,7 @@ class Trait:
     prose: bool = False
     column: bool = False
     derived: bool = False
+    mixed: bool = False
 
     @property
     def cut(self) -> int:
@@ -83,7 +90,11 @@ class Trait:
 
 
 class Vocabulary:
-    """The searchable fields of a registry, by name and by entity type. Never changed once made."""
+    """The searchable fields of a registry, by name and by entity type.
+
+    Those of a registry never change. Structured properties make more of them, which come and go
+    with `define`: an index made before holds their values all the same.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -95,9 +106,15 @@ class Vocabulary:
         self.traits = self._traits()
         self._weights = {name: _weights(fields) for name, fields in self._declared.items()}
         self._naming = {name: self._names_in(fields) for name, fields in self._declared.items()}
+        self._defining = threading.Lock()
+        # Replaced as a whole, so that whoever reads has one state of it.
+        self._defined: Mapping[str, Definition] = {}
+        self.generation = 0
+        """Counts the changes of the structured properties that are defined."""
         # Asked for with every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
         self._known = lru_cache(maxsize=256)(self._known_to)
+        self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
         # Weights above the common one, best first; the common one and what is below follow.
         self.strong = tuple(
             sorted(
@@ -114,29 +131,76 @@ class Vocabulary:
 
     def trait(self, name: str) -> Trait:
         """The nature of a field; text for one that no aspect declares."""
-        return self.traits.get(name) or Trait(name, "text")
+        return self.traits.get(name) or Trait(name, "text", mixed=name.startswith(PREFIX))
 
     def weights(self, entity_type: str) -> dict[str, float]:
-        """The fields of an entity type that free text looks into, with their weights."""
+        """The fields of an entity type that free text looks into, with their weights; not those of
+        structured properties."""
         return self._weights.get(entity_type, {})
+
+    def weight(self, entity_type: str, name: str) -> float | None:
+        """The weight of a field of an entity type; None where free text does not look into it."""
+        if name.startswith(PREFIX):
+            return _PROPERTY_WEIGHT
+        return self.weights(entity_type).get(name)
+
+    def define(self, urn: str, definition: Definition | None) -> None:
+        """Know the structured property of a URN as it is defined now; None for one that is not
+        defined any more, or was soft-deleted."""
+        with self._defining:
+            if self._defined.get(urn) == definition:
+                return
+            defined = {key: one for key, one in self._defined.items() if key != urn}
+            self._defined = defined if definition is None else {**defined, urn: definition}
+            self.generation += 1
+
+    def property_fields(self, entity_types: Iterable[str] | None) -> Mapping[str, Definition]:
+        """The fields of the structured properties that entities of these types may have, of all
+        types for None, by name."""
+        types = None if entity_types is None else tuple(entity_types)
+        return self._property_fields(self.generation, types) if self._defined else {}
+
+    def _property_fields_of(
+        self, generation: int, entity_types: tuple[str, ...] | None
+    ) -> dict[str, Definition]:
+        del generation  # What was found is of this one.
+        defined = self._defined
+        entities = self.registry.entities
+        types = set(entities if entity_types is None else entity_types)
+        carrying = {one.casefold() for one in types if ASSIGNMENTS in self.registry.aspects_of(one)}
+        return {
+            one.field: one
+            for one in defined.values()
+            if (carrying & {*map(str.casefold, one.entity_types)} if one.entity_types else carrying)
+        }
 
     def naming(self, entity_type: str) -> tuple[str, ...]:
         """The fields of an entity type that hold its names: those completed while one types."""
         return self._naming.get(entity_type, ())
 
     def facets(self, entity_types: tuple[str, ...] | None) -> Mapping[str, str]:
-        """The facet fields of the entity types, each with its label, the entity type first."""
-        return self._facets(entity_types)
+        """The facet fields of the entity types, each with its label, the entity type first.
+
+        Structured properties are among them where their settings say `showInSearchFilters`.
+        """
+        own = self.property_fields(entity_types)
+        shown = {name: own[name].label for name in sorted(own) if own[name].is_facet}
+        return {**self._facets(entity_types), **shown} if shown else self._facets(entity_types)
 
     def known(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         """Every name that can be filtered by among the entity types."""
-        return self._known(entity_types)
+        own = self.property_fields(entity_types)
+        return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """The known fields that a name stands for, itself first; empty for a name of none."""
         name = name.removesuffix(".keyword")
         if name == "name":
             return (DISPLAY,)
+        if name.startswith(PREFIX):
+            # DataHub's own index, and so its facets, have underscores in the place of dots.
+            spelled = (one for one in known if one.startswith(PREFIX) and _plain(one) == name)
+            return (name,) if name in known else tuple(spelled)[:1]
         meant = (name, *_ALSO.get(name, ()))
         return tuple(one for one in meant if one in known)
 
@@ -162,8 +226,8 @@ class Vocabulary:
 
     @cached_property
     def facet_names(self) -> frozenset[str]:
-        """The facet fields of any entity type."""
-        return frozenset(self.facets(None))
+        """The facet fields of any entity type, without those of structured properties."""
+        return frozenset(self._facets(None))
 
     @cached_property
     def derived(self) -> frozenset[str]:
@@ -176,7 +240,7 @@ class Vocabulary:
         parts = [f"{trait}" for _, trait in sorted(self.traits.items())]
         parts += [
             f"{entity_type} {self.weights(entity_type)} {self.naming(entity_type)} "
-            f"{sorted(self.facets((entity_type,)))}"
+            f"{sorted(self._facets((entity_type,)))}"
             for entity_type in sorted(self.registry.entities)
         ]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
@@ -222,6 +286,10 @@ class Vocabulary:
                     if field.count:
                         traits[field.count] = Trait(field.count, "number")
         return traits | {name: _trait(name, fields) for name, fields in gathered.items()}
+
+
+def _plain(name: str) -> str:
+    return PREFIX + name.removeprefix(PREFIX).replace(".", "_")
 
 
 _ALWAYS = frozenset({URN, ENTITY_TYPE, REMOVED, "name"})

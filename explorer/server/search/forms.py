@@ -12,9 +12,19 @@ from explorer.server.search.document import Scalar
 from explorer.server.search.fields import ENTITY_TYPE, Trait
 from explorer.server.search.text import fold, in_words
 
-__all__ = ["bare_names", "forms", "needle", "number", "readable"]
+__all__ = [
+    "as_number",
+    "bare_names",
+    "forms",
+    "needle",
+    "number",
+    "number_form",
+    "readable",
+]
 
 _LONGEST_TERM = 512
+# Before a number among texts: `1.10` equals the number 1.1, and not the text.
+_NUMBER = "="
 _TRUE = frozenset({"true", "yes", "1"})
 _FALSE = frozenset({"false", "no", "0"})
 
@@ -34,6 +44,8 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
         return (_plain_type(found[0]),) if trait.name == ENTITY_TYPE else found
     if isinstance(value, bool):
         return ("true",) if value else ("false",)
+    if trait.mixed:
+        return _digits(value), number_form(value)
     return (_digits(value),)
 
 
@@ -78,12 +90,23 @@ def needle(trait: Trait, text: str) -> str:
     return folded if trait.nature == "text" else _bounded(folded)
 
 
+def number_form(value: float) -> str:
+    """What a number in a mixed field equals, and no text does."""
+    return f"{_NUMBER}{_digits(value)}"
+
+
 def number(trait: Trait, text: str) -> float | None:
     """A text as the number it is; as milliseconds since 1970 for a date of a date field."""
+    found = as_number(text)
+    return _date_millis(text) if found is None and trait.nature == "date" else found
+
+
+def as_number(text: str) -> float | None:
+    """A text as the finite number it is."""
     try:
         found = float(text)
     except ValueError:
-        return _date_millis(text) if trait.nature == "date" else None
+        return None
     return found if math.isfinite(found) else None
 
 

@@ -39,9 +39,10 @@ from explorer.server.search.page import (
     Suggestion,
 )
 from explorer.server.search.plan import Plan
-from explorer.server.search.query import size_bytes
+from explorer.server.search.query import Present, size_bytes
+from explorer.server.search.ranking import reason
 from explorer.server.search.sorted import Sorted
-from explorer.server.search.sorting import check_key, urn_of
+from explorer.server.search.sorting import check_key, read_sort, urn_of
 from explorer.server.search.suggestion import suggested_name
 from explorer.server.search.wanted import Wanted, read_text, read_typed
 
@@ -93,7 +94,7 @@ class SearchIndex:
         self.is_suspended = False
         self._reason = _IS_RENEWED
         self._plans: ByteCache[Wanted, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
-        self._planned_for = -1
+        self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
 
@@ -127,6 +128,7 @@ class SearchIndex:
             self._vocabulary,
             include_removed=query.include_removed,
             sort=query.sort,
+            also_counted=query.also_counted,
         )
         if query.after is not None:
             check_key(wanted.sorted_by, query.after)
@@ -146,14 +148,25 @@ class SearchIndex:
     def found_urns(self, query: SearchQuery) -> set[str]:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
         `search`."""
-        wanted = read_text(
-            query.text,
-            query.entity_types or None,
-            query.filter,
-            self._vocabulary,
-            include_removed=query.include_removed,
-            sort=(SortBy("urn"),),
+        return self._urns(
+            read_text(
+                query.text,
+                query.entity_types or None,
+                query.filter,
+                self._vocabulary,
+                include_removed=query.include_removed,
+                sort=(SortBy("urn"),),
+            )
         )
+
+    def urns_with(self, field: str) -> set[str]:
+        """The URNs of all that have a value in a field, the removed too, whether the field can be
+        searched or not. Raises as `search`."""
+        in_order = read_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
+        asked = Present(field)
+        return self._urns(Wanted(asked, asked, (), None, include_removed=True, sorted_by=in_order))
+
+    def _urns(self, wanted: Wanted) -> set[str]:
         with self._reading() as layers:
             view = layers.view()
             plan = self._plan(wanted, view, layers)
@@ -374,18 +387,19 @@ class SearchIndex:
     def _plan(self, wanted: Wanted, view: View, layers: Layers) -> Plan:
         """Return the plan of a search over one state of the index; a query of more than 64 kB is
         planned each time."""
+        state = (view.commit, self._vocabulary.generation)
         with self._plans_lock:
-            if self._planned_for != view.commit:
+            if self._planned_for != state:
                 # What was counted in another state of the index is not true of this one.
                 self._plans.clear()
-                self._planned_for = view.commit
+                self._planned_for = state
             plan = self._plans.get(wanted)
         if plan is not None:
             return plan
         kind = Sorted if wanted.sorted_by else Listing
         listing = kind(view.searcher, layers.terms, self._vocabulary, wanted)
-        facets = tuple(self._vocabulary.facets(wanted.types))
-        plan = Plan(wanted, listing, facets, self._vocabulary)
+        facets = (*self._vocabulary.facets(wanted.types), *wanted.also_counted)
+        plan = Plan(wanted, listing, tuple(dict.fromkeys(facets)), self._vocabulary)
         self._keep(plan, view)
         return plan
 
@@ -395,7 +409,7 @@ class SearchIndex:
             return
         size = plan.size_bytes()
         with self._plans_lock:
-            if self._planned_for == view.commit:
+            if self._planned_for == (view.commit, self._vocabulary.generation):
                 self._plans.put(plan.wanted, plan, size)
 
     def _hit(self, found: Found, plan: Plan) -> SearchHit:
@@ -403,7 +417,15 @@ class SearchIndex:
         wanted = plan.wanted
         used = usage_step(document.usage) / (USED_MOST + 1)
         score = 1.0 + wanted.last_step - found.step + used
-        return SearchHit(document.urn, score, plan.evidence.of(document))
+        matched = plan.evidence.of(document)
+        return SearchHit(
+            document.urn,
+            score,
+            matched,
+            plan.evidence.weights(document, matched),
+            reason(wanted.steps, found.step, self._vocabulary.strong),
+            used,
+        )
 
     def _document(self, found: Found, plan: Plan) -> Document:
         if isinstance(found.place, Analysed):
@@ -411,5 +433,7 @@ class SearchIndex:
         return plan.listing.document(found.place)
 
     def _labelled(self, counts: dict[str, dict[str, int]], wanted: Wanted) -> tuple[Facet, ...]:
-        labels = self._vocabulary.facets(wanted.types)
-        return tuple(Facet(name, labels[name], found) for name, found in counts.items())
+        labels = dict(self._vocabulary.facets(wanted.types))
+        for name, one in self._vocabulary.property_fields(wanted.types).items():
+            labels.setdefault(name, one.label)
+        return tuple(Facet(name, labels.get(name, name), found) for name, found in counts.items())

@@ -5,13 +5,13 @@ disk, which must say the same. A query is made into functions first, since it is
 documents.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import translate
 from typing import TypeAlias
 
 from explorer.server.search.analysed import Analysed
+from explorer.server.search.forms import as_number
 from explorer.server.search.query import (
     And,
     Below,
@@ -154,15 +154,13 @@ def _value(node: Value) -> Test:
 
 
 def _number_range(node: NumberRange) -> Test:
-    low = -math.inf if node.low is None else node.low
-    high = math.inf if node.high is None else node.high
+    def test(document: Analysed) -> bool:
+        if document.vocabulary.trait(node.field).mixed:
+            return any(node.holds(as_number(form)) for form in document.forms(node.field))
+        values = document.values(node.field)
+        return any(isinstance(value, float) and node.holds(value) for value in values)
 
-    def is_within(value: object) -> bool:
-        if not isinstance(value, float):
-            return False
-        return low < value < high if node.strict else low <= value <= high
-
-    return lambda document: any(map(is_within, document.values(node.field)))
+    return test
 
 
 def _has_text(node: TextRange, document: Analysed) -> bool:

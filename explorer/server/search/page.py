@@ -22,6 +22,9 @@ class SearchQuery:
     None for all, and the entries from `start` on, `count` at most. Removed entities are left out
     unless asked for, or asked about by a filter on `removed`.
 
+    `also_counted` are fields of structured properties that are counted as facets even where their
+    settings do not show them as such.
+
     With `sort` the entries are in the order of these fields, then of their URNs, instead of best
     first. `after` is the `last` of a page of the same search: the entries that follow it.
     """
@@ -35,16 +38,22 @@ class SearchQuery:
     include_removed: bool = False
     sort: tuple[SortBy, ...] = ()
     after: str | None = None
+    also_counted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
     """An entity found. `score` is higher for what fits better and says nothing across queries;
-    `matched` are fields with values that have what was asked for, heavier fields first."""
+    `matched` are fields with values that have what was asked for, heavier fields first, `weights`
+    what each weighs. `reason` says in words why it is where it is among what was found by words;
+    `use` is the part of the score that comes from how much it is used, below 1."""
 
     urn: str
     score: float
     matched: tuple[tuple[str, str], ...]
+    weights: tuple[float, ...] = ()
+    reason: str = ""
+    use: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

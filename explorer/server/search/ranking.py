@@ -24,7 +24,17 @@ from explorer.server.search.matching import Test, has_word
 from explorer.server.search.query import And, Node, Or, Phrase, Reference, Word
 from explorer.server.search.text import fold
 
-__all__ = ["InFields", "InName", "NameBegins", "NameIs", "Step", "covers", "grader", "steps"]
+__all__ = [
+    "InFields",
+    "InName",
+    "NameBegins",
+    "NameIs",
+    "Step",
+    "covers",
+    "grader",
+    "reason",
+    "steps",
+]
 
 _MOST_COUNTED = 4
 
@@ -102,6 +112,28 @@ def grader(found: tuple[Step, ...]) -> Callable[[Analysed], int]:
         return len(tests)
 
     return grade
+
+
+def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
+    """Return why a document is in a step, in words; `strong` are the weights above the common one,
+    best first. Empty where no words were searched for."""
+    if not found:
+        return ""
+    if at == len(found):
+        return "it answers the search in another way than by words of these fields"
+    match found[at]:
+        case NameIs(joined=joined):
+            return "a name is what was typed" if joined else "it is what the URN names"
+        case NameBegins():
+            return "a name begins with what was typed"
+        case InName(words=words, least=least, exact=exact):
+            does = "is a word" if exact else "begins a word"
+            many = "every word" if least == len(words) else f"{least} of {len(words)} words"
+            return f"{many} typed {does} of a name"
+        case InFields(ranks=ranks, exact=exact):
+            does = "is a word" if exact else "begins a word"
+            least_weight = f"{strong[ranks - 1]:g}" if ranks <= len(strong) else "1"
+            return f"every word typed {does} of fields of weight {least_weight} or more"
 
 
 def covers(wide: Step, narrow: Step) -> bool:

@@ -67,10 +67,12 @@ def read_sort(
     sort: Sequence[SortBy], vocabulary: Vocabulary, known: frozenset[str]
 ) -> tuple[SortField, ...]:
     """The fields to sort by, the URN at the end. Raises `UnknownName` for a field that cannot be
-    searched."""
+    searched, `InvalidInput` for a structured property."""
     found: dict[str, SortField] = {}
     for one in sort:
         name = vocabulary.resolve(one.field, known)[0]
+        if vocabulary.trait(name).mixed:
+            raise InvalidInput(f"results are not sorted by structured properties, as by {name}")
         derived = vocabulary.trait(name).derived
         found.setdefault(name, SortField(name, one.descending, derived))
         if name == URN:

@@ -159,7 +159,8 @@ class Terms:
         for name, values in document.fields.items():
             if column := self._numbers.get(name):
                 kept[column] = [value for value in values if isinstance(value, float)]
-        for name in {*names, *VIRTUAL} - {"name"}:
+        # The columns are those of the registry's fields: structured properties have none.
+        for name in ({*names, *VIRTUAL} - {"name"}) & self._sorts.keys():
             if code := sort_code(self._vocabulary.trait(name), document):
                 kept[self._sorts[name]] = code
         return tantivy.Document.from_dict(kept, self.schema)

@@ -7,6 +7,7 @@ import tantivy
 from explorer.server.search.clauses import all_but, at_least, both, either
 from explorer.server.search.engine import Searcher
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
+from explorer.server.search.forms import as_number
 from explorer.server.search.parts import Parts
 from explorer.server.search.patterns import is_short, like, literal, within
 from explorer.server.search.query import (
@@ -198,6 +199,12 @@ class Translator:
         return self._terms_of("is", found)
 
     def _number_range(self, node: NumberRange) -> tantivy.Query:
+        if self._vocabulary.trait(node.field).mixed:
+            prefix = is_term(node.field, "")
+            found = self._with_prefix("is", prefix)
+            return self._terms_of(
+                "is", [one for one in found if node.holds(as_number(one.removeprefix(prefix)))]
+            )
         return _Query.range_query(
             self._schema,
             self._terms.number_column(node.field),

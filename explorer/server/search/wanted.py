@@ -21,7 +21,8 @@ __all__ = ["Wanted", "read_text", "read_typed"]
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A query that was understood: `asked` is what was typed, `node` all that must hold. `types`
-    None stands for all. What is in the order of `sorted_by` is not ranked and has one step."""
+    None stands for all. What is in the order of `sorted_by` is not ranked and has one step.
+    `also_counted` are fields of structured properties to count beside the facets."""
 
     asked: Node
     node: Node
@@ -29,6 +30,7 @@ class Wanted:
     types: tuple[str, ...] | None
     include_removed: bool
     sorted_by: tuple[SortField, ...] = ()
+    also_counted: tuple[str, ...] = ()
 
     @property
     def last_step(self) -> int:
@@ -59,6 +61,7 @@ def read_text(
     include_removed: bool,
     sort: Sequence[SortBy] = (),
     below: Sequence[str] = (),
+    also_counted: Sequence[str] = (),
 ) -> Wanted:
     """What a text in the query language wants. Raises `UnknownName` for an entity type or a
     field of the filter or the sort that is none. `below` is the path of a folder that all must be
@@ -73,6 +76,7 @@ def read_text(
         kept,
         include_removed or names_field(narrowed_by, REMOVED),
         read_sort(sort, vocabulary, known) if sort else (),
+        tuple(one for name in also_counted for one in vocabulary.meant_by(name, known)),
     )
 
 

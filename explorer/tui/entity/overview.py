@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -10,11 +10,12 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.client.records import Health
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.entity.facts.laying import RENDERED, Layout, Line, lay_out
 from explorer.tui.entity.facts.part import Code, Part, Prose, mentioned
-from explorer.tui.entity.facts.telling import tell
+from explorer.tui.entity.facts.telling import tell, tell_health
 from explorer.tui.entity.relationships import page_of_urn
 from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
@@ -62,10 +63,12 @@ class OverviewTab(Rows, Tab):
         self._laid_for = 0
         self._laid_of: Entity | None = None
         self._whole = False
+        self._health: Health | None = None
 
     def clear(self) -> None:
         """Show nothing, until there is an entity."""
         self._entity, self._parts, self._lines, self._names = None, (), (), {}
+        self._health = None
         self._whole = False
         self.show(0, self._draw_line, empty=_READING)
 
@@ -76,6 +79,12 @@ class OverviewTab(Rows, Tab):
             self.scroll_home(animate=False)
         self._entity = entity
         self._lay_out()
+
+    def show_health(self, health: "Health") -> None:
+        """Tell what is wrong with it, before all else."""
+        if health != (self._health or Health(health.urn)):
+            self._health = health
+            self._lay_out()
 
     async def read(self, entity: "Entity") -> None:
         """Ask what those are called that are named: a request for each 150."""
@@ -160,7 +169,7 @@ class OverviewTab(Rows, Tab):
         self._laid_for, self._laid_of = self.size.width, entity
         layout = Layout(width, self._names, self._session.times, self._whole)
         with self._session.reporting(f"telling of {entity.urn.name}"):
-            self._parts, lines = await asyncio.to_thread(_told, entity, layout)
+            self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
             if entity is self._entity:
                 cursor = _same_place(self._lines, self.cursor, lines)
                 self._lines = lines
@@ -171,8 +180,15 @@ class OverviewTab(Rows, Tab):
         return (self._lines[index].text,)
 
 
-def _told(entity: "Entity", layout: Layout) -> tuple[Sequence[Part], Sequence[Line]]:
-    parts = tell(entity)
+def _told(
+    entity: "Entity", health: Health | None, layout: Layout
+) -> tuple[Sequence[Part], Sequence[Line]]:
+    parts = [*(tell_health(health) if health else ()), *tell(entity)]
+    if health:
+        # Assertions have an id that nobody says; what they assert is.
+        called = {one.urn: one.rule for one in health.failing}
+        called |= {one.urn: one.title for one in health.incidents}
+        layout = replace(layout, names={**layout.names, **called})
     return parts, lay_out(parts, layout)
 
 

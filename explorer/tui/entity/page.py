@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.client.records import ChangeEvent
+    from explorer.client.records import ChangeEvent, Health
     from explorer.tui.history.tab import HistoryTab
     from explorer.tui.lineage.tab import LineageTab
     from explorer.tui.measures.usage import UsageTab
@@ -81,6 +81,7 @@ class EntityView(Changing):
         super().__init__(session)
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
+        self._health: Health | None = None
         self._tabs_left: dict[Urn, str] = {}
         self._read_tabs: set[str] = set()
         self._failed: dict[str, str] = {}
@@ -115,7 +116,7 @@ class EntityView(Changing):
     def open(self, urn: Urn) -> None:
         """Show an entity."""
         self._wanted = urn
-        self._entity = None
+        self._entity = self._health = None
         self.query_one("#who", Static).update(said(urn.name, "bold").append("   reading …", "dim"))
         self.query_one("#tabs", Static).update("")
         self.query_one(OverviewTab).clear()
@@ -311,11 +312,22 @@ class EntityView(Changing):
                 return
             self._show(entity, keep=keep)
             self._name_again(entity)
+            self._read_health(entity)
 
     @work(exclusive=True, group="names", description="the names on the page")
     async def _name_again(self, entity: "Entity") -> None:
         with self._session.reporting("reading the names on the page"):
             await self._name_mentioned(entity)
+
+    @work(exclusive=True, group="health", description="what is wrong with the entity")
+    async def _read_health(self, entity: "Entity") -> None:
+        with self._session.reporting("reading assertions and incidents"):
+            catalog = await self._session.catalog()
+            health = await catalog.health(entity.urn)
+            if entity.urn == self._wanted and self._is_whole:
+                self._health = health
+                self.query_one(OverviewTab).show_health(health)
+                self._draw_who()
 
     async def show_changed(self) -> None:
         """Show the entity as it is after a change, what it mentions now by name."""
@@ -396,6 +408,7 @@ class EntityView(Changing):
             self._session.times,
             named=self.relations.total > 0,
             drafts=self._drafts_told,
+            health=self._health,
             width=self.size.width - 2,
             lines=1 if self.size.height < _LOW else _LINES_AT_MOST,
         )

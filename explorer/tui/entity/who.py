@@ -15,12 +15,16 @@ from explorer.tui.times import Times
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.records import Health
 
 __all__ = ["mentioned", "who"]
 
 _GAP = "   "
 _PATH_AT_LEAST = 8
-_UNOWNED = ("corpuser", "corpGroup", "dataPlatform", "tag", "glossaryTerm", "glossaryNode")
+_UNOWNED = (
+    *("corpuser", "corpGroup", "dataPlatform", "tag", "glossaryTerm", "glossaryNode"),
+    *("assertion", "incident"),
+)
 _T = TypeVar("_T")
 _Names = Mapping[Urn, "Entity"]
 _Name = tuple[Text, Text]
@@ -38,16 +42,19 @@ def who(
     width: int,
     lines: int,
     drafts: int = 0,
+    health: "Health | None" = None,
 ) -> Text:
     """The head in at most `lines` lines of `width` cells, cut with a mark where there is no room.
 
-    `names` has the entities that it mentions, `named` says whether others name it, and `drafts`
-    is how many of its descriptions were typed and not saved.
+    `names` has the entities that it mentions, `named` says whether others name it, `drafts` is
+    how many of its descriptions were typed and not saved, and `health` what is wrong with it.
     """
     if lines <= 1:
-        return _one_line(entity, width)
+        return _one_line(entity, width, health)
     told = [_first(entity, width)]
     state = _state(entity, times, named=named)
+    if health is not None and not health.is_sound:
+        state = join([state, _wrong(health, times)], " ")
     if drafts:
         words = " 1 draft " if drafts == 1 else f" {drafts:,} drafts "
         where = f" not saved; F4 lists {'it' if drafts == 1 else 'them'}  "
@@ -88,7 +95,19 @@ def _first(entity: "Entity", width: int) -> Text:
     return _cut(name.append(_GAP).append_text(join([shown, path])), width)
 
 
-def _one_line(entity: "Entity", width: int) -> Text:
+def _wrong(health: "Health", times: Times) -> Text:
+    """What is wrong, the tab that lists all of it, and what is wrong longest."""
+    parts = [Text(f" {sentence} ", "bold reverse") for sentence in health.sentences()]
+    told = Text(" ").join(parts).append(" 1 lists them:", "dim")
+    longest = [(one.rule, one.since) for one in health.failing[:1]]
+    longest += [(one.title, one.since) for one in health.incidents[:1]]
+    for what, at in longest:
+        since = f" since {times.day_of(at)}" if at else ""
+        told.append(" ").append_text(said(what)).append(since, "dim")
+    return told
+
+
+def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
     """All that is left of the head where there is hardly any room: its state comes first."""
     marks = []
     if not entity.exists:
@@ -97,6 +116,10 @@ def _one_line(entity: "Entity", width: int) -> Text:
         marks.append("DELETED")
     if _safe(lambda: entity.deprecation, None):
         marks.append("DEPRECATED")
+    if health is not None and health.failing:
+        marks.append("FAILING")
+    if health is not None and health.incidents:
+        marks.append("INCIDENT")
     state = Text(" ".join(marks), "bold reverse")
     name = said(entity.name, "bold")
     if marks:

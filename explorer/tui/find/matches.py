@@ -49,15 +49,21 @@ def why(hit: "Hit", words: str, width: int) -> Text:
 def explained(
     hit: "Hit", entity: "Entity | None", words: str, *, rank: int, order: str, width: int
 ) -> list[Text]:
-    """What is known of a result's place, line by line: order, score, and every field that
-    matched."""
+    """What is known of a result's place, line by line: order, score, the reason of both, and every
+    field that matched with its weight."""
     name = said(entity.name if entity else hit.urn.name, "bold")
-    score = "the server gives no score" if hit.score is None else f"score {hit.score:g}"
+    score = "the server gives no score" if hit.score is None else f"score {hit.score:.4g}"
+    if hit.use:
+        score += f", {hit.use:.2g} of it for its use"
     head = join([Text.assemble("Why ", name, f" is number {rank:,}"), Text(order), Text(score)])
     lines = [head]
-    lines.extend(
-        Text("  ").append_text(_told(match, words, width - 2)) for match in hit.matched[:_TOLD]
-    )
+    if hit.reason:
+        lines.append(Text("  ").append_text(said(hit.reason)))
+    for match in hit.matched[:_TOLD]:
+        weight = Text("" if match.weight is None else f"  weight {match.weight:g}", "dim")
+        told = _told(match, words, width - 2 - weight.cell_len)
+        told.truncate(max(width - 2 - weight.cell_len, _CONTEXT), overflow="ellipsis")
+        lines.append(Text.assemble("  ", told, weight))
     more = len(hit.matched) - _TOLD
     if more > 0:
         lines.append(Text(f"  … {more} more fields matched", "dim"))

@@ -38,7 +38,7 @@ __all__ = ["TYPING_PAUSE_SECONDS", "Searching"]
 TYPING_PAUSE_SECONDS = 0.03
 # What takes longer is said to be under way.
 _PATIENCE_SECONDS = 0.2
-_WHY_LINES = 7
+_WHY_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,14 @@ def test_an_older_schema_is_read_by_its_version(caller, dataset, schema):
 
 def test_structured_properties_are_texts_and_numbers(caller, dataset):
     kept = "urn:li:structuredProperty:gqlkept"
+    # A type of the deployment's own, whose values may be of either kind.
+    definition = {
+        "qualifiedName": "gqlkept",
+        "valueType": "urn:li:dataType:ours",
+        "cardinality": "MULTIPLE",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"],
+    }
+    caller.ingest(kept, "propertyDefinition", definition)
     caller.ingest(
         dataset,
         "structuredProperties",

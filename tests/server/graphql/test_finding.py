@@ -42,7 +42,8 @@ def test_a_search_gives_its_page_with_what_matched(caller, shelf):
     query = """query($i: SearchInput!) { search(input: $i) {
       start count total
       searchResults {
-        entity { urn type ... on Dataset { name } } matchedFields { name value } score
+        entity { urn type ... on Dataset { name } } matchedFields { name value weight } score
+        reason
       }
     } }"""
     given = {"type": "DATASET", "query": WORD}
@@ -52,6 +53,8 @@ def test_a_search_gives_its_page_with_what_matched(caller, shelf):
     first = found["searchResults"][0]
     assert first["entity"]["name"].startswith(WORD)
     assert any(WORD in match["value"] for match in first["matchedFields"])
+    assert first["reason"] == "a name begins with what was typed"
+    assert {match["weight"] for match in first["matchedFields"]} == {10}
     page = caller.graphql(query, i={**given, "start": 4, "count": 5})["data"]["search"]
     assert (page["start"], page["count"], page["total"]) == (4, 2, 6)
 

@@ -1,11 +1,26 @@
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from explorer.metadata import Criterion, Registry, Urn, all_of
+from explorer.metadata.files import Refused, read_file
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex, SearchPage
+
+REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"
+SAMPLE_FILES = (
+    "bootstrap_mce.json",
+    "bootstrap_mce.as_mcps.json",
+    "data_platforms.json",
+    "dbt_with_schemas.json",
+    "looker.json",
+    "mongodb.json",
+    "s3_local_folder_partition.json",
+)
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
@@ -120,6 +135,26 @@ def test_a_facet_of_the_sample_counts_what_picking_it_finds(
             aspects.setdefault(proposal.urn, {})[proposal.aspect] = proposal.value
     index = filled(*(build_document(registry, urn, found) for urn, found in aspects.items()))
     assert assert_picking_gives_what_is_counted(index, search) > 300
+
+
+@pytest.mark.parametrize("name", SAMPLE_FILES)
+def test_a_facet_of_real_files_counts_what_picking_it_finds(
+    index: SearchIndex, registry: Registry, search: Callable, name: str
+) -> None:
+    path = REAL_FILES / name
+    if not path.exists():
+        pytest.skip(f"the sample files of DataHub are not beside the repository: no {name}")
+    aspects: dict[Urn, dict[str, Any]] = {}
+    for proposal in read_file(path.read_bytes(), registry):
+        assert not isinstance(proposal, Refused)
+        if not registry.aspect(proposal.aspect).timeseries:
+            aspects.setdefault(proposal.urn, {})[proposal.aspect] = proposal.value
+    documents = [build_document(registry, urn, found) for urn, found in aspects.items()]
+    # One half on disk, the other in memory: a count is of both.
+    index.apply(1, documents[::2])
+    index.flush()
+    index.apply(2, documents[1::2])
+    assert assert_picking_gives_what_is_counted(index, search) > 1
 
 
 def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(

@@ -15,6 +15,7 @@ from explorer.tui.entity.facts.part import (
     Part,
     Plain,
     Prose,
+    Stamped,
     Value,
     Web,
 )
@@ -22,9 +23,12 @@ from explorer.tui.entity.facts.values import facts_of, stamp_of, urn_of, values_
 from explorer.tui.entity.facts.wording import ORDER, title_of
 
 if TYPE_CHECKING:
-    from explorer.client.entity import Entity
+    from datetime import datetime
 
-__all__ = ["role", "tell"]
+    from explorer.client.entity import Entity
+    from explorer.client.records import Health
+
+__all__ = ["role", "tell", "tell_health"]
 
 # Said in the first sections, and of measures in tabs of their own.
 _TOLD = frozenset(
@@ -57,6 +61,23 @@ def tell(entity: "Entity") -> list[Part]:
         *_aspects(entity),
         *_stored(entity),
     ]
+
+
+def tell_health(health: "Health") -> Iterator[Part]:
+    """What is wrong with an entity; nothing where nothing is known to be. Each is a way to it."""
+    for sentence in health.sentences():
+        yield Fact("wrong", (Plain(sentence),), loud=True)
+    for failing in health.failing:
+        verb = "error" if failing.is_error else "fails"
+        word = "failing since, or earlier" if failing.since_or_earlier else "failing since"
+        yield Fact(verb, (Mention(failing.urn, failing.found), *_since(failing.since, word)))
+    for one in health.incidents:
+        facts = " · ".join(part for part in (one.kind, one.priority, one.stage) if part)
+        yield Fact("incident", (Mention(one.urn, facts), *_since(one.since, "active since")))
+
+
+def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:
+    return () if moment is None else (Stamped(round(moment.timestamp() * 1000), remark=words),)
 
 
 def role(kind: object) -> str:

@@ -139,7 +139,8 @@ def _record(key: str, value: dict[str, Any]) -> tuple[Value, ...]:
         ((name, inner),) = value.items()
         if name in ("string", "array", "int", "long", "double", "float", "boolean") or "." in name:
             return values_of(key, inner)
-    for pointer in _POINTERS:
+    # What is asserted of an entity is more than which.
+    for pointer in () if key.endswith("Assertion") else _POINTERS:
         urn = urn_of(value.get(pointer))
         if urn is not None:
             kind = value.get("type")

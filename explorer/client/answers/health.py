@@ -1,0 +1,146 @@
+"""Assertions with their runs and incidents, read from their aspects."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from explorer.client.entity import Entity
+from explorer.client.records import FailingAssertion, OpenIncident
+from explorer.metadata.aspects import moment_of
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+__all__ = ["failing", "open_incident", "rule"]
+
+_COMPLETE = "COMPLETE"
+_PASSED = ("SUCCESS",)
+_FAILED = ("FAILURE", "ERROR")
+_PRIORITIES = ("critical", "high", "medium", "low")
+_KINDS = {
+    "datasetAssertion": "dataset",
+    "freshnessAssertion": "freshness",
+    "volumeAssertion": "volume",
+    "sqlAssertion": "SQL",
+    "fieldAssertion": "column",
+    "schemaAssertion": "schema",
+    "customAssertion": "custom",
+}
+_OPERATORS = {"EQUAL_TO": "is", "NOT_EQUAL_TO": "is not", "_NATIVE_": ""}
+_Json = Mapping[str, Any]
+
+
+def failing(
+    assertion: Entity, runs: Sequence[_Json], *, has_older: bool
+) -> FailingAssertion | None:
+    """The assertion as one that fails; None where its newest completed run did not fail.
+
+    `runs` are its run events, oldest first; `has_older` says that there are others before them.
+    """
+    since: _Json | None = None
+    newest: _Json | None = None
+    passed = False
+    for run in reversed(runs):
+        result = _dict(run.get("result")).get("type")
+        if run.get("status") != _COMPLETE or result not in (*_PASSED, *_FAILED):
+            continue
+        if result in _PASSED:
+            passed = True
+            break
+        newest = newest or run
+        since = run
+    if newest is None or since is None:
+        return None
+    return FailingAssertion(
+        assertion.urn,
+        rule(assertion),
+        _found(_dict(newest.get("result"))),
+        _moment(since.get("timestampMillis")),
+        _moment(newest.get("timestampMillis")),
+        has_older and not passed,
+        _dict(newest.get("result")).get("type") == "ERROR",
+    )
+
+
+def open_incident(incident: Entity) -> OpenIncident | None:
+    """An incident that is active; None for one that is resolved, or has nothing stored."""
+    info = incident.raw("incidentInfo") or {}
+    status = _dict(info.get("status"))
+    if status.get("state") != "ACTIVE":
+        return None
+    kind = _words(info.get("customType") or info.get("type"))
+    priority = info.get("priority")
+    known = dict(enumerate(_PRIORITIES))
+    created = _dict(info.get("created")).get("time")
+    return OpenIncident(
+        incident.urn,
+        str(info.get("title") or info.get("description") or f"{kind} incident").strip(),
+        kind,
+        _moment(info.get("startedAt") or created),
+        _words(status.get("stage")),
+        known.get(priority, "") if isinstance(priority, int) else "",
+    )
+
+
+def rule(assertion: Entity) -> str:
+    """What an assertion asserts, in words: what people wrote, else put together from its parts."""
+    info = assertion.raw("assertionInfo") or {}
+    said = info.get("description")
+    if isinstance(said, str) and said.strip():
+        return said.strip()
+    for field, kind in _KINDS.items():
+        told = info.get(field)
+        if isinstance(told, Mapping):
+            columns = [FieldPath(urn.name).simple for urn in _columns(told)]
+            path = told.get("fieldPath")
+            if isinstance(path, str):
+                columns.append(FieldPath(path).simple)
+            logic = next(
+                (told[key] for key in ("logic", "statement", "nativeType") if told.get(key)),
+                _compared(told),
+            )
+            return " ".join([", ".join(columns) or kind, str(logic)]).strip()
+    return _words(info.get("type")) or assertion.urn.name
+
+
+def _columns(told: _Json) -> list[Urn]:
+    listed = told.get("fields")
+    given = [*(listed if isinstance(listed, list) else ()), told.get("field")]
+    return [urn for urn in Urn.parse_all(given) if urn.entity_type == "schemaField"]
+
+
+def _compared(told: _Json) -> str:
+    operator = told.get("operator")
+    word = _OPERATORS.get(str(operator), _words(operator))
+    parameters = _dict(told.get("parameters"))
+    bounds = [
+        str(_dict(parameters.get(key)).get("value"))
+        for key in ("value", "minValue", "maxValue")
+        if parameters.get(key)
+    ]
+    return " ".join([word, " and ".join(bounds)]).strip()
+
+
+def _found(result: _Json) -> str:
+    """What a run says that it found."""
+    counted = {"unexpectedCount": "unexpected", "missingCount": "missing", "rowCount": "rows"}
+    parts = [
+        f"{result[key]:,} {word}"
+        for key, word in counted.items()
+        if isinstance(result.get(key), int) and (result[key] or key == "rowCount")
+    ]
+    value = result.get("actualAggValue")
+    if isinstance(value, int | float):
+        parts.append(f"found {value:,g}")
+    return ", ".join(parts)
+
+
+def _moment(millis: Any) -> datetime | None:
+    return moment_of(millis) if isinstance(millis, int) else None
+
+
+def _words(symbol: Any) -> str:
+    return symbol.replace("_", " ").strip().lower() if isinstance(symbol, str) else ""
+
+
+def _dict(value: Any) -> _Json:
+    return value if isinstance(value, Mapping) else {}
