@@ -1,5 +1,6 @@
 """Filters of a search: an OR of ANDs of criteria, and their wire forms."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -30,12 +31,17 @@ _MOST_WHEN_JOINED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two)."""
+    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two).
+
+    `names` are what people typed for the URNs among the values: also what an entity may be called
+    that has another URN. They are no part of what makes two criteria equal.
+    """
 
     field: str
     values: tuple[str, ...] = ()
     condition: Condition = "EQUAL"
     negated: bool = False
+    names: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def to_wire(self) -> dict[str, Any]:
         """The criterion with both the old single `value` and today's `values`."""

@@ -60,6 +60,7 @@ _CHANGES_KEPT = 10_000
 # Rows dropped by one job of the writer.
 _TRIM_ROWS = 1_000
 _TRIM_EVERY_SECONDS = 3_600.0
+_RECOUNT_EVERY_SECONDS = 3_600.0
 _DAY_MILLIS = 86_400_000
 
 
@@ -81,7 +82,7 @@ class Catalog:
         self._projection.on_moved = self._follow_moved
         store.observe(self.commits)
         self._is_closing = threading.Event()
-        self._rebuilds: list[threading.Thread] = []
+        self._tasks: list[threading.Thread] = []
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
 
@@ -91,12 +92,17 @@ class Catalog:
         self._projection.follow_moved()
         return lacked
 
+    def recount_use(self) -> int:
+        """Count the use of 30 days anew where some of it is longer ago by now, see `Projection`;
+        how many entities that were."""
+        return self._projection.recount_use()
+
     def rebuild_index(self) -> None:
         """Make the search index anew in the background. Until it is done searches raise `Busy`;
         everything else goes on."""
         self.index.suspend()
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
-        self._rebuilds.append(thread)
+        self._tasks.append(thread)
         thread.start()
 
     async def prove_writer(self) -> None:
@@ -120,7 +126,7 @@ class Catalog:
         self.feed.end()
         self._threads.shutdown()
         self._worker.shutdown()
-        for thread in self._rebuilds:
+        for thread in self._tasks:
             thread.join()
         self.store.close()
         if not self.index.is_suspended:
@@ -451,6 +457,21 @@ class Catalog:
                 self._is_closing.wait(_TRIM_EVERY_SECONDS)
 
         threading.Thread(target=trim, name="catalog-retention", daemon=True).start()
+
+    def keep_use(self) -> None:
+        """Count the use of 30 days anew, now and every hour, until the catalog is closed."""
+
+        def recount() -> None:
+            while not self._is_closing.is_set():
+                try:
+                    self.recount_use()
+                except CatalogError:
+                    _log.exception("the use of the last 30 days was not counted anew")
+                self._is_closing.wait(_RECOUNT_EVERY_SECONDS)
+
+        thread = threading.Thread(target=recount, name="catalog-use", daemon=True)
+        self._tasks.append(thread)
+        thread.start()
 
     def trim_changes(self, days: int) -> int:
         """Drop old rows of the change log as `keep_changes` says; how many went."""

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
+from explorer.metadata.filters import Criterion
 from explorer.metadata.filtertext.failure import FilterSyntax
-from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide, FilterField, guide_to
+from explorer.metadata.filtertext.fields import (
+    ENTITY_TYPE,
+    STATE,
+    STATES,
+    USE,
+    FieldGuide,
+    FilterField,
+    guide_to,
+)
 from explorer.metadata.filtertext.meaning import spell_values
 from explorer.metadata.filtertext.reader import Place, Reading
 from explorer.metadata.filtertext.scanning import FIELD, OPERATOR, scan_atom, skip_space
@@ -28,6 +37,7 @@ _OPERATORS: Final = {
     "IS NULL": "has no value",
     "IS NOT NULL": "has a value",
 }
+_STATES: Final = FilterField(STATE, label="State", is_facet=True)
 _ORDERED: Final = ("number", "date")
 _FOR_EQUALS: Final = (":", "=", "==", "!=", "IN")
 
@@ -147,7 +157,7 @@ class _Offers:
         end = self._word_end(start)
         follows = OPERATOR.match(self._text, skip_space(self._text, end))
         others = self._facets.keys() - self._guide.fields.keys()
-        fields = [*self._guide.fields.values(), *map(FilterField, sorted(others))]
+        fields = [_STATES, *self._guide.fields.values(), *map(FilterField, sorted(others))]
         ranked = []
         for field in fields:
             words = self._guide.words(field)
@@ -160,10 +170,11 @@ class _Offers:
             has_facet = field.name in self._facets
             ranked.append((rank, not has_facet, not field.is_facet, field.name, field))
         for *_, field in sorted(ranked, key=lambda one: one[:4]):
-            name = spell_field(self._guide, field.name)
+            name = STATE if field is _STATES else spell_field(self._guide, field.name)
             hint = ", also ".join([field.label or field.nature, *self._guide.also(field.name)])
             word = f"{self._gap(start)}{name}{'' if follows else ':'}"
-            yield Completion(word, start, end, field.name, "field", hint)
+            label = name if field.name == USE else field.name
+            yield Completion(word, start, end, label, "field", hint)
 
     def _operators(self, place: Place) -> Iterator[Completion]:
         field = self._guide.named(place.field)
@@ -210,6 +221,9 @@ class _Offers:
     def _words(self, name: str) -> Iterator[_Word]:
         """The values that a field may have."""
         guide = self._guide
+        if name == STATE and guide.named(name) is None:
+            yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
+            return
         if guide.means_type(name, guide.entity_types[:1]):
             yield from self._types()
         field = guide.named(name) or FilterField(name)
@@ -222,6 +236,12 @@ class _Offers:
         if field.nature == "boolean":
             for word in ("true", "false"):
                 yield word, word, word, None
+
+    def _count_of(self, state: Criterion) -> int | None:
+        """How many entities are in a state, where a facet tells."""
+        facet = self._facets.get(state.field)
+        counts = {one.value: one.count for one in (facet.values if facet else ())}
+        return counts.get(state.values[0]) if state.values else None
 
     def _types(self) -> Iterable[_Word]:
         facet = self._facets.get(ENTITY_TYPE)
