@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from explorer.errors import InvalidInput
 
-__all__ = ["CONDITIONS", "Condition", "Criterion", "Filter", "all_of"]
+__all__ = ["CONDITIONS", "DOCUMENTED", "Condition", "Criterion", "Filter", "all_of"]
 
 Condition = Literal[
     "CONTAIN",
@@ -24,6 +24,9 @@ Condition = Literal[
     "BETWEEN",
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+
+DOCUMENTED = "documented"
+"""The field of whether an entity has a description, by whomever; of our own server alone."""
 
 _VALUELESS = ("IS_NULL", "EXISTS")
 _MOST_WHEN_JOINED = 1_000

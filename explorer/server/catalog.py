@@ -499,6 +499,7 @@ class Catalog:
             "sample": self.store.note(_SAMPLE_RUN) is not None,
             "entities": self.store.entity_count(),
             "conditionalEdits": True,
+            "namesInFilters": True,
         }
 
     def _follow_moved(self) -> None:

@@ -381,3 +381,12 @@ def test_people_are_found_by_name_in_queries_and_filters_of_either_dialect(calle
     )
     (one,) = answer["data"]["searchAcrossEntities"]["searchResults"]
     assert one["entity"]["urn"] == eiger[0]
+
+
+def test_a_facet_of_more_than_a_hundred_values_says_that_it_has_more(caller):
+    tags = {"tags": [{"tag": f"urn:li:tag:peak{at}"} for at in range(101)]}
+    caller.ingest(hive("alps.eiger"), "globalTags", tags)
+    found = caller.search("swissalpine")["metadata"]["aggregations"]
+    facets = {facet["name"]: facet for facet in found}
+    assert (len(facets["tags"]["aggregations"]), facets["tags"]["hasMore"]) == (100, True)
+    assert facets["platform"]["hasMore"] is False

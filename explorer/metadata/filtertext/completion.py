@@ -1,6 +1,8 @@
 """What may be typed next: fields, operators, values and the words between."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
@@ -18,12 +20,23 @@ from explorer.metadata.filtertext.fields import (
 )
 from explorer.metadata.filtertext.meaning import spell_values
 from explorer.metadata.filtertext.reader import Place, Reading
-from explorer.metadata.filtertext.scanning import FIELD, OPERATOR, scan_atom, skip_space
+from explorer.metadata.filtertext.scanning import (
+    FIELD,
+    OPERATOR,
+    is_bare,
+    quoted,
+    scan_atom,
+    skip_space,
+)
 from explorer.metadata.filtertext.writer import spell_field
 from explorer.metadata.registry import Registry
 
-__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete"]
+__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
 
+_URN: Final = "urn:li:"
+_NO_NAMES: Final[Mapping[str, str]] = {}
+# Ids that a machine made up.
+_OPAQUE = re.compile(r":([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 _KEYWORDS: Final = {"AND": "both must hold", "OR": "either will do", "NOT": "leaves out"}
 _OPERATORS: Final = {
     ":": "is",
@@ -91,6 +104,7 @@ def complete(
     cursor: int,
     registry: Registry,
     facets: Sequence[FacetLike] = (),
+    names: Mapping[str, str] = _NO_NAMES,
     *,
     limit: int = 50,
 ) -> tuple[Completion, ...]:
@@ -98,15 +112,35 @@ def complete(
 
     Fields that begin with what is typed come before those that hold it, those with facets first.
     Values are those of the facets given, in their order, and the words that fields of a few words
-    can have. Pure, and quick enough for every key.
+    can have; `names` are what URNs among them are called, and more URNs to be offered, best first.
+    Pure, and quick enough for every key.
     """
-    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets).made(), limit))
+    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets, names).made(), limit))
+
+
+def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
+    """The field whose value is typed at the cursor, and what stands there of it; None elsewhere."""
+    guide = guide_to(registry)
+    typed = text[: max(0, min(cursor, len(text)))]
+    reading = Reading(typed, guide, probing=True)
+    # A value that is not typed yet is no mistake here.
+    with suppress(FilterSyntax):
+        reading.whole()
+    place = reading.place
+    field = guide.named(place.field) if place.kind == "value" else None
+    return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
 
 
 class _Offers:
     def __init__(
-        self, text: str, cursor: int, guide: FieldGuide, facets: Sequence[FacetLike]
+        self,
+        text: str,
+        cursor: int,
+        guide: FieldGuide,
+        facets: Sequence[FacetLike],
+        names: Mapping[str, str],
     ) -> None:
+        self._names = names
         self._text = text
         self._cursor = cursor = max(0, min(cursor, len(text)))
         self._typed = text[:cursor]
@@ -229,13 +263,30 @@ class _Offers:
         field = guide.named(name) or FilterField(name)
         if field.nature == "type":
             yield from self._types()
-        elif field.name in self._facets:
-            for one in self._facets[field.name].values:
-                typed = spell_values(guide, field, "EQUAL", (one.value,))
-                yield typed[0], one.value, one.label, one.count
+        else:
+            yield from self._named_or_counted(field)
         if field.nature == "boolean":
             for word in ("true", "false"):
                 yield word, word, word, None
+
+    def _named_or_counted(self, field: FilterField) -> Iterator[_Word]:
+        facet = self._facets.get(field.name)
+        counted = {one.value: one for one in (facet.values if facet else ())}
+        named = self._names if field.targets else {}
+        for value in dict.fromkeys((*counted, *named)):
+            one = counted.get(value)
+            label = named.get(value) or (one.label if one else value)
+            yield self._spelled(field, value, named), value, label, one.count if one else None
+
+    def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
+        """How a value is typed: a URN by its id, and what nobody could read by its name."""
+        if value in named:
+            if _OPAQUE.search(value):
+                return quoted(named[value])
+            bare = value.removeprefix(_URN).partition(":")[2]
+            if len(field.targets) > 1 and is_bare(bare):
+                return bare
+        return spell_values(self._guide, field, "EQUAL", (value,))[0]
 
     def _count_of(self, state: Criterion) -> int | None:
         """How many entities are in a state, where a facet tells."""

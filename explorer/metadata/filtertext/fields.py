@@ -6,13 +6,12 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal
 
-from explorer.metadata.filters import Criterion
+from explorer.metadata.filters import DOCUMENTED, Criterion
 from explorer.metadata.registry import Registry, SearchField
 
 __all__ = [
     "ALIASES",
     "DESCRIPTIONS",
-    "DOCUMENTED",
     "ENTITY_TYPE",
     "STATE",
     "STATES",
@@ -31,8 +30,6 @@ _LONGEST_NAME: Final = 80
 
 USE: Final = "queryCountLast30DaysFeature"
 """The field of how often an entity was queried in 30 days; DataHub Cloud has it too."""
-DOCUMENTED: Final = "documented"
-"""The field of whether an entity has a description, by whomever."""
 DESCRIPTIONS: Final = frozenset({"description", "editedDescription", "definition"})
 """The fields in which an entity is described."""
 

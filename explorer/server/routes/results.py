@@ -62,10 +62,11 @@ def _aggregation(facet: Facet) -> dict[str, Any]:
     return {
         "name": facet.name,
         "displayName": facet.label,
+        "hasMore": facet.has_more,
         "aggregations": dict(facet.counts),
         "filterValues": [
             {"value": value, "facetCount": count}
             | ({"entity": value} if value.startswith("urn:li:") else {})
             for value, count in facet.counts.items()
         ],
-    } | ({"hasMore": True} if facet.has_more else {})
+    }

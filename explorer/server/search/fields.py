@@ -7,7 +7,8 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from explorer.errors import UnknownName
-from explorer.metadata.filtertext.fields import DESCRIPTIONS, DOCUMENTED, USE, guide_to
+from explorer.metadata.filters import DOCUMENTED
+from explorer.metadata.filtertext.fields import DESCRIPTIONS, USE, guide_to
 from explorer.metadata.registry import Registry, SearchField
 
 __all__ = [
