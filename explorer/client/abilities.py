@@ -40,6 +40,8 @@ class Abilities:
     """Writes that change a part of an aspect."""
     names: bool = False
     """Names in the place of URNs in filters, and the field `documented`."""
+    stewardship: bool = False
+    """What is described and what is not, counted by the server."""
     conditional_edits: bool = False
     """Edits in GraphQL that are made only while what their writer saw is there."""
 
@@ -65,6 +67,7 @@ def read_abilities(config: Any) -> Abilities:
             deep_pages=True,
             patch=True,
             names=ours.get("namesInFilters") is True,
+            stewardship=ours.get("stewardship") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
         )
     versions = told.get("versions")

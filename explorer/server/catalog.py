@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
@@ -30,6 +31,7 @@ from explorer.server.projection import Projection
 from explorer.server.references import Unlinked, references_to, unlink
 from explorer.server.search.folders import FolderQuery
 from explorer.server.search.index import SearchIndex
+from explorer.server.stewardship.ledger import Ledger
 from explorer.server.store import Job, Reference, Store, Transaction
 from explorer.server.undo import Undone, roll_back
 
@@ -67,12 +69,16 @@ _DAY_MILLIS = 86_400_000
 class Catalog:
     """A store and its search index under one registry. Any thread may call what is not async."""
 
-    def __init__(self, store: Store, index: SearchIndex, registry: Registry) -> None:
+    def __init__(
+        self, store: Store, index: SearchIndex, registry: Registry, counts: Path | None = None
+    ) -> None:
+        """`counts` is the file in which what stewardship counts is kept."""
         self.store = store
         self.index = index
         self.registry = registry
         self.intake = Intake(registry)
-        self._projection = Projection(store, index, registry)
+        self.ledger = Ledger(store, counts)
+        self._projection = Projection(store, index, registry, self.ledger)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
         # For work of seconds, one after another.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
@@ -128,6 +134,7 @@ class Catalog:
         self._worker.shutdown()
         for thread in self._tasks:
             thread.join()
+        self.ledger.close()
         self.store.close()
         if not self.index.is_suspended:
             try:
@@ -500,6 +507,7 @@ class Catalog:
             "entities": self.store.entity_count(),
             "conditionalEdits": True,
             "namesInFilters": True,
+            "stewardship": True,
         }
 
     def _follow_moved(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 
@@ -15,8 +16,10 @@ __all__ = [
     "USE_DAYS",
     "Measures",
     "Points",
+    "Use",
     "measured_aspects",
     "read_measures",
+    "read_use",
     "use_from",
 ]
 
@@ -54,17 +57,56 @@ class Measures(msgspec.Struct, frozen=True):
     queries: float | None = None
 
 
-class _Use(msgspec.Struct, frozen=True):
+class Use(msgspec.Struct, frozen=True):
+    """The use of a dataset in some time: its queries, and how often each column was used by the
+    path that was counted, None where columns are not counted apart. `oldest_millis` is when the
+    first of it was."""
+
+    queries: int = 0
+    columns: dict[str, int] | None = None
+    oldest_millis: int | None = None
+
+    def of_table(self) -> tuple[int, str]:
+        """How often the table was used, and what that counts."""
+        if self.queries:
+            return self.queries, "table"
+        most = max((self.columns or {}).values(), default=0)
+        return (most, "column") if most else (0, "none")
+
+    def of_column(self, path: str) -> tuple[int, str]:
+        """How often a column was used, and what that counts: its table's queries where columns are
+        not counted apart. It may be counted by its path without types."""
+        if self.columns is None:
+            return (self.queries, "table") if self.queries else (0, "none")
+        found = self.columns.get(path)
+        if found is None:
+            found = self.columns.get(FieldPath(path).simple, 0)
+        return found, "column"
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    path: str = msgspec.field(default="", name="fieldPath")
+    count: int = 0
+
+
+class _Window(msgspec.Struct, frozen=True):
+    at_millis: int = msgspec.field(default=0, name="timestampMillis")
+    queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
+    columns: tuple[_Counted, ...] | None = msgspec.field(default=None, name="fieldCounts")
+
+
+class _Queries(msgspec.Struct, frozen=True):
     queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
 
 
-_use = msgspec.json.Decoder(_Use)
+_queries_of = msgspec.json.Decoder(_Queries)
+_window = msgspec.json.Decoder(_Window)
 
 
-def use_from(now_millis: int) -> int:
+def use_from(now_millis: int, days: int = USE_DAYS) -> int:
     """Return the moment from which use is counted: 30 days before the hour that has begun. It
     moves once an hour, so that all that is derived within one agrees."""
-    return now_millis - now_millis % _HOUR_MILLIS - USE_DAYS * _DAY_MILLIS
+    return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
 
 
 def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int) -> Measures:
@@ -84,6 +126,23 @@ def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int
         return Measures(documents)
     found = [_queries(value) for value, _ in points(text, USAGE, from_millis)]
     return Measures(documents, sum(found))
+
+
+def read_use(urn: str, points: Points, from_millis: int) -> Use:
+    """Return the use of a dataset from a moment on; about 5 µs a document."""
+    queries = 0
+    columns: dict[str, int] = {}
+    oldest: int | None = None
+    for value, _ in points(urn, USAGE, from_millis):
+        try:
+            window = _window.decode(value)
+        except msgspec.MsgspecError:
+            continue
+        queries += int(window.queries or 0)
+        for one in window.columns or ():
+            columns[one.path] = columns.get(one.path, 0) + one.count
+        oldest = window.at_millis
+    return Use(queries, columns or None, oldest)
 
 
 def measured_aspects(registry: Registry, entity_type: str) -> frozenset[str]:
@@ -127,6 +186,6 @@ def _is_part(spec: Any) -> bool:
 
 def _queries(value: bytes) -> float:
     try:
-        return _use.decode(value).queries or 0.0
+        return _queries_of.decode(value).queries or 0.0
     except msgspec.MsgspecError:
         return 0.0

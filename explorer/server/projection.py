@@ -26,6 +26,7 @@ from explorer.server.measures import (
 from explorer.server.paths import default_delimiter, placements
 from explorer.server.search.document import Document, build_document, display_name
 from explorer.server.search.index import SearchIndex
+from explorer.server.stewardship.ledger import Ledger
 from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 
 __all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
@@ -62,8 +63,11 @@ class Projection:
     left to do.
     """
 
-    def __init__(self, store: Store, index: SearchIndex, registry: Registry) -> None:
+    def __init__(
+        self, store: Store, index: SearchIndex, registry: Registry, ledger: Ledger
+    ) -> None:
         self._store = store
+        self._ledger = ledger
         self._index = index
         self._registry = registry
         self._documents: list[Document] = []
@@ -77,10 +81,13 @@ class Projection:
         self._has_left = False
         self._ending = threading.Event()
         self.on_moved: Callable[[], object] = lambda: None
+        self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
         self._documents, self._gone = [], set()
+        changed = transaction.touched | {urn for urn, _ in transaction.measured}
+        self._noted = (changed, set(transaction.stale), transaction.rewired)
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
         used = {urn for urn, aspect in transaction.measured if self._is_searched(urn, aspect)}
@@ -106,6 +113,8 @@ class Projection:
         """Hand the committed changes to the index."""
         documents, gone = self._documents, self._gone
         self._documents, self._gone = [], set()
+        changed, aged, rewired = self._noted
+        self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
             self.on_moved()
         with self._feeding:

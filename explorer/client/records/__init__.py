@@ -25,6 +25,13 @@ from explorer.client.records.relating import (
     Reached,
     Way,
 )
+from explorer.client.records.stewardship import (
+    DescribedCount,
+    DescribedCounts,
+    DescribedGroup,
+    Undescribed,
+    UndescribedPage,
+)
 from explorer.client.records.writing import (
     Deletion,
     LoadReport,
@@ -42,6 +49,9 @@ __all__ = [
     "ChangePage",
     "ColumnChange",
     "Deletion",
+    "DescribedCount",
+    "DescribedCounts",
+    "DescribedGroup",
     "Direction",
     "Edge",
     "Edges",
@@ -68,6 +78,8 @@ __all__ = [
     "StatusChange",
     "Suggestion",
     "Timeseries",
+    "Undescribed",
+    "UndescribedPage",
     "Version",
     "Versions",
     "Way",

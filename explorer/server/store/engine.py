@@ -34,12 +34,13 @@ class Transaction(Protocol):
 
     `touched` gathers the URNs whose versioned aspects changed, `measured` those that got points
     of a timeseries aspect, with its name, `stale` those whose own aspects stay while what is
-    derived from them is to be made anew.
+    derived from them is to be made anew. `rewired` says that edges of lineage changed.
     """
 
     touched: set[str]
     measured: set[tuple[str, str]]
     stale: set[str]
+    rewired: bool
 
     def exists(self, urn: str) -> bool:
         """Whether the entity has any aspect stored."""
@@ -254,6 +255,10 @@ class Store(Protocol):
         self, frontier: Sequence[int], *, upstream: bool, limit: int
     ) -> tuple[list[int], list[int], list[str]]:
         """What `lineage_edges` gives, as three columns; several times faster for many edges."""
+
+    def lineage_pairs(self) -> tuple[list[int], list[int]]:
+        """Every lineage edge there is, as two columns of handles: what data is made of, and what is
+        made of it."""
 
     def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         """The URNs behind handles, in the order of the handles, and 1 for each that is stored,

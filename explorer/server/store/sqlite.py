@@ -242,6 +242,10 @@ class SqliteStore:
         with self._reader() as connection:
             return lineage.hop_columns(connection, frontier, upstream=upstream, limit=limit)
 
+    def lineage_pairs(self) -> tuple[list[int], list[int]]:
+        with self._reader() as connection:
+            return lineage.pairs(connection)
+
     def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         with self._reader() as connection:
             return lineage.names(connection, handles)

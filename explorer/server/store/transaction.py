@@ -46,6 +46,7 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: set[str] = set()
         self.measured: set[tuple[str, str]] = set()
+        self.rewired = False
         self.stale: set[str] = set()
         self._run = connection.execute
         self._folders = Folders(connection)
@@ -182,6 +183,11 @@ class SqliteTransaction:
         for table in ("versions", "aspects"):
             rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
         points = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
+        self.rewired = self.rewired or bool(
+            self._run(
+                "SELECT 1 FROM edges WHERE source = ? AND flow > 0 LIMIT 1", (entity,)
+            ).fetchone()
+        )
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
         self._urns[urn] = (entity, False)
@@ -447,6 +453,7 @@ class SqliteTransaction:
             (entity, aspect),
         )
         stored = set(rows.fetchall())
+        self.rewired = self.rewired or any(flow for *_, flow in stored ^ wanted)
         for relationship, target, _ in stored - wanted:
             self._run(
                 "DELETE FROM edges WHERE source = ? AND type = ? AND target = ? AND aspect = ?",
