@@ -23,7 +23,7 @@ _OWNERS: Final = ("corpuser", "corpGroup")
 class Selection(TypedDict):
     """The datasets that stewardship is asked about, as its methods take them."""
 
-    urns: "Sequence[Urn]"
+    urns: Sequence[str]
     text: str
     narrowed_by: "Filter"
     folder: str | None

@@ -37,6 +37,8 @@ _COMPLETED = (
 )
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
 _MOST_NAMED = 20
+# People type the id of a platform, which is its name in small letters.
+_IDS_ARE_NAMES = frozenset({"dataPlatform"})
 # Nobody types a filter for longer without a pause, and counts may be a little old.
 _FACETS_KEPT_SECONDS = 10.0
 
@@ -48,6 +50,7 @@ class Completing(Naming):
         super().__init__(connection)
         self._ways: dict[str, bool] = {}
         self._counting = asyncio.Lock()
+        self._facet_names: dict[str, tuple[float, tuple[str, ...], dict[str, str]]] = {}
         self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
 
     async def autocomplete(
@@ -112,7 +115,7 @@ class Completing(Naming):
     ) -> dict[str, str]:
         """What the URNs are called that a field may have at a place: those whose names begin so,
         then those of its facet."""
-        if not field.targets:
+        if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
         try:
             begun = await self._suggested(typed, field.targets, _MOST_NAMED) if typed else ()
@@ -122,11 +125,20 @@ class Completing(Naming):
                 if facet.name == field.name
                 for value in facet.values
             ]
-            known = await self.entities(Urn.parse_all(counted), NAME_ASPECTS)
+            known = await self._names_of(field.name, tuple(counted))
         except (Unreachable, *_REFUSALS):
             return {}
         found = {str(one.urn): one.text for one in begun if one.urn is not None}
-        return found | {str(urn): entity.name for urn, entity in known.items() if entity.exists}
+        return found | known
+
+    async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
+        """What the values of a facet are called, kept as long as the facet is."""
+        since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
+        if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
+            known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
+            names = {str(urn): entity.name for urn, entity in known.items() if entity.exists}
+            self._facet_names[field] = (monotonic(), urns, names)
+        return names
 
     async def _suggested(
         self, text: str, types: Sequence[str], limit: int

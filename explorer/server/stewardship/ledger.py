@@ -245,8 +245,9 @@ class Ledger:
         for entry in self._entries.values():
             entry.downstream = 0
         for handle, urn in zip(handles, names, strict=True):
-            if entry := self._entries.get(urn):
-                entry.downstream = counts[handle]
+            found = self._entries.get(urn)
+            if found is not None:
+                found.downstream = counts[handle]
 
     def _read(self) -> _File | None:
         """What is kept of this catalog as it was, or nothing."""
