@@ -1,7 +1,7 @@
 """What search, completion and browsing give."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from explorer.metadata.urn import Urn
@@ -63,6 +63,12 @@ class Facet:
     def size(self) -> str:
         """How many values there are, `7`, or at least, `100+`."""
         return f"{len(self.values):,}{'+' if self.has_more else ''}"
+
+    def beside(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
+        """The facet where some values are chosen already: these first, then what another one would
+        add, which `adding` counted over all that the chosen ones leave out."""
+        taken = [one for one in self.values if one.value in chosen]
+        return replace(self, values=(*taken, *adding.values), has_more=adding.has_more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The facets of a search: by what it can be narrowed, counted over the whole result."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
@@ -88,7 +88,10 @@ class Facets(Rows):
         self._known = {str(urn): entity.name for urn, entity in known.items()}
         self._chosen = {field: tuple(values) for field, values in chosen.items()}
         self._adding = frozenset(adding)
-        shown = (_widened(one, adding.get(one.name), self._chosen) for one in facets)
+        shown = (
+            one.beside(self._chosen[one.name], adding[one.name]) if one.name in adding else one
+            for one in facets
+        )
         self._facets = tuple(sorted((one for one in shown if one.values), key=_rank))
         self._lay_out()
 
@@ -145,16 +148,6 @@ class Facets(Rows):
         text = Text.assemble((f" {number} ", "dim"), ("● " if on_now else "  ", "bold"))
         text.append_text(padded(name, width - len(count) - 8))
         return (text.append(f" {count}", "dim"),)
-
-
-def _widened(
-    facet: "Facet", adding: "Facet | None", chosen: Mapping[str, Sequence[str]]
-) -> "Facet":
-    """The values of a facet that are taken on, then those that would add something."""
-    if adding is None:
-        return facet
-    taken = [one for one in facet.values if one.value in chosen.get(facet.name, ())]
-    return replace(facet, values=(*taken, *adding.values), has_more=adding.has_more)
 
 
 def named_in(facets: "Sequence[Facet]") -> list[Urn]:
