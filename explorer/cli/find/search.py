@@ -31,7 +31,7 @@ Filters
   name=~Orders                        is, ignoring case
   rows>1000  rows:10..20              also >=, <, <=; dates read 2026-01-31
   tags:*  tags IS NULL                has a value, has none
-  owner:nina  owner:"Nina Weber"      by the id or the name of a person or group
+  owner:nina  owner:"Nina Weber"      by the id or the name of an owner
   is:undocumented                     also documented, owned, unowned,
                                       deprecated, removed
   AND  OR  NOT  -  ( )                AND may be left out
