@@ -34,8 +34,14 @@ class Abilities:
     """The change log, `GET /changes` and `GET /changes/stream`."""
     scroll: bool = False
     """Search results beyond the first 10,000, `scrollAcrossEntities`."""
+    deep_pages: bool = False
+    """Search results beyond the first 10,000 by their place, `start`."""
     patch: bool = False
     """Writes that change a part of an aspect."""
+    names: bool = False
+    """Names in the place of URNs in filters, and the field `documented`."""
+    stewardship: bool = False
+    """What is described and what is not, counted by the server."""
     conditional_edits: bool = False
     """Edits in GraphQL that are made only while what their writer saw is there."""
 
@@ -58,7 +64,10 @@ def read_abilities(config: Any) -> Abilities:
             graphql_lineage=True,
             changes=True,
             scroll=True,
+            deep_pages=True,
             patch=True,
+            names=ours.get("namesInFilters") is True,
+            stewardship=ours.get("stewardship") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
         )
     versions = told.get("versions")

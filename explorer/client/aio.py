@@ -9,7 +9,7 @@ from typing import Self
 from explorer.client.connection import Connection
 from explorer.client.exchange import Watching
 from explorer.client.keeping import Offline
-from explorer.client.parts import Finding, Following, Undoing
+from explorer.client.parts import Finding, Following, Stewarding, Undoing
 from explorer.client.retry import Retry
 from explorer.client.secret import Secret
 from explorer.client.transport import Transport
@@ -17,7 +17,7 @@ from explorer.client.transport import Transport
 __all__ = ["AsyncCatalog"]
 
 
-class AsyncCatalog(Finding, Undoing, Following):
+class AsyncCatalog(Finding, Stewarding, Undoing, Following):
     """A catalog, asked asynchronously.
 
     `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an

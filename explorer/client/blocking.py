@@ -137,6 +137,8 @@ class Catalog(Waiting):
         return self._core.as_of
 
     abilities = waited(AsyncCatalog.abilities)
+    described = waited(AsyncCatalog.described)
+    undescribed = waited(AsyncCatalog.undescribed)
     info = waited(AsyncCatalog.info)
     search = waited(AsyncCatalog.search)
     facets = waited(AsyncCatalog.facets)

@@ -17,13 +17,18 @@ _Ways = list[tuple[str, Walk[Hit]]]
 
 
 class Passages:
-    """Makes walks over one connection. `has` keeps which ways the server is known to have."""
+    """Makes walks over one connection. `has` keeps which ways the server is known to have, `adapt`
+    gives a filter in the words that it understands."""
 
     def __init__(
-        self, send: Callable[[Request], Awaitable[Any]], has: MutableMapping[str, bool]
+        self,
+        send: Callable[[Request], Awaitable[Any]],
+        has: MutableMapping[str, bool],
+        adapt: Callable[[Filter], Awaitable[Filter]],
     ) -> None:
         self._send = send
         self._has = has
+        self._adapt = adapt
 
     def hits(
         self,
@@ -79,7 +84,8 @@ class Passages:
         entity = types[0] if len(types) == 1 else types
 
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            request = requests.finding.search(text, entity, start, count, narrowed_by, sorted_by)
+            asked = await self._adapt(narrowed_by)
+            request = requests.finding.search(text, entity, start, count, asked, sorted_by)
             portion = _portion(answers.finding.search(await self._send(request), text))
             return portion, start + portion.taken
 
@@ -94,14 +100,14 @@ class Passages:
         size: int,
     ) -> _Ways:
         async def resource(place: str | None) -> tuple[Portion[Hit], str | None]:
-            request = requests.finding.scroll(text, types, size, narrowed_by, sorted_by, place)
+            asked = await self._adapt(narrowed_by)
+            request = requests.finding.scroll(text, types, size, asked, sorted_by, place)
             page, further = answers.finding.scroll(await self._send(request), text)
             return _portion(page), further
 
         async def graphql(place: str | None) -> tuple[Portion[Hit], str | None]:
-            request = requests.finding.scroll_graphql(
-                text, types, size, narrowed_by, sorted_by, place
-            )
+            asked = await self._adapt(narrowed_by)
+            request = requests.finding.scroll_graphql(text, types, size, asked, sorted_by, place)
             page, further = answers.finding.scroll_graphql(await self._send(request), text)
             return _portion(page), further
 

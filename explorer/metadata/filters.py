@@ -1,11 +1,12 @@
 """Filters of a search: an OR of ANDs of criteria, and their wire forms."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from explorer.errors import InvalidInput
 
-__all__ = ["CONDITIONS", "Condition", "Criterion", "Filter", "all_of"]
+__all__ = ["CONDITIONS", "DOCUMENTED", "Condition", "Criterion", "Filter", "all_of"]
 
 Condition = Literal[
     "CONTAIN",
@@ -24,18 +25,26 @@ Condition = Literal[
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 
+DOCUMENTED = "documented"
+"""The field of whether an entity has a description, by whomever; of our own server alone."""
+
 _VALUELESS = ("IS_NULL", "EXISTS")
 _MOST_WHEN_JOINED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two)."""
+    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two).
+
+    `names` are what people typed for the URNs among the values: also what an entity may be called
+    that has another URN. They are no part of what makes two criteria equal.
+    """
 
     field: str
     values: tuple[str, ...] = ()
     condition: Condition = "EQUAL"
     negated: bool = False
+    names: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def to_wire(self) -> dict[str, Any]:
         """The criterion with both the old single `value` and today's `values`."""

@@ -183,6 +183,8 @@ class Results(Table, SearchPage):
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
         yield Title(self._title(), self._count())
+        if self.corrected:
+            yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
         if not self.hits:
             return
         shown = self.hits[:_MOST_ROWS]
@@ -252,5 +254,6 @@ def _facet(facet: Facet) -> str:
     if not shown:
         return ""
     more = len(values) - len(shown)
-    tail = f" · and {more} more" if more else ""
+    least = "at least " if facet.has_more else ""
+    tail = f" · and {least}{more} more" if more else ""
     return f"{facet.label}: {' · '.join(shown)}{tail}"

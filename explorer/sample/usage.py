@@ -2,6 +2,7 @@
 
 from bisect import bisect
 from collections import Counter
+from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
 from typing import Any
@@ -36,8 +37,7 @@ _USERS = 26
 
 # Monday to Sunday, of an average day.
 _WEEKDAYS = (1.28, 1.34, 1.3, 1.26, 1.1, 0.38, 0.34)
-# The newest day is an average one on every day of the week: what is found in which order hinges on
-# it, and is to be the same every day.
+# The newest day is an average one on every day of the week.
 _TODAY = 1.0
 
 
@@ -92,10 +92,8 @@ def _month(
     days: Days,
 ) -> Changes:
     weights = list(accumulate((at + 1) ** -0.75 for at in range(len(pool))))
-    for ago in days.history():
+    for ago, count in _counts(table, total, days):
         dice = Random(f"usage {table.name} {ago}")
-        mean = total / 30 * (_WEEKDAYS[days.on(ago).weekday()] if ago else _TODAY)
-        count = int(mean * dice.uniform(0.8, 1.2) + dice.random())
         if count == 0:
             continue
         whole = weights[-1]
@@ -115,6 +113,24 @@ def _month(
         if queries:
             value["topSqlQueries"] = queries
         yield Change(table.urn, "datasetUsageStatistics", value)
+
+
+def _counts(table: Table, total: float, days: Days) -> Iterator[tuple[int, int]]:
+    """The queries of each day, oldest first. In all they are the same every day that the sample is
+    made: what is found in which order hinges on that."""
+    history = list(days.history())
+    dice = Random(f"usage {table.name}")
+    busy = {
+        ago: (_WEEKDAYS[days.on(ago).weekday()] if ago else _TODAY) * dice.uniform(0.8, 1.2)
+        for ago in sorted(history)
+    }
+    share = round(total) / sum(busy.values())
+    until, given = 0.0, 0
+    for ago in history:
+        until += busy[ago] * share
+        count = round(until) - given
+        given += count
+        yield ago, count
 
 
 def _column_shares(table: Table, dice: Random) -> list[tuple[str, float]]:

@@ -83,6 +83,7 @@ def serve(
             journal = Journal(log_format) if log_format else None
             try:
                 catalog.keep_changes(keep_changes_days)
+                catalog.keep_use()
                 address = _address(host, listener.getsockname()[1], base_path)
 
                 def ready() -> None:
@@ -133,6 +134,7 @@ def serve_embedded(
             if seed is not None:
                 catalog.seed(seed)
             catalog.keep_changes(keep_changes_days)
+            catalog.keep_use()
             if actor is not None:
                 catalog.intake.default_actor = actor
             if path is not None:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
@@ -31,6 +32,7 @@ from explorer.server.projection import Projection
 from explorer.server.references import Unlinked, references_to, unlink
 from explorer.server.search.folders import FolderQuery
 from explorer.server.search.index import SearchIndex
+from explorer.server.stewardship.ledger import Ledger
 from explorer.server.store import Job, Reference, Store, Transaction
 from explorer.server.undo import Undone, roll_back
 
@@ -61,18 +63,23 @@ _CHANGES_KEPT = 10_000
 # Rows dropped by one job of the writer.
 _TRIM_ROWS = 1_000
 _TRIM_EVERY_SECONDS = 3_600.0
+_RECOUNT_EVERY_SECONDS = 3_600.0
 _DAY_MILLIS = 86_400_000
 
 
 class Catalog:
     """A store and its search index under one registry. Any thread may call what is not async."""
 
-    def __init__(self, store: Store, index: SearchIndex, registry: Registry) -> None:
+    def __init__(
+        self, store: Store, index: SearchIndex, registry: Registry, counts: Path | None = None
+    ) -> None:
+        """`counts` is the file in which what stewardship counts is kept."""
         self.store = store
         self.index = index
         self.registry = registry
         self.intake = Intake(registry)
-        self._projection = Projection(store, index, registry)
+        self.ledger = Ledger(store, counts)
+        self._projection = Projection(store, index, registry, self.ledger)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
         # For work of seconds, one after another.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
@@ -82,7 +89,7 @@ class Catalog:
         self._projection.on_moved = self._follow_moved
         store.observe(self.commits)
         self._is_closing = threading.Event()
-        self._rebuilds: list[threading.Thread] = []
+        self._tasks: list[threading.Thread] = []
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
 
@@ -92,12 +99,17 @@ class Catalog:
         self._projection.follow_moved()
         return lacked
 
+    def recount_use(self) -> int:
+        """Count the use of 30 days anew where some of it is longer ago by now, see `Projection`;
+        how many entities that were."""
+        return self._projection.recount_use()
+
     def rebuild_index(self) -> None:
         """Make the search index anew in the background. Until it is done searches raise `Busy`;
         everything else goes on."""
         self.index.suspend()
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
-        self._rebuilds.append(thread)
+        self._tasks.append(thread)
         thread.start()
 
     async def prove_writer(self) -> None:
@@ -121,8 +133,9 @@ class Catalog:
         self.feed.end()
         self._threads.shutdown()
         self._worker.shutdown()
-        for thread in self._rebuilds:
+        for thread in self._tasks:
             thread.join()
+        self.ledger.close()
         self.store.close()
         if not self.index.is_suspended:
             try:
@@ -470,6 +483,21 @@ class Catalog:
 
         threading.Thread(target=trim, name="catalog-retention", daemon=True).start()
 
+    def keep_use(self) -> None:
+        """Count the use of 30 days anew, now and every hour, until the catalog is closed."""
+
+        def recount() -> None:
+            while not self._is_closing.is_set():
+                try:
+                    self.recount_use()
+                except CatalogError:
+                    _log.exception("the use of the last 30 days was not counted anew")
+                self._is_closing.wait(_RECOUNT_EVERY_SECONDS)
+
+        thread = threading.Thread(target=recount, name="catalog-use", daemon=True)
+        self._tasks.append(thread)
+        thread.start()
+
     def trim_changes(self, days: int) -> int:
         """Drop old rows of the change log as `keep_changes` says; how many went."""
         before_millis = _now_millis() - days * _DAY_MILLIS
@@ -496,6 +524,8 @@ class Catalog:
             "sample": self.store.note(_SAMPLE_RUN) is not None,
             "entities": self.store.entity_count(),
             "conditionalEdits": True,
+            "namesInFilters": True,
+            "stewardship": True,
         }
 
     def _follow_moved(self) -> None:

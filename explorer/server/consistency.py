@@ -5,6 +5,7 @@ log and the search index each are worked out again and compared with what is kep
 """
 
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,9 +25,10 @@ from explorer.server.browsetree import BrowseTree
 from explorer.server.catalog import Catalog
 from explorer.server.hierarchy import with_folders
 from explorer.server.intake import NO_RUN, Intake
+from explorer.server.measures import Points, read_measures, use_from
 from explorer.server.opening import FILE, INDEX
 from explorer.server.paths import default_delimiter
-from explorer.server.projection import document_of, measured_by, noted_delimiter, places_of
+from explorer.server.projection import document_of, noted_delimiter, places_of
 from explorer.server.replay import Replay, digest
 from explorer.server.search.analysed import analyse
 from explorer.server.search.base import read_problems
@@ -122,6 +124,7 @@ def _check_opened(
     catalog = Catalog(store, index, registry)
     try:
         catalog.catch_up()
+        catalog.recount_use()
         return check(store, index, registry)
     finally:
         catalog.close()
@@ -147,6 +150,7 @@ class _Checker:
         self._is_index_wrong = False
         self._types: Counter[str] = Counter()
         self._facets: dict[str, Counter[str]] = {}
+        self._use_from = use_from(time.time_ns() // 1_000_000)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._log()
@@ -302,12 +306,10 @@ class _Checker:
     def _searched(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
         if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
-        measured = measured_by(urn.entity_type)
-        used = [point for point in holding.points if point.aspect == measured]
-        newest = used[-1].value if used else None
+        measures = read_measures(self._registry, urn, _points_of(holding), self._use_from)
         delimiter = noted_delimiter(self._survey.note, urn.platform)
         placed = with_folders(self._registry, urn, values, delimiter, self._survey.value)
-        document = document_of(self._registry, urn, placed, newest)
+        document = document_of(self._registry, urn, placed, measures)
         if not self._index.holds(document):
             self._is_index_wrong = True
             yield Finding("search", str(urn), "it is not held as it is now")
@@ -371,6 +373,29 @@ def _is_object(stored: bytes) -> bool:
         return isinstance(orjson.loads(stored), dict)
     except orjson.JSONDecodeError:
         return False
+
+
+def _points_of(holding: Holding) -> Points:
+    """The documents of an entity, read as the store gives them."""
+
+    def points(
+        _urn: str,
+        aspect: str,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+        /,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        found = [
+            (point.value, b"")
+            for point in reversed(holding.points)
+            if point.aspect == aspect
+            and (start_millis is None or point.at_millis >= start_millis)
+            and (end_millis is None or point.at_millis <= end_millis)
+        ]
+        return iter(found if limit < 0 else found[:limit])
+
+    return points
 
 
 def _read(value: bytes) -> dict[str, Any]:

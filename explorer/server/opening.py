@@ -9,10 +9,11 @@ from explorer.server.catalog import Catalog
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import SqliteStore
 
-__all__ = ["FILE", "INDEX", "open_catalog"]
+__all__ = ["COUNTS", "FILE", "INDEX", "open_catalog"]
 
 FILE = "catalog.db"
 INDEX = "search"
+COUNTS = "stewardship.counts"
 
 _log = logging.getLogger("explorer.server")
 
@@ -33,7 +34,8 @@ def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
     except BaseException:
         store.close()
         raise
-    catalog = Catalog(store, index, registry)
+    catalog = Catalog(store, index, registry, data_dir / COUNTS)
+    catalog.ledger.open()
     try:
         if index.committed_offset == 0 and (count := store.entity_count()) > _MADE_AT_ONCE:
             _log.warning("the search index is being made for %d entities", count)

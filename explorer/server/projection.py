@@ -3,6 +3,7 @@
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,25 +17,24 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
+from explorer.server.measures import (
+    USAGE,
+    Measures,
+    Points,
+    measured_aspects,
+    read_measures,
+    use_from,
+)
 from explorer.server.paths import default_delimiter, placements
 from explorer.server.search.document import Document, build_document, display_name
 from explorer.server.search.index import SearchIndex
+from explorer.server.stewardship.ledger import Ledger
 from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 
-__all__ = [
-    "RUNS",
-    "USAGE",
-    "Projection",
-    "document_of",
-    "measured_by",
-    "noted_delimiter",
-    "places_of",
-]
+__all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
 
-USAGE = "datasetUsageStatistics"
-RUNS = "assertionRunEvent"
+_RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
-_QUERIES = "totalSqlQueries"
 _AT_ONCE = 500
 # More than these are not brought up to date in the transaction that moves their container.
 _MOVED_AT_ONCE = 50
@@ -42,6 +42,8 @@ _MOVED_AT_ONCE = 50
 _MOVED_PART = 20
 # The note of containers whose contents are still to be brought up to date.
 _MOVED = "moved"
+# The note of the moment from which use is counted in what was derived.
+_USE_FROM = "use.from"
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
@@ -66,8 +68,11 @@ class Projection:
     left to do.
     """
 
-    def __init__(self, store: Store, index: SearchIndex, registry: Registry) -> None:
+    def __init__(
+        self, store: Store, index: SearchIndex, registry: Registry, ledger: Ledger
+    ) -> None:
         self._store = store
+        self._ledger = ledger
         self._index = index
         self._registry = registry
         self._documents: list[Document] = []
@@ -82,18 +87,22 @@ class Projection:
         self._has_left = False
         self._ending = threading.Event()
         self.on_moved: Callable[[], object] = lambda: None
+        self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
         """Place what was touched; make the documents while the values are at hand."""
         self._documents, self._gone, self._defined = [], set(), {}
+        changed = transaction.touched | {urn for urn, _ in transaction.measured}
+        self._noted = (changed, set(transaction.stale), transaction.rewired)
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
-        used = {urn for urn, aspect in transaction.measured if aspect in (USAGE, RUNS)}
+        used = {urn for urn, aspect in transaction.measured if self._is_searched(urn, aspect)}
         moved = self._moved(transaction) | transaction.stale
         for urn in sorted(transaction.touched):
             if urn.startswith(_PLATFORM_URN):
                 platform = _values(urn, transaction.aspects(urn))
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
+        begin = _use_from()
         for urn in sorted(transaction.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
             values = _values(urn, transaction.aspects(urn))
@@ -102,9 +111,9 @@ class Projection:
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                point = transaction.latest_point(urn, measured_by(parsed.entity_type))
+                measures = self._measures(parsed, transaction.points, begin)
                 placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
-                self._documents.append(self._document(parsed, placed, point))
+                self._documents.append(self._document(parsed, placed, measures))
             else:
                 self._gone.add(urn)
 
@@ -112,6 +121,8 @@ class Projection:
         """Hand the committed changes to the index."""
         documents, gone = self._documents, self._gone
         self._documents, self._gone = [], set()
+        changed, aged, rewired = self._noted
+        self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
             self.on_moved()
         for urn, definition in self._defined.items():
@@ -183,7 +194,7 @@ class Projection:
         after = ""
         while chunk := self._store.urns(after, _AT_ONCE, _PROPERTY):
             for urn, aspects in self._store.aspects(chunk).items():
-                definition = read_definition(Urn.parse(urn), _values(aspects))
+                definition = read_definition(Urn.parse(urn), _values(urn, aspects))
                 self._index.vocabulary.define(urn, definition)
             after = chunk[-1]
 
@@ -202,6 +213,7 @@ class Projection:
     def _feed(self, urns: Sequence[str], offset: int) -> int:
         """Give the index these entities as they are stored now, and say with the last of them
         that it has the log up to an offset; how many they are."""
+        counted_from = _use_from()
         for begin in range(0, len(urns), _AT_ONCE):
             chunk = urns[begin : begin + _AT_ONCE]
             stored = self._store.aspects(chunk)
@@ -211,7 +223,7 @@ class Projection:
                     self._with_folders(
                         self._store.aspect, self._store.note, Urn.parse(urn), _values(urn, aspects)
                     ),
-                    self._latest_point(urn),
+                    self._measures(Urn.parse(urn), self._store.points, counted_from),
                 )
                 for urn, aspects in stored.items()
                 if Urn.parse(urn).entity_type in self._registry.entities
@@ -337,14 +349,38 @@ class Projection:
                     break
                 after = found[-1]
 
-    def _document(self, urn: Urn, values: _Values, measured: bytes | None) -> Document:
-        return document_of(self._registry, urn, values, measured)
+    def recount_use(self) -> int:
+        """Count the use of 30 days anew where some of it is longer ago by now; how many entities
+        that were. For a thread that may take long."""
+        noted, begin = int(self._store.note(_USE_FROM) or 0), _use_from()
+        if noted >= begin:
+            return 0
+        left = self._store.measured_between(USAGE, noted, begin)
+        changed = [urn for urn in left if self._is_used_otherwise(Urn.parse(urn), begin)]
+        for at in range(0, len(changed), _MOVED_PART):
+            if self._ending.is_set():
+                return 0
+            self._store.write(partial(_derive_anew, changed[at : at + _MOVED_PART])).result()
+        if left or noted:
+            self._store.write(partial(_note_use, begin)).result()
+        return len(changed)
 
-    def _latest_point(self, urn: str) -> bytes | None:
-        aspect = measured_by(Urn.parse(urn).entity_type)
-        for value, _ in self._store.points(urn, aspect, limit=1):
-            return value
-        return None
+    def _is_used_otherwise(self, urn: Urn, begin: int) -> bool:
+        """Whether the index has another use of an entity than is counted now."""
+        if self._ending.is_set():
+            return False
+        known = self._index.document(str(urn))
+        measures = read_measures(self._registry, urn, self._store.points, begin)
+        return known is not None and known.usage != (measures.queries or 0.0)
+
+    def _is_searched(self, urn: str, aspect: str) -> bool:
+        return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
+
+    def _measures(self, urn: Urn, points: Points, begin: int) -> Measures:
+        return read_measures(self._registry, urn, points, begin)
+
+    def _document(self, urn: Urn, values: _Values, measures: Measures) -> Document:
+        return document_of(self._registry, urn, values, measures)
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
         name, places = places_of(urn, values, noted_delimiter(transaction.note, urn.platform))
@@ -365,33 +401,24 @@ class Projection:
         return set(moved)
 
 
-def measured_by(entity_type: str) -> str:
-    """Return the timeseries aspect whose newest document search has a part of."""
-    return RUNS if entity_type == "assertion" else USAGE
-
-
 def document_of(
-    registry: Registry, urn: Urn, values: Mapping[str, Any], measured: bytes | None
+    registry: Registry, urn: Urn, values: Mapping[str, Any], measures: Measures
 ) -> Document:
-    """What search is to hold of an entity: its aspects' values and the newest document of what it
-    is `measured_by`.
+    """What search is to hold of an entity: its aspects' values and what is measured of it.
 
     Raises as `build_document`.
     """
-    point = orjson.loads(measured) if measured else {}
+    held = {**values, **measures.documents}
     if urn.entity_type == "assertion":
-        return _assertion_document(registry, urn, values, point)
-    document = build_document(registry, urn, values)
-    queries = point.get(_QUERIES)
-    return replace(document, usage=float(queries)) if queries else document
+        return _assertion_document(registry, urn, held)
+    document = build_document(registry, urn, held)
+    return replace(document, usage=measures.queries) if measures.queries else document
 
 
-def _assertion_document(
-    registry: Registry, urn: Urn, values: Mapping[str, Any], run: Mapping[str, Any]
-) -> Document:
+def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any]) -> Document:
     """The document of an assertion: also found by the entity and the columns that only the
     assertion of its kind names, and by the status that its newest run left."""
-    summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(run)}
+    summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(values.get(_RUNS, {}))}
     document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
     info = values.get("assertionInfo", {})
     entity = asserted_entity(info)
@@ -409,6 +436,14 @@ def places_of(
     name = display_name(urn, values)
     stored = values.get("browsePaths", {}).get("paths")
     return name, placements(urn, name, stored, delimiter)
+
+
+def _use_from() -> int:
+    return use_from(time.time_ns() // 1_000_000)
+
+
+def _note_use(begin: int, transaction: Transaction) -> None:
+    transaction.set_note(_USE_FROM, str(begin))
 
 
 def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:

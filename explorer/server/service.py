@@ -28,6 +28,7 @@ from explorer.server.routes.lineage import LineageRoutes
 from explorer.server.routes.relationships import RelationshipRoutes
 from explorer.server.routes.runs import RunRoutes
 from explorer.server.routes.status import StatusRoutes
+from explorer.server.routes.stewardship import StewardshipRoutes
 from explorer.server.routes.versions import VersionRoutes
 from explorer.server.urls import raw_path
 from explorer.server.visit import REQUEST_ID, Visit
@@ -77,6 +78,7 @@ class Service:
                 *DiscoveryRoutes(catalog).endpoints(),
                 *BrowsingRoutes(catalog).endpoints(),
                 *CountRoutes(catalog).endpoints(),
+                *StewardshipRoutes(catalog).endpoints(),
                 *RelationshipRoutes(catalog).endpoints(),
                 *LineageRoutes(catalog).endpoints(),
                 *DeletionRoutes(catalog).endpoints(),

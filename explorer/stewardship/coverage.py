@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.entity import Entity
+from explorer.client.records import DescribedCount
+from explorer.metadata.filters import Filter
 from explorer.metadata.naming import NAME_ASPECTS
 from explorer.metadata.urn import Urn
 from explorer.stewardship.selection import read_datasets
@@ -22,6 +24,7 @@ __all__ = [
     "Group",
     "Grouping",
     "Part",
+    "ask_coverage",
     "cover",
     "read_coverage",
 ]
@@ -162,6 +165,29 @@ async def read_coverage(
     named = [key for key in sorted(keys) if key.startswith("urn:li:")]
     found = await catalog.entities(named, NAME_ASPECTS) if named else {}
     return cover(entities, by, {str(urn): entity.name for urn, entity in found.items()})
+
+
+async def ask_coverage(
+    catalog: "AsyncCatalog",
+    urns: "Sequence[Urn]",
+    *,
+    text: str = "*",
+    narrowed_by: Filter | str | None = None,
+    folder: str | None = None,
+    by: Grouping | None = None,
+) -> Coverage:
+    """The coverage as a server with `Abilities.stewardship` counts it, of the datasets that
+    `AsyncCatalog.described` takes for these. One request."""
+    found = await catalog.described(urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by)
+    groups = [
+        Group(one.key, one.name, _count_of(one.tables), _count_of(one.columns))
+        for one in found.groups
+    ]
+    return Coverage(_count_of(found.tables), _count_of(found.columns), by, tuple(groups))
+
+
+def _count_of(count: DescribedCount) -> Count:
+    return Count(count.total, count.documented, count.edited, count.ingested)
 
 
 def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Stewardship of a catalog, asynchronous and waited for."""
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.client.waiting import Waiting, waited
@@ -8,18 +8,19 @@ from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.stewardship.applying import Applied, apply_changes
 from explorer.stewardship.changeset import Change, Changeset
-from explorer.stewardship.coverage import Coverage, Grouping, read_coverage
+from explorer.stewardship.coverage import Coverage, Grouping, ask_coverage, read_coverage
 from explorer.stewardship.documentation import Entry, Row
 from explorer.stewardship.progress import Progress
 from explorer.stewardship.reading import read_changeset, read_documentation
-from explorer.stewardship.selection import select_datasets
-from explorer.stewardship.worklist import Worklist, read_worklist
+from explorer.stewardship.selection import named_datasets, select_datasets
+from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog
 
 __all__ = ["AsyncStewardship", "Stewardship"]
 
+_MOST_NAMED = 10_000
 _T = TypeVar("_T")
 
 
@@ -87,8 +88,18 @@ class AsyncStewardship:
         by: Grouping | None = None,
         progress: Progress | None = None,
     ) -> Coverage:
-        """See `explorer.stewardship.coverage.read_coverage`."""
-        chosen = await self.datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        """See `explorer.stewardship.coverage`: one request where the server counts, else what
+        `read_coverage` costs."""
+        named = tuple(urns)
+        if await _is_counted(self._catalog, named):
+            meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
+            coverage = await ask_coverage(
+                self._catalog, meant, text=text, narrowed_by=narrowed_by, folder=folder, by=by
+            )
+            if progress is not None:
+                progress(coverage.tables.total, coverage.tables.total)
+            return coverage
+        chosen = await self.datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
         return await read_coverage(self._catalog, chosen, by, progress)
 
     async def worklist(
@@ -102,8 +113,24 @@ class AsyncStewardship:
         days: int = 30,
         progress: Progress | None = None,
     ) -> Worklist:
-        """See `explorer.stewardship.worklist.read_worklist`."""
-        chosen = await self.datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        """See `explorer.stewardship.worklist`: one request where the server counts, else what
+        `read_worklist` costs."""
+        named = tuple(urns)
+        if await _is_counted(self._catalog, named):
+            meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
+            worklist = await ask_worklist(
+                self._catalog,
+                meant,
+                text=text,
+                narrowed_by=narrowed_by,
+                folder=folder,
+                top=top,
+                days=days,
+            )
+            if progress is not None:
+                progress(worklist.datasets, worklist.datasets)
+            return worklist
+        chosen = await self.datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
         return await read_worklist(self._catalog, chosen, top=top, days=days, progress=progress)
 
 
@@ -131,3 +158,8 @@ class Stewardship(Waiting):
     apply = waited(AsyncStewardship.apply)
     coverage = waited(AsyncStewardship.coverage)
     worklist = waited(AsyncStewardship.worklist)
+
+
+async def _is_counted(catalog: "AsyncCatalog", named: Sequence[str | Urn]) -> bool:
+    """Whether the server counts what is described, of as many datasets as are named."""
+    return len(named) <= _MOST_NAMED and (await catalog.abilities()).stewardship

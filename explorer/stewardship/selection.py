@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.stewardship.progress import Progress
 
-__all__ = ["read_datasets", "select_datasets"]
+__all__ = ["named_datasets", "read_datasets", "select_datasets"]
 
 _DATASET = "dataset"
 _CHUNK = 600
@@ -35,13 +35,7 @@ async def select_datasets(
     of every folder below it. Raises `InvalidInput` for a URN of anything else than a dataset, and
     where more than one of these is asked for.
     """
-    named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
-    searched = text != "*" or bool(narrowed_by)
-    if sum((bool(named), searched, folder is not None)) > 1:
-        raise InvalidInput("give datasets, a search or a folder, not several of them")
-    for urn in named:
-        if urn.entity_type != _DATASET:
-            raise InvalidInput(f"{urn} is no dataset; only datasets have columns")
+    named = named_datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
     if named:
         return named
     if folder is not None:
@@ -50,6 +44,24 @@ async def select_datasets(
         hits = catalog.hits(text, entity=_DATASET, narrowed_by=narrowed_by)
         return tuple([hit.urn async for hit in hits])
     return tuple([urn async for urn in catalog.urns(_DATASET, narrowed_by=narrowed_by)])
+
+
+def named_datasets(
+    urns: Iterable[str | Urn],
+    *,
+    text: str = "*",
+    narrowed_by: Filter | str | None = None,
+    folder: str | None = None,
+) -> tuple[Urn, ...]:
+    """The datasets named, each once in their order. Raises as `select_datasets`."""
+    named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
+    searched = text != "*" or bool(narrowed_by)
+    if sum((bool(named), searched, folder is not None)) > 1:
+        raise InvalidInput("give datasets, a search or a folder, not several of them")
+    for urn in named:
+        if urn.entity_type != _DATASET:
+            raise InvalidInput(f"{urn} is no dataset; only datasets have columns")
+    return named
 
 
 async def read_datasets(

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.entity import Entity
-from explorer.client.records import Timeseries
+from explorer.client.records import Timeseries, Undescribed
 from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.stewardship.selection import read_datasets
 
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from explorer.client.schema import Column
     from explorer.stewardship.progress import Progress
 
-__all__ = ["Item", "Reach", "TableUse", "UseSource", "Worklist", "rank", "read_worklist", "use_of"]
+__all__ = [
+    "Item",
+    "Reach",
+    "TableUse",
+    "UseSource",
+    "Worklist",
+    "ask_worklist",
+    "rank",
+    "read_worklist",
+    "use_of",
+]
 
 UseSource = Literal["column", "table", "none"]
 
@@ -30,10 +41,12 @@ _ASPECTS: Final = (
     "editableSchemaMetadata",
     "ownership",
     "status",
+    "subTypes",
 )
 _EVERY_HOP: Final = 50
 _MOST_REACHED: Final = 10_000
 _AT_ONCE: Final = 8
+_PAGE: Final = 10_000
 _REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
 
 
@@ -86,12 +99,14 @@ class Worklist:
     """Undocumented tables and columns, heaviest first: by (use + 1) × (downstream + 1); equal ones
     by use, then by downstream, then by URN, a table before its columns and these as in the schema.
 
-    `total` counts all of them, `items` are the first. `days` is over how many days use was counted.
+    `total` counts all of them, `items` are the first. `days` is over how many days use was counted,
+    `datasets` how many datasets were looked at.
     """
 
     items: tuple[Item, ...]
     total: int
     days: int
+    datasets: int = 0
 
     def __len__(self) -> int:
         return len(self.items)
@@ -173,7 +188,56 @@ async def read_worklist(
                 group.create_task(measure(entity.urn))
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
-    return rank(lacking, use, reach, top=top, days=days)
+    found = rank(lacking, use, reach, top=top, days=days)
+    return replace(found, datasets=len(entities))
+
+
+async def ask_worklist(
+    catalog: "AsyncCatalog",
+    urns: Sequence[Urn],
+    *,
+    text: str = "*",
+    narrowed_by: Filter | str | None = None,
+    folder: str | None = None,
+    top: int | None = None,
+    days: int = 30,
+) -> Worklist:
+    """The worklist as a server with `Abilities.stewardship` counts it, of the datasets that
+    `AsyncCatalog.undescribed` takes for these. One request for 10,000 items."""
+    items: list[Item] = []
+    while True:
+        left = _PAGE if top is None else min(top - len(items), _PAGE)
+        page = await catalog.undescribed(
+            urns,
+            text=text,
+            narrowed_by=narrowed_by,
+            folder=folder,
+            start=len(items),
+            count=left,
+            days=days,
+        )
+        items += map(_item_of, page.items)
+        if len(page.items) < left or len(items) in (page.total, top):
+            return Worklist(tuple(items), page.total, days, page.datasets)
+
+
+def _item_of(found: Undescribed) -> Item:
+    source: UseSource = "none"
+    for known in get_args(UseSource):
+        if found.used_of == known:
+            source = known
+    return Item(
+        found.urn,
+        found.table,
+        found.platform,
+        FieldPath(found.column) if found.column else None,
+        found.type,
+        found.used,
+        source,
+        found.downstream,
+        found.at_least,
+        found.place,
+    )
 
 
 async def _use(catalog: "AsyncCatalog", urn: Urn, days: int) -> TableUse:

@@ -99,6 +99,28 @@ def test_nothing_found_is_said_and_is_no_error(shop):
     assert "nothing found for zyxwvutsrq" in ran.err
 
 
+def test_a_slip_is_corrected_and_said_on_standard_error(shop):
+    ran = shop("search", "surogate", "--entity", "dataset", "--urns")
+    assert ran.out.split() == [ORDERS]
+    assert "no match for surogate; these are the results for surrogate" in ran.err
+    told = shop("search", "surogate", "--json").json
+    assert (told["text"], told["corrected"]) == ("surogate", "surrogate")
+    assert shop("search", "surrogate", "--json").json["corrected"] is None
+
+
+def test_people_states_and_use_narrow_and_order(shop):
+    def urns(*words):
+        return shop("search", "--entity", "dataset", "--urns", *words).out.split()
+
+    assert urns("shop", "--filter", 'owner:"mara lind"') == [ORDERS]
+    assert urns("shop", 'owner:"lind"') == [ORDERS]
+    assert ORDERS in urns("shop", "--filter", "is:documented")
+    assert ORDERS not in urns("shop", "--filter", "is:undocumented")
+    assert ORDERS not in urns("shop", "is:undocumented")
+    assert sorted(urns("shop", "--sort", "-use, urn")) == sorted(urns("shop"))
+    assert "the states are documented" in shop("search", "--filter", "is:good").err
+
+
 def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
     ran = shop("get", ORDERS)
     assert ran.code == 0

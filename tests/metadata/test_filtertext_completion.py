@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from explorer.metadata.filtertext import FilterSyntax, complete, read_filter
+from explorer.metadata.filtertext import FilterSyntax, complete, read_filter, value_at
 from explorer.metadata.registry import load_registry
 
 REGISTRY = load_registry()
@@ -183,3 +183,18 @@ def test_no_completion_makes_a_mistake_before_the_cursor(text, cursor):
         assume(before is None or before >= min(one.start, cursor) or before == cursor)
         wrong = mistake(one.applied_to(text))
         assert wrong is None or wrong >= one.start + len(one.text.rstrip())
+
+
+def test_states_and_what_urns_are_called_are_offered():
+    nina, guid = "urn:li:corpuser:nw", "urn:li:corpGroup:0123456789abcdef0123456789abcdef"
+    names = {nina: "Nina Weber", guid: "Nice People"}
+    found = complete("owner:ni", 8, REGISTRY, (), names)
+    assert [(one.text, one.label) for one in found] == [
+        ("nw", "Nina Weber"),
+        ('"Nice People"', "Nice People"),
+    ]
+    assert [one.text for one in complete("is:un", 5, REGISTRY)] == ["undocumented", "unowned"]
+    assert complete("us", 2, REGISTRY)[0].text == "use:"
+    assert value_at("tags:PII owner:ni", 17, REGISTRY)[1] == "ni"
+    assert value_at("tags:PII owner:", 15, REGISTRY)[0].name == "owners"
+    assert value_at("tags", 4, REGISTRY) is None

@@ -260,3 +260,32 @@ def test_trouble_is_said_in_the_explorer(explore):
         explorer._handle_custom_msg(odd, [])
     assert explorer.wait(WAIT_SECONDS)
     assert not explorer.problem
+
+
+def test_a_facet_some_of_whose_values_are_on_says_what_another_one_adds(explore):
+    explorer = explore("orders")
+
+    def values(name):
+        facet = next(one for one in explorer.find["facets"] if one["field"] == name)
+        return {one["value"]: one for one in facet["values"]}
+
+    first, second = list(values("platform"))[:2]
+    hear(explorer, "toggle", field="platform", value=first)
+    before = explorer.find["total"]
+    other = values("platform")[second]
+    assert (values("platform")[first]["adds"], other["adds"]) == (False, True)
+    hear(explorer, "toggle", field="platform", value=second)
+    assert explorer.find["total"] == before + other["count"]
+
+
+def test_slips_people_states_and_use(explore):
+    explorer = explore("custmers")
+    assert "for “customers”; nothing has “custmers”" in explorer.find["said"]
+    assert explorer.find["words"] == ["customers"]
+    explorer = explore("orders")
+    hear(explorer, "order", order="-use")
+    assert names(explorer)[0] == "fct_orders"
+    documented = next(one for one in explorer.find["facets"] if one["field"] == "documented")
+    told = {one["label"]: one for one in documented["values"]}
+    hear(explorer, "toggle", field="documented", value=told["no"]["value"])
+    assert explorer.find["total"] == told["no"]["count"]

@@ -1,6 +1,12 @@
 """Finding: the shapes of search, autocomplete and browse, and that a write is seen at once."""
 
+import asyncio
+import time
+
 import pytest
+
+from explorer.metadata import Proposal, Urn
+from explorer.server import projection
 
 
 def hive(name: str, origin: str = "PROD") -> str:
@@ -287,3 +293,104 @@ class TestBrowse:
         caller.ingest("urn:li:dataPlatform:lake", "dataPlatformInfo", info)
         assert caller.browse("/prod/lake/zone")["numEntities"] == 1
         assert caller.browse("/prod/lake/zone/one")["numEntities"] == 0
+
+
+def millis_ago(days: float) -> int:
+    return int((time.time() - days * 86_400) * 1_000)
+
+
+def profile(rows: int, days: float, **more: object) -> dict[str, object]:
+    return {"timestampMillis": millis_ago(days), "rowCount": rows, **more}
+
+
+def rows_above(caller, count: int) -> set[str]:
+    criterion = {"field": "rowCount", "values": [str(count)], "condition": "GREATER_THAN"}
+    filtered = {"or": [{"and": [criterion]}]}
+    return set(caller.search("swissalpine", filter=filtered)["entities"])
+
+
+def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller):
+    matterhorn, eiger = hive("alps.matterhorn"), hive("alps.eiger")
+    caller.ingest(matterhorn, "datasetProfile", profile(900, 2))
+    caller.ingest(eiger, "datasetProfile", profile(3_000, 3))
+    assert rows_above(caller, 1_000) == {eiger}
+    caller.ingest(matterhorn, "datasetProfile", profile(1_500, 1))
+    part = {"type": "PARTITION", "partition": "day=1"}
+    caller.ingest(matterhorn, "datasetProfile", profile(5, 0.5, partitionSpec=part))
+    assert rows_above(caller, 1_000) == {matterhorn, eiger}
+    answer = caller.post("/entities?action=delete", {"urn": eiger, "aspectName": "datasetProfile"})
+    assert answer.status_code == 200, answer.text
+    assert rows_above(caller, 1_000) == {matterhorn}
+
+
+def test_what_is_used_more_in_30_days_ranks_first(caller):
+    used = {"eiger": [(1, 4), (2, 4), (29, 90)], "jungfrau": [(0.1, 30)], "matterhorn": [(31, 500)]}
+    for name, days in used.items():
+        for ago, queries in days:
+            point = {"timestampMillis": millis_ago(ago), "totalSqlQueries": queries}
+            caller.ingest(hive(f"alps.{name}"), "datasetUsageStatistics", point)
+    best = [hive(f"alps.{name}") for name in ("eiger", "jungfrau", "matterhorn")]
+    assert caller.search("swissalpine")["entities"] == best
+    use = {"field": "queryCountLast30DaysFeature", "order": "ASCENDING"}
+    assert caller.search("swissalpine", sort=use)["entities"] == best[::-1]
+
+
+def test_use_is_counted_anew_when_its_days_are_over(fresh, monkeypatch):
+    catalog = fresh()
+    point = {"timestampMillis": millis_ago(29), "totalSqlQueries": 40}
+    urn = Urn.parse(hive("old"))
+    asyncio.run(catalog.ingest(Proposal(urn, "datasetUsageStatistics", point)))
+
+    def use() -> float:
+        return catalog.index.document(str(urn)).usage
+
+    assert catalog.recount_use() == 0
+    assert use() == 40
+    later = time.time_ns() + 2 * 86_400 * 10**9
+    monkeypatch.setattr(projection.time, "time_ns", lambda: later)
+    assert catalog.recount_use() == 1
+    assert use() == 0
+    assert catalog.recount_use() == 0
+
+
+def test_a_slip_is_corrected_and_said_in_every_answer(caller):
+    plain = caller.search("swissalpin3")
+    assert plain["numEntities"] == 0
+    found = caller.search("swisalpine")
+    assert found["numEntities"] == 3
+    assert found["metadata"]["corrected"] == "swissalpine"
+    assert "corrected" not in caller.search("swissalpine")["metadata"]
+    document = """{ searchAcrossEntities(input: {query: "swisalpine", types: [DATASET]}) {
+        total suggestions { text frequency } } }"""
+    answer = caller.graphql(document)["data"]["searchAcrossEntities"]
+    assert answer == {"total": 3, "suggestions": [{"text": "swissalpine", "frequency": 3}]}
+
+
+def test_people_are_found_by_name_in_queries_and_filters_of_either_dialect(caller):
+    owners = {"owners": [{"owner": "urn:li:corpuser:hw4", "type": "DATAOWNER"}]}
+    stamp = {"time": 0, "actor": "urn:li:corpuser:hw4"}
+    caller.ingest(hive("alps.eiger"), "ownership", owners | {"lastModified": stamp})
+    person = {"displayName": "Heidi Wolfsberger", "active": True}
+    caller.ingest("urn:li:corpuser:hw4", "corpUserInfo", person)
+    eiger = [hive("alps.eiger")]
+    assert caller.search('owner:"heidi wolfsberger"')["entities"] == eiger
+    assert caller.search("/q owners:heidi AND swissalpine")["entities"] == eiger
+    criterion = {"field": "owners", "values": ["Heidi"], "condition": "EQUAL"}
+    assert caller.search("*", filter={"or": [{"and": [criterion]}]})["entities"] == eiger
+    answer = caller.graphql(
+        """query($filters: [AndFilterInput!]) { searchAcrossEntities(
+        input: {query: "*", types: [DATASET], orFilters: $filters}) {
+        searchResults { entity { urn } } } }""",
+        filters=[{"and": [{"field": "owners", "values": ["wolfsberger"]}]}],
+    )
+    (one,) = answer["data"]["searchAcrossEntities"]["searchResults"]
+    assert one["entity"]["urn"] == eiger[0]
+
+
+def test_a_facet_of_more_than_a_hundred_values_says_that_it_has_more(caller):
+    tags = {"tags": [{"tag": f"urn:li:tag:peak{at}"} for at in range(101)]}
+    caller.ingest(hive("alps.eiger"), "globalTags", tags)
+    found = caller.search("swissalpine")["metadata"]["aggregations"]
+    facets = {facet["name"]: facet for facet in found}
+    assert (len(facets["tags"]["aggregations"]), facets["tags"]["hasMore"]) == (100, True)
+    assert facets["platform"]["hasMore"] is False

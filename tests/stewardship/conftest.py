@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -170,6 +171,16 @@ def sample(tmp_path):
 
 @pytest.fixture
 def steward(catalog):
+    return Stewardship(catalog)
+
+
+@pytest.fixture(params=["counted by the server", "counted here"])
+def either(request, catalog, monkeypatch):
+    """Stewardship on a server that counts, and on one that is asked for everything."""
+    if request.param == "counted here":
+        connection = catalog.core._connection
+        here = replace(catalog.abilities(), stewardship=False)
+        monkeypatch.setattr(connection, "_abilities", here)
     return Stewardship(catalog)
 
 

@@ -6,6 +6,11 @@ from explorer.stewardship import Count, Stewardship, cover
 from explorer.stewardship.coverage import GROUPINGS, keys_of
 
 
+@pytest.fixture
+def steward(either):
+    return either
+
+
 def test_tables_and_columns_are_counted_apart_and_by_who_wrote(steward):
     coverage = steward.coverage()
     assert coverage.tables == Count(total=5, documented=2, edited=1, ingested=1)

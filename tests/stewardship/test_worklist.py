@@ -1,6 +1,16 @@
 """The worklist's order is the one that a person works out by hand."""
 
-from explorer.stewardship import Reach, TableUse, rank
+from dataclasses import replace
+
+import pytest
+
+from explorer.stewardship import Reach, Stewardship, TableUse, rank
+from explorer.stewardship.coverage import GROUPINGS
+
+
+@pytest.fixture
+def steward(either):
+    return either
 
 
 def test_the_order_is_use_times_what_is_downstream(steward):
@@ -51,6 +61,7 @@ def test_what_is_documented_leaves_the_list(steward, catalog, named):
     assert [item.table for item in steward.worklist(top=2).items] == ["raw", "raw"]
 
 
+@pytest.mark.parametrize("either", ["counted here"], indirect=True)
 def test_only_what_lacks_documentation_is_measured(steward):
     seen = []
     steward.worklist(progress=lambda *at: seen.append(at))
@@ -71,3 +82,20 @@ def test_usage_by_the_path_without_types_is_that_of_the_column(steward, catalog,
     (column,) = [item for item in ranked.items if item.column]
     assert (column.column.raw, column.use, column.use_of) == (path, 5, "column")
     assert (column.weight, column.at_least) == (24, True)
+
+
+def test_the_server_and_the_client_count_the_same_over_the_whole_sample(sample, monkeypatch):
+    def asked():
+        steward = Stewardship(sample)
+        yield steward.worklist()
+        yield steward.worklist(top=7, days=3)
+        yield steward.worklist(text="orders", narrowed_by="platform:snowflake")
+        yield steward.worklist(folder="/prod/snowflake/analytics", top=50)
+        yield from (steward.coverage(by=by) for by in GROUPINGS)
+
+    counted = list(asked())
+    assert len(counted[0].items) == counted[0].total > 100
+    here = replace(sample.abilities(), stewardship=False)
+    monkeypatch.setattr(sample.core._connection, "_abilities", here)
+    for by_server, here in zip(counted, asked(), strict=True):
+        assert by_server == here

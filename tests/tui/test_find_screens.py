@@ -58,7 +58,7 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size):
         if not SCREENS[name]:
             reader.box.value = ""
             await reader.press("question_mark")
-            await reader.sees("Search syntax", "removed:true" if size[1] > 30 else "Words")
+            await reader.sees("Search syntax", "is:removed" if size[1] > 30 else "Words")
         await reader.settle()
         shown = re.sub(r"(?m) +$", "", reader.screen().split("\n", 1)[1]) + "\n"
     kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
@@ -12,11 +12,21 @@ from explorer.cli.parameters import WORDS
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
+    from explorer.metadata.filters import Filter
     from explorer.metadata.urn import Urn
 
-__all__ = ["Choice", "chooses_datasets", "watched"]
+__all__ = ["Choice", "Selection", "chooses_datasets", "require_any", "watched"]
 
 _OWNERS: Final = ("corpuser", "corpGroup")
+
+
+class Selection(TypedDict):
+    """The datasets that stewardship is asked about, as its methods take them."""
+
+    urns: Sequence[str]
+    text: str
+    narrowed_by: "Filter"
+    folder: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,19 @@ class Choice:
 
         Raises `NotFound` where a search or a folder has none.
         """
+        from explorer.stewardship import Stewardship
+
+        found = Stewardship(catalog).datasets(**self.selection(catalog, owners))
+        require_any(len(found))
+        return found
+
+    def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "Selection":
+        """What stewardship is asked about; with `owners` only what one of them owns."""
         from explorer.cli.reading import read_urns
         from explorer.client.labels import urns_of
-        from explorer.errors import InvalidInput, NotFound
+        from explorer.errors import InvalidInput
         from explorer.metadata.filters import Criterion, Filter, all_of
         from explorer.metadata.filtertext import read_filter
-        from explorer.stewardship import Stewardship
 
         narrowed_by = Filter()
         for one in self.filters:
@@ -50,12 +67,20 @@ class Choice:
         urns = read_urns(self.urns)
         if self.urns and not urns:
             raise InvalidInput("there is no URN on standard input; give one a line")
-        found = Stewardship(catalog).datasets(
-            urns, text=self.text or "*", narrowed_by=narrowed_by, folder=self.folder
-        )
-        if not found:
-            raise NotFound("no dataset is found so")
-        return found
+        return {
+            "urns": urns,
+            "text": self.text or "*",
+            "narrowed_by": narrowed_by,
+            "folder": self.folder,
+        }
+
+
+def require_any(datasets: int) -> None:
+    """Raise `NotFound` where no dataset is meant."""
+    from explorer.errors import NotFound
+
+    if not datasets:
+        raise NotFound("no dataset is found so")
 
 
 def chooses_datasets(command: Callable[..., None]) -> Callable[..., None]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from explorer.cli.care.choosing import Choice, chooses_datasets, watched
+from explorer.cli.care.choosing import Choice, chooses_datasets, require_any, watched
 from explorer.cli.forms import Form, printed_as
 from explorer.cli.target import Target, asks_a_catalog
 
@@ -81,9 +81,11 @@ def coverage(
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
-        urns = choice.read(catalog)
+        meant = choice.selection(catalog)
         with watched("reading") as progress:
-            found = Stewardship(catalog).coverage(urns, by=grouping, progress=progress)
+            found = Stewardship(catalog).coverage(**meant, by=grouping, progress=progress)
+    if not choice.urns:
+        require_any(found.tables.total)
     gate = coverage_page.Gate(found, fail_under, only) if fail_under is not None else None
     match shown_as:
         case "json":

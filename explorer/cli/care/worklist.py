@@ -2,7 +2,7 @@
 
 import click
 
-from explorer.cli.care.choosing import Choice, chooses_datasets, watched
+from explorer.cli.care.choosing import Choice, chooses_datasets, require_any, watched
 from explorer.cli.forms import Form, printed_as
 from explorer.cli.parameters import WORDS
 from explorer.cli.target import Target, asks_a_catalog
@@ -78,9 +78,11 @@ def worklist(
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
-        urns = choice.read(catalog, owners)
+        meant = choice.selection(catalog, owners)
         with watched("measuring use and reach") as progress:
-            found = Stewardship(catalog).worklist(urns, top=top, days=days, progress=progress)
+            found = Stewardship(catalog).worklist(**meant, top=top, days=days, progress=progress)
+    if not choice.urns:
+        require_any(found.datasets)
     match shown_as:
         case "json":
             worklist_page.print_as_json(found)

@@ -51,6 +51,7 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
             "text": page.text,
             "start": page.start,
             "total": page.total,
+            "corrected": page.corrected,
             "hits": [_as_json(hit, summaries.get(hit.urn)) for hit in page],
             "facets": {
                 facet.name: {value.value: value.count for value in facet.values}
@@ -186,6 +187,13 @@ def _as_json(hit: Hit, entity: Entity | None) -> dict[str, Any]:
 
 
 def _say_how_many(page: SearchPage) -> None:
+    if page.corrected:
+        note(
+            Text("no match for "),
+            said(page.text[:80]),
+            Text("; these are the results for "),
+            said(page.corrected[:80]),
+        )
     if not page.total:
         note(Text("nothing found for "), said(page.text[:80]))
     elif not page.hits:

@@ -18,6 +18,8 @@ Examples
   catalog search orders --entity dataset --filter platform:snowflake
   catalog search --filter 'tags:(PII, GDPR) and not owners:*' --sort -rows
   catalog search --filter 'rows>1000 (name:fct_* or lastModified>=2026-01-01)'
+  catalog search --filter 'type:dataset is:undocumented' --sort -use
+  catalog search --filter 'owner:"Nina Weber" rows:1000..50000'
   catalog search fieldPaths:order_id --urns --count 1000 > urns.txt
   catalog search --filter tags:PII --json | jq -r '.hits[].name'
   catalog search revenue --entity chart --entity dashboard --csv > revenue.csv
@@ -29,6 +31,9 @@ Filters
   name=~Orders                        is, ignoring case
   rows>1000  rows:10..20              also >=, <, <=; dates read 2026-01-31
   tags:*  tags IS NULL                has a value, has none
+  owner:nina  owner:"Nina Weber"      by the id or the name of an owner
+  is:undocumented                     also documented, owned, unowned,
+                                      deprecated, removed
   AND  OR  NOT  -  ( )                AND may be left out
 
 When --filter is given several times, all must be met. A value with spaces or signs in it stands
@@ -63,7 +68,8 @@ domains, typeNames, name and many more.
     type=WORDS,
     metavar="FIELDS",
     default="",
-    help="Not the best first but in this order: name, or -rows for the largest first.",
+    help="Not the best first but in this order: name, -rows for the largest first, -use for the "
+    "most used.",
 )
 @click.option(
     "--count",
@@ -97,7 +103,7 @@ def search(
 
     TEXT is words, or a field and what it holds, platform:hive; without it everything matches.
     Words are looked for in names, descriptions, columns and tags; the table's last column
-    says where they were found.
+    says where they were found. A word that nothing has is corrected, and that is said.
     """
     from explorer.cli.find import hits
     from explorer.metadata.filters import Filter

@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 
+_DATAHUB_VALUES = 20
+
+
 @read_as("search")
 def search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
     """Endpoint 6, in either shape; also its twins over several types."""
@@ -147,7 +150,21 @@ def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         _facets(metadata),
         unreadable,
         as_of,
+        _text_or_none(metadata.get("corrected")),
+        _suggested(metadata),
     )
+
+
+def _suggested(metadata: Json) -> str | None:
+    """The best of the texts that a DataHub server proposes."""
+    for one in _entries(metadata, "suggestions", "search"):
+        if isinstance(one, dict) and isinstance(one.get("text"), str):
+            return str(one["text"])
+    return None
+
+
+def _text_or_none(given: Any) -> str | None:
+    return given if isinstance(given, str) and given else None
 
 
 def _hits(
@@ -229,7 +246,9 @@ def _facets(metadata: Json) -> tuple[Facet, ...]:
     for place in ("searchResultMetadatas", "aggregations"):
         for entry in _entries(metadata, place, "search"):
             facet = _facet(as_object(entry, "search (a facet)"))
-            found.setdefault(facet.name, facet)
+            before = found.setdefault(facet.name, facet)
+            if place == "aggregations" and before.has_more != facet.has_more:
+                found[facet.name] = replace(before, has_more=facet.has_more)
     return tuple(found.values())
 
 
@@ -247,7 +266,9 @@ def _facet(entry: Json) -> Facet:
         }
     found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
     ordered = sorted(found, key=lambda one: (-one.count, one.value))
-    return Facet(name, entry.get("displayName") or _words(name), tuple(ordered))
+    # DataHub does not say whether there are more, and gives no more than these.
+    more = entry.get("hasMore", len(ordered) == _DATAHUB_VALUES)
+    return Facet(name, entry.get("displayName") or _words(name), tuple(ordered), more is True)
 
 
 def _folder(entry: Any) -> Folder:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from explorer.client import answers, requests
 from explorer.client.connection import Connection
 from explorer.client.narrowing import read_narrowing, read_types
-from explorer.client.parts.part import Part
+from explorer.client.parts.naming import Naming
 from explorer.client.records import Facet, SearchPage, Suggestion
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreachable
 from explorer.metadata.filters import Filter
+from explorer.metadata.naming import NAME_ASPECTS
+from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
     from explorer.metadata.filtertext import Completion
+    from explorer.metadata.filtertext.fields import FilterField
 
 __all__ = ["Completing"]
 
@@ -36,17 +39,21 @@ _ENTITY_TYPE = "_entityType"
 _PROPERTY = "structuredProperty"
 _MOST_PROPERTIES = 500
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
+_MOST_NAMED = 20
+# People type the id of a platform, which is its name in small letters.
+_IDS_ARE_NAMES = frozenset({"dataPlatform"})
 # Nobody types a filter for longer without a pause, and counts may be a little old.
 _FACETS_KEPT_SECONDS = 10.0
 
 
-class Completing(Part):
+class Completing(Naming):
     """How typing is helped."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._ways: dict[str, bool] = {}
         self._counting = asyncio.Lock()
+        self._facet_names: dict[str, tuple[float, tuple[str, ...], dict[str, str]]] = {}
         self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
         self._defined: tuple[float, tuple[Facet, ...]] = (float("-inf"), ())
 
@@ -64,7 +71,7 @@ class Completing(Part):
 
         Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
         """
-        narrowing = read_narrowing(narrowed_by, self.registry)
+        narrowing = await self._adapted(read_narrowing(narrowed_by, self.registry))
         request = requests.finding.autocomplete(text, entity, limit, narrowing)
         body = await self._latest.run(superseding, self._connection.send(request))
         return answers.finding.suggestions(body)[0]
@@ -92,21 +99,54 @@ class Completing(Part):
         self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
     ) -> "tuple[Completion, ...]":
         """What may be typed at the cursor of a filter's text, best first: fields, operators, and
-        the values that entities of some types or of all have, most frequent first.
+        the values that entities of some types or of all have, most frequent first. People, groups
+        and whatever else has a URN are offered by their names.
 
-        One request, and one more where structured properties may be defined, whose answers do for
-        ten seconds; where none comes, no values are offered.
+        Up to two requests, one more where structured properties may be defined and two for a value
+        with a name, whose answers do for ten seconds; where none comes, no values are offered.
 
-        Example: `cat.complete_filter("platform:sn", 11)`
+        Example: `cat.complete_filter("owner:ni", 8)`
         """
-        from explorer.metadata.filtertext import complete
+        from explorer.metadata.filtertext import complete, value_at
 
         types = read_types(entity)
         facets = await self._facets_of(types)
         counted = {one.name for one in facets}
         defined = await self._properties(types, facets)
         facets += tuple(one for one in defined if one.name not in counted)
-        return complete(text, cursor, self.registry, facets)
+        place = value_at(text, cursor, self.registry)
+        names = await self._names_for(*place, facets) if place else {}
+        return complete(text, cursor, self.registry, facets, names)
+
+    async def _names_for(
+        self, field: "FilterField", typed: str, facets: Sequence[Facet]
+    ) -> dict[str, str]:
+        """What the URNs are called that a field may have at a place: those whose names begin so,
+        then those of its facet."""
+        if _IDS_ARE_NAMES.issuperset(field.targets):
+            return {}
+        try:
+            begun = await self._suggested(typed, field.targets, _MOST_NAMED) if typed else ()
+            counted = [
+                value.value
+                for facet in facets
+                if facet.name == field.name
+                for value in facet.values
+            ]
+            known = await self._names_of(field.name, tuple(counted))
+        except (Unreachable, *_REFUSALS):
+            return {}
+        found = {str(one.urn): one.text for one in begun if one.urn is not None}
+        return found | known
+
+    async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
+        """What the values of a facet are called, kept as long as the facet is."""
+        since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
+        if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
+            known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
+            names = {str(urn): entity.name for urn, entity in known.items() if entity.exists}
+            self._facet_names[field] = (monotonic(), urns, names)
+        return names
 
     async def _suggested(
         self, text: str, types: Sequence[str], limit: int

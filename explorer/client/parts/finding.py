@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.client import answers, requests
@@ -43,7 +44,8 @@ class Finding(Completing):
         whole result.
 
         Over all entity types unless `entity` names some. Filters and orders may be given as the
-        text that people type (`explorer.metadata.filtertext`). One request. Soft-deleted entities
+        text that people type (`explorer.metadata.filtertext`). One request; a second where nothing
+        is found and the server proposes another text. Soft-deleted entities
         are not found unless the filter speaks of `removed`.
 
         A later call with the same `superseding` takes this one's place, which then raises
@@ -55,11 +57,23 @@ class Finding(Completing):
             types,
             start,
             count,
-            read_narrowing(narrowed_by, self.registry),
+            await self._adapted(read_narrowing(narrowed_by, self.registry)),
             read_order(sorted_by, self.registry),
         )
         reply = await self._latest.run(superseding, self._connection.ask(request))
-        return answers.finding.search(reply.body, text, reply.as_of)
+        page = answers.finding.search(reply.body, text, reply.as_of)
+        if page.total or page.suggested in (None, text) or not page.suggested:
+            return page
+        again = await self.search(
+            page.suggested,
+            entity=entity,
+            narrowed_by=narrowed_by,
+            sorted_by=sorted_by,
+            start=start,
+            count=count,
+            superseding=superseding,
+        )
+        return replace(again, text=text, corrected=page.suggested) if again.total else page
 
     async def facets(
         self,
@@ -188,7 +202,7 @@ class Finding(Completing):
 
     @property
     def _passages(self) -> Passages:
-        return Passages(self._connection.send, self._ways)
+        return Passages(self._connection.send, self._ways, self._adapted)
 
     async def _counted(self, types: Sequence[str], *, strictly: bool) -> dict[str, int]:
         pages = await asyncio.gather(

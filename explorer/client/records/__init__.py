@@ -26,6 +26,13 @@ from explorer.client.records.relating import (
     Reached,
     Way,
 )
+from explorer.client.records.stewardship import (
+    DescribedCount,
+    DescribedCounts,
+    DescribedGroup,
+    Undescribed,
+    UndescribedPage,
+)
 from explorer.client.records.writing import (
     Deletion,
     LoadReport,
@@ -43,6 +50,9 @@ __all__ = [
     "ChangePage",
     "ColumnChange",
     "Deletion",
+    "DescribedCount",
+    "DescribedCounts",
+    "DescribedGroup",
     "Direction",
     "Edge",
     "Edges",
@@ -72,6 +82,8 @@ __all__ = [
     "StatusChange",
     "Suggestion",
     "Timeseries",
+    "Undescribed",
+    "UndescribedPage",
     "Version",
     "Versions",
     "Way",

@@ -1,8 +1,8 @@
 """What search, completion and browsing give."""
 
 import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from explorer.metadata.urn import Urn
@@ -57,11 +57,24 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A field by which a result can be narrowed, its values most frequent first."""
+    """A field by which a result can be narrowed, its values most frequent first; `has_more` says
+    that there are others, which the server does not give."""
 
     name: str
     label: str
     values: tuple[FacetValue, ...]
+    has_more: bool = False
+
+    @property
+    def size(self) -> str:
+        """How many values there are, `7`, or at least, `100+`."""
+        return f"{len(self.values):,}{'+' if self.has_more else ''}"
+
+    def beside(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
+        """The facet where some values are chosen already: these first, then what another one would
+        add, which `adding` counted over all that the chosen ones leave out."""
+        taken = [one for one in self.values if one.value in chosen]
+        return replace(self, values=(*taken, *adding.values), has_more=adding.has_more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,8 @@ class SearchPage:
 
     `unreadable` holds what the server gave as a hit and is no URN; it counts where a page ends.
     `as_of` says when the answer was given, where it is one that was kept; nothing for a fresh one.
+    `corrected` is the text that was searched for instead, where a word of `text` is one that
+    nothing has; `suggested` one that the server proposes and did not search for.
     """
 
     text: str
@@ -79,6 +94,8 @@ class SearchPage:
     facets: tuple[Facet, ...] = ()
     unreadable: tuple[str, ...] = ()
     as_of: datetime | None = None
+    corrected: str | None = None
+    suggested: str | None = None
 
     def __len__(self) -> int:
         return len(self.hits)

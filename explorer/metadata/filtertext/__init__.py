@@ -14,6 +14,9 @@ Terms. The words between are those of the wire's conditions.
     tags IS NULL   tags IS NOT NULL   IS_NULL and its opposite
     tags IN (PII, GDPR)   NOT IN      IN and its opposite
 
+    owner:nina   owner:"Nina Weber"   those of anybody with that name, where the server knows names
+    is:undocumented   is:(owned, removed)   a state: also documented, unowned, deprecated
+
 Joined by AND, which may be left out, by OR, which binds less, and by parentheses; NOT or a `-`
 in front turns around what follows.
 
@@ -24,7 +27,13 @@ URN needs no quotes while it is one word, whatever parentheses and commas it has
 quotes is that field, known here or not, and no alias of another.
 """
 
-from explorer.metadata.filtertext.completion import Completion, FacetLike, FacetValueLike, complete
+from explorer.metadata.filtertext.completion import (
+    Completion,
+    FacetLike,
+    FacetValueLike,
+    complete,
+    value_at,
+)
 from explorer.metadata.filtertext.failure import FilterSyntax
 from explorer.metadata.filtertext.reader import read_filter
 from explorer.metadata.filtertext.sorting import Order, read_sort, write_sort
@@ -39,6 +48,7 @@ __all__ = [
     "complete",
     "read_filter",
     "read_sort",
+    "value_at",
     "write_filter",
     "write_sort",
 ]

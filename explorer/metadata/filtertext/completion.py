@@ -1,20 +1,42 @@
 """What may be typed next: fields, operators, values and the words between."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
+from explorer.metadata.filters import Criterion
 from explorer.metadata.filtertext.failure import FilterSyntax
-from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide, FilterField, guide_to
+from explorer.metadata.filtertext.fields import (
+    ENTITY_TYPE,
+    STATE,
+    STATES,
+    USE,
+    FieldGuide,
+    FilterField,
+    guide_to,
+)
 from explorer.metadata.filtertext.meaning import spell_values
 from explorer.metadata.filtertext.reader import Place, Reading
-from explorer.metadata.filtertext.scanning import FIELD, OPERATOR, scan_atom, skip_space
+from explorer.metadata.filtertext.scanning import (
+    FIELD,
+    OPERATOR,
+    is_bare,
+    quoted,
+    scan_atom,
+    skip_space,
+)
 from explorer.metadata.filtertext.writer import spell_field
 from explorer.metadata.registry import Registry
 
-__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete"]
+__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
 
+_URN: Final = "urn:li:"
+_NO_NAMES: Final[Mapping[str, str]] = {}
+# Ids that a machine made up.
+_OPAQUE = re.compile(r":([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 _KEYWORDS: Final = {"AND": "both must hold", "OR": "either will do", "NOT": "leaves out"}
 _OPERATORS: Final = {
     ":": "is",
@@ -28,6 +50,7 @@ _OPERATORS: Final = {
     "IS NULL": "has no value",
     "IS NOT NULL": "has a value",
 }
+_STATES: Final = FilterField(STATE, label="State", is_facet=True)
 _ORDERED: Final = ("number", "date")
 _FOR_EQUALS: Final = (":", "=", "==", "!=", "IN")
 
@@ -83,6 +106,7 @@ def complete(
     cursor: int,
     registry: Registry,
     facets: Sequence[FacetLike] = (),
+    names: Mapping[str, str] = _NO_NAMES,
     *,
     limit: int = 50,
 ) -> tuple[Completion, ...]:
@@ -90,15 +114,35 @@ def complete(
 
     Fields that begin with what is typed come before those that hold it, those with facets first.
     Values are those of the facets given, in their order, and the words that fields of a few words
-    can have. Pure, and quick enough for every key.
+    can have; `names` are what URNs among them are called, and more URNs to be offered, best first.
+    Pure, and quick enough for every key.
     """
-    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets).made(), limit))
+    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets, names).made(), limit))
+
+
+def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
+    """The field whose value is typed at the cursor, and what stands there of it; None elsewhere."""
+    guide = guide_to(registry)
+    typed = text[: max(0, min(cursor, len(text)))]
+    reading = Reading(typed, guide, probing=True)
+    # A value that is not typed yet is no mistake here.
+    with suppress(FilterSyntax):
+        reading.whole()
+    place = reading.place
+    field = guide.named(place.field) if place.kind == "value" else None
+    return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
 
 
 class _Offers:
     def __init__(
-        self, text: str, cursor: int, guide: FieldGuide, facets: Sequence[FacetLike]
+        self,
+        text: str,
+        cursor: int,
+        guide: FieldGuide,
+        facets: Sequence[FacetLike],
+        names: Mapping[str, str],
     ) -> None:
+        self._names = names
         self._text = text
         self._cursor = cursor = max(0, min(cursor, len(text)))
         self._typed = text[:cursor]
@@ -150,6 +194,7 @@ class _Offers:
         follows = OPERATOR.match(self._text, skip_space(self._text, end))
         others = self._facets.keys() - self._guide.fields.keys()
         fields = [
+            _STATES,
             *self._guide.fields.values(),
             *(FilterField(name, label=self._facets[name].label) for name in sorted(others)),
         ]
@@ -165,10 +210,11 @@ class _Offers:
             has_facet = field.name in self._facets
             ranked.append((rank, not has_facet, not field.is_facet, field.name, field))
         for *_, field in sorted(ranked, key=lambda one: one[:4]):
-            name = spell_field(self._guide, field.name)
+            name = STATE if field is _STATES else spell_field(self._guide, field.name)
             hint = ", also ".join([field.label or field.nature, *self._guide.also(field.name)])
             word = f"{self._gap(start)}{name}{'' if follows else ':'}"
-            yield Completion(word, start, end, field.name, "field", hint)
+            label = name if field.name == USE else field.name
+            yield Completion(word, start, end, label, "field", hint)
 
     def _operators(self, place: Place) -> Iterator[Completion]:
         field = self._guide.named(place.field)
@@ -215,19 +261,49 @@ class _Offers:
     def _words(self, name: str) -> Iterator[_Word]:
         """The values that a field may have."""
         guide = self._guide
+        if name == STATE and guide.named(name) is None:
+            yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
+            return
         if guide.means_type(name, guide.entity_types[:1]):
             yield from self._types()
         field = guide.named(name) or FilterField(name)
         if field.nature == "type":
             yield from self._types()
-        elif field.name in self._facets:
-            for one in self._facets[field.name].values:
-                typed = spell_values(guide, field, "EQUAL", (one.value,))
-                # What is only allowed was not counted.
-                yield typed[0], one.value, one.label, one.count or None
+        else:
+            yield from self._named_or_counted(field)
         if field.nature == "boolean":
             for word in ("true", "false"):
                 yield word, word, word, None
+
+    def _named_or_counted(self, field: FilterField) -> Iterator[_Word]:
+        facet = self._facets.get(field.name)
+        counted = {one.value: one for one in (facet.values if facet else ())}
+        named = self._names if field.targets else {}
+        for value in dict.fromkeys((*counted, *named)):
+            one = counted.get(value)
+            label = named.get(value) or (one.label if one else value)
+            yield (
+                self._spelled(field, value, named),
+                value,
+                label,
+                (one.count if one else 0) or None,
+            )
+
+    def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
+        """How a value is typed: a URN by its id, and what nobody could read by its name."""
+        if value in named:
+            if _OPAQUE.search(value):
+                return quoted(named[value])
+            bare = value.removeprefix(_URN).partition(":")[2]
+            if len(field.targets) > 1 and is_bare(bare):
+                return bare
+        return spell_values(self._guide, field, "EQUAL", (value,))[0]
+
+    def _count_of(self, state: Criterion) -> int | None:
+        """How many entities are in a state, where a facet tells."""
+        facet = self._facets.get(state.field)
+        counts = {one.value: one.count for one in (facet.values if facet else ())}
+        return counts.get(state.values[0]) if state.values else None
 
     def _types(self) -> Iterable[_Word]:
         facet = self._facets.get(ENTITY_TYPE)

@@ -6,16 +6,45 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal
 
+from explorer.metadata.filters import DOCUMENTED, Criterion
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import PREFIX
 
-__all__ = ["ALIASES", "ENTITY_TYPE", "FieldGuide", "FilterField", "Nature", "guide_to"]
+__all__ = [
+    "ALIASES",
+    "DESCRIPTIONS",
+    "ENTITY_TYPE",
+    "STATE",
+    "STATES",
+    "USE",
+    "FieldGuide",
+    "FilterField",
+    "Nature",
+    "guide_to",
+]
 
 Nature = Literal["text", "urn", "number", "date", "boolean", "type"]
 
 ENTITY_TYPE: Final = "_entityType"
 _KEYWORD: Final = ".keyword"
 _LONGEST_NAME: Final = 80
+
+USE: Final = "queryCountLast30DaysFeature"
+"""The field of how often an entity was queried in 30 days; DataHub Cloud has it too."""
+DESCRIPTIONS: Final = frozenset({"description", "editedDescription", "definition"})
+"""The fields in which an entity is described."""
+
+STATE: Final = "is"
+"""What stands in the place of a field where a state is asked for, `is:undocumented`."""
+STATES: Final[Mapping[str, Criterion]] = {
+    "documented": Criterion(DOCUMENTED, ("true",)),
+    "undocumented": Criterion(DOCUMENTED, ("false",)),
+    "owned": Criterion("owners", (), "EXISTS"),
+    "unowned": Criterion("owners", (), "IS_NULL"),
+    "deprecated": Criterion("deprecated", ("true",)),
+    "removed": Criterion("removed", ("true",)),
+}
+"""The states that can be asked for, each with what it means."""
 
 # What people type for a field; none of them counts where a field has that very name.
 ALIASES: Final[Mapping[str, str]] = {
@@ -38,6 +67,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "term": "glossaryTerms",
     "terms": "glossaryTerms",
     "updated": "lastModifiedAt",
+    "usage": USE,
+    "use": USE,
 }
 
 # Fields of their own, and yet meant for the type of the entity where all values are such types.
@@ -51,6 +82,8 @@ _ALWAYS: Final[Mapping[str, tuple[Nature, str]]] = {
     "name": ("text", "Name"),
     ENTITY_TYPE: ("type", "Type"),
     "removed": ("boolean", "Soft-deleted"),
+    DOCUMENTED: ("boolean", "Documented"),
+    USE: ("number", "Queries in 30 days"),
 }
 
 
@@ -187,7 +220,7 @@ def _fields(registry: Registry) -> dict[str, FilterField]:
             any(field.facet for field in fields),
         )
     for name, (nature, label) in _ALWAYS.items():
-        found[name] = FilterField(name, nature, (), label, name == ENTITY_TYPE)
+        found[name] = FilterField(name, nature, (), label, name in (ENTITY_TYPE, DOCUMENTED))
     return found
 
 

@@ -49,10 +49,12 @@ class NoMeaning(ValueError):
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """The values that one typed value stands for. A day to be equal to is a range of time."""
+    """The values that one typed value stands for. A day to be equal to is a range of time. `name`
+    is what was typed for URNs, which may be the name of something else too."""
 
     values: tuple[str, ...]
     is_range: bool = False
+    name: str = ""
 
 
 def read_value(
@@ -70,7 +72,8 @@ def read_value(
     """
     if condition in _EQUALITIES:
         if field.nature == "urn":
-            return Meaning(_urns(field, text))
+            meant = _urns(field, text)
+            return Meaning(meant, name="" if meant == (text,) else text)
         if field.nature == "boolean":
             return Meaning((_boolean(field, text),))
         if field.nature == "type":
@@ -128,7 +131,7 @@ def _spelled(
         except NoMeaning:
             continue
         # Without a registry nobody knows what the reader's may make of it.
-        if meant == Meaning((value,)) and not guide.is_blind:
+        if meant.values == (value,) and not meant.is_range and not guide.is_blind:
             return _typed(text, in_range=condition == "BETWEEN")
     return quoted(value, "'")
 

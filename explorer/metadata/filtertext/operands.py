@@ -1,7 +1,5 @@
 """What stands after an operator, and the conditions that it makes."""
 
-from typing import TypeAlias
-
 import msgspec
 
 from explorer.metadata.filters import Condition
@@ -12,7 +10,13 @@ from explorer.metadata.filtertext.scanning import Atom
 
 __all__ = ["Operand", "Test", "tests_of"]
 
-Test: TypeAlias = tuple[Condition, tuple[str, ...]]
+
+class Test(msgspec.Struct, frozen=True):
+    """A condition with its values; `names` are those typed in the place of URNs."""
+
+    condition: Condition
+    values: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -38,24 +42,29 @@ def tests_of(
 ) -> list[Test]:
     """The conditions, each with its values, of which any must hold. Values of one condition stand
     together, in their order. Raises `FilterSyntax`."""
-    merged: dict[Condition, list[str]] = {}
+    merged: dict[Condition, tuple[list[str], list[str]]] = {}
     tests: list[Test] = []
     for operand in operands:
         try:
-            how, values = _test(operand, field, condition, guide, strict=strict)
+            test = _test(operand, field, condition, guide, strict=strict)
         except NoMeaning as problem:
             last = operand.high or operand.low
             start = operand.low.start
             raise FilterSyntax(text, start, last.end - start, str(problem)) from None
+        how = test.condition
         if how not in MERGED:
-            tests.append((how, values))
+            tests.append(test)
             continue
         if how not in merged:
-            merged[how] = []
+            merged[how] = ([], [])
             # Stands for its place until all values are known.
-            tests.append((how, ()))
-        merged[how].extend(values)
-    return [(how, tuple(merged[how]) if how in merged else values) for how, values in tests]
+            tests.append(Test(how))
+        merged[how][0].extend(test.values)
+        merged[how][1].extend(test.names)
+    return [
+        Test(one.condition, *map(tuple, merged[one.condition])) if one.condition in merged else one
+        for one in tests
+    ]
 
 
 def _test(
@@ -82,18 +91,20 @@ def _test(
         if low.has_star:
             return _pattern(field, low)
         meaning = values(low, condition)
-        return "BETWEEN" if meaning.is_range else condition, meaning.values
+        names = (meaning.name,) if meaning.name else ()
+        return Test("BETWEEN" if meaning.is_range else condition, meaning.values, names)
     if any(atom.has_star and not atom.is_star for atom in (low, high)):
         raise NoMeaning("a star beside a value cannot stand in a range")
     if low.is_star and high.is_star:
-        return "EXISTS", ()
+        return Test("EXISTS")
     if low.is_star:
-        return "LESS_THAN_OR_EQUAL_TO", values(high, "LESS_THAN_OR_EQUAL_TO").values
+        how: Condition = "LESS_THAN_OR_EQUAL_TO"
+        return Test(how, values(high, how).values)
     if high.is_star:
-        how: Condition = "GREATER_THAN_OR_EQUAL_TO"
-        return how, values(low, how).values
+        how = "GREATER_THAN_OR_EQUAL_TO"
+        return Test(how, values(low, how).values)
     ends = values(low, "BETWEEN").values + values(high, "BETWEEN", is_high=True).values
-    return "BETWEEN", ends
+    return Test("BETWEEN", ends)
 
 
 def _whole(field: FilterField, atom: Atom) -> str:
@@ -104,9 +115,9 @@ def _whole(field: FilterField, atom: Atom) -> str:
 
 def _pattern(field: FilterField, atom: Atom) -> Test:
     if atom.is_star:
-        return "EXISTS", ()
+        return Test("EXISTS")
     if atom.star_before and atom.star_after:
-        return "CONTAIN", (atom.text,)
+        return Test("CONTAIN", (atom.text,))
     if atom.star_before:
-        return "END_WITH", (atom.text,)
-    return "START_WITH", (_whole(field, atom),)
+        return Test("END_WITH", (atom.text,))
+    return Test("START_WITH", (_whole(field, atom),))

@@ -1,6 +1,7 @@
 """Reading a filter's text."""
 
 import re
+from dataclasses import replace
 from typing import Final, Literal
 
 import msgspec
@@ -8,7 +9,14 @@ import msgspec
 from explorer.metadata.filters import Condition, Criterion, Filter
 from explorer.metadata.filtertext.expression import Node, criteria_in, groups_of, joined
 from explorer.metadata.filtertext.failure import FilterSyntax
-from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide, FilterField, guide_to
+from explorer.metadata.filtertext.fields import (
+    ENTITY_TYPE,
+    STATE,
+    STATES,
+    FieldGuide,
+    FilterField,
+    guide_to,
+)
 from explorer.metadata.filtertext.operands import Operand, Test, tests_of
 from explorer.metadata.filtertext.scanning import (
     FIELD,
@@ -187,6 +195,8 @@ class Reading:
         if self._probing:
             return Criterion(name)
         plain = tuple(one.low.text for one in operands if one.is_plain)
+        if name == STATE and not is_exact and self._guide.named(name) is None:
+            return self._states(operands, condition, negated=negated)
         if (
             not is_exact
             and condition in ("EQUAL", "IN")
@@ -197,6 +207,20 @@ class Reading:
         field = self._known(name, start, end, is_exact=is_exact)
         tests = tests_of(self.text, operands, field, condition, self._guide, strict=self._strict)
         return _criteria(field.name, tests, negated=negated)
+
+    def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
+        """What `is:undocumented` stands for."""
+        found: list[Node] = []
+        for one in operands:
+            state = STATES.get(one.low.text.casefold())
+            if condition not in ("EQUAL", "IN") or not one.is_plain or state is None:
+                at = one.low
+                known = ", ".join(STATES)
+                raise FilterSyntax(
+                    self.text, at.start, max(at.end - at.start, 1), f"the states are {known}"
+                )
+            found.append(replace(state, negated=negated))
+        return joined("and" if negated else "or", found)
 
     def _field(self) -> tuple[str, bool]:
         start = self._at
@@ -353,7 +377,9 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
 
 
 def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
-    parts: list[Node] = [Criterion(field, values, how, negated) for how, values in tests]
+    parts: list[Node] = [
+        Criterion(field, one.values, one.condition, negated, one.names) for one in tests
+    ]
     return joined("and" if negated else "or", parts)
 
 

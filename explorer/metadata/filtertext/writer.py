@@ -4,13 +4,14 @@ from typing import Final
 
 from explorer.errors import InvalidInput
 from explorer.metadata.filters import Condition, Criterion, Filter
-from explorer.metadata.filtertext.fields import FieldGuide, FilterField, guide_to
+from explorer.metadata.filtertext.fields import USE, FieldGuide, FilterField, guide_to
 from explorer.metadata.filtertext.meaning import spell_values
 from explorer.metadata.filtertext.scanning import FIELD, KEYWORD, is_bare, quoted
 from explorer.metadata.registry import Registry
 
 __all__ = ["spell_field", "write_filter"]
 
+_USE: Final = "use"
 _SIGNS: Final[dict[Condition, str]] = {
     "EQUAL": ":",
     "IEQUAL": "=~",
@@ -45,7 +46,10 @@ def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
 
 
 def spell_field(guide: FieldGuide, name: str) -> str:
-    """The word that means a field: its name, in quotes where it is no known field's."""
+    """The word that means a field: its name, in quotes where it is no known field's; the word that
+    people use for the one field that nobody could guess."""
+    if name == USE and guide.aliases.get(_USE) == USE:
+        return _USE
     is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)
     return name if is_word and guide.exactly(name) else quoted(name)
 

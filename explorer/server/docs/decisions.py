@@ -263,13 +263,19 @@ DECISIONS = (
     Decision(
         "Pages",
         "start is 0 and count or limit 10 when not said; negative ones are refused; no page is "
-        "longer than 10000.",
+        "longer than 10000, and every result can be paged to its end.",
     ),
     Decision(
         "Sizes",
         "A body of 16 MB, a URN of 512 bytes; GraphQL documents are bounded in depth and in what "
         "they take. "
         "There is no limit on how often you ask.",
+    ),
+    Decision(
+        "Worklist and coverage",
+        "Counted when somebody first asks, and kept from then on in a file of the data directory "
+        "that is made anew when it is lost. An answer knows every write that was answered before; "
+        "use and what is made from an entity are those of the last 30 days and of now.",
     ),
     Decision("Other versions of the protocol header", "Served the same."),
     Decision(
@@ -286,7 +292,34 @@ DECISIONS = (
     Decision(
         "The order of search results",
         "Exact names, names that begin so, words of names, then the weights of the model and a "
-        "little by use; what is equal goes by URN. * and the empty text mean all.",
+        "little by use, the queries of the last 30 days; what is equal goes by URN. * and the "
+        "empty text mean all. The field of that use is queryCountLast30DaysFeature, as in DataHub "
+        "Cloud; it is counted anew every hour.",
+    ),
+    Decision(
+        "What timeseries aspects add to search",
+        "Their newest document, by the fields that the model declares searchable: rowCount, "
+        "columnCount and sizeInBytes of the newest profile of a whole table, also under DataHub "
+        "Cloud's names rowCountFeature and sizeInBytesFeature.",
+    ),
+    Decision(
+        "Names in the place of URNs",
+        "Where a field of a filter or a query holds URNs, a value that is none also means what is "
+        "called so: people and groups by whole words of their names (owners:nina), anything else "
+        "by its whole name. A URN means itself alone.",
+    ),
+    Decision(
+        "Whether something is documented",
+        "The field documented is true where an entity has a description, by whomever, and false "
+        "where its type takes one and it has none. In a query is:undocumented, documented, owned, "
+        "unowned, deprecated and removed ask for states.",
+    ),
+    Decision(
+        "A word that nothing has",
+        "Where a search finds nothing and a word of five letters or more is in no entity, the "
+        "nearest word that is (one slip away, two from eight letters on) is searched for instead. "
+        "metadata.corrected gives the text that was, GraphQL's suggestions too. Phrases, values of "
+        "fields and words with digits are never corrected.",
     ),
     Decision(
         "Why something was found",
@@ -319,7 +352,8 @@ DECISIONS = (
     Decision(
         "What a facet counts",
         "What a filter by its value finds: tags and glossaryTerms also those of columns, origin "
-        "also env, and values that differ only in case as one, under the most frequent.",
+        "also env, and values that differ only in case as one, under the most frequent. The 100 "
+        "most frequent values are given; hasMore says that there are others.",
     ),
     Decision(
         "Names that ship", "Every one of the model below; a registry file of your own adds more."

@@ -121,7 +121,7 @@ async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]
         "count": len(page.hits),
         "total": page.total,
         "facets": _facets(info, page.facets, flags),
-        "suggestions": [],
+        "suggestions": _suggestions(page),
         "searchResults": [
             {
                 "entity": hit.urn,
@@ -138,6 +138,13 @@ async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]
             for hit in page.hits
         ],
     }
+
+
+def _suggestions(page: SearchPage) -> list[dict[str, Any]]:
+    """The text that was searched for in the place of a misspelt one, as DataHub's suggestions."""
+    if page.corrected is None:
+        return []
+    return [{"text": page.corrected, "score": 1.0, "frequency": page.total}]
 
 
 async def _extra(

@@ -72,6 +72,7 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
             types=read_types(asked, known) or tuple(catalog.registry.entities),
             text="" if text == "*" else text,
             narrowed_by=wanted,
+            names=catalog.index.names,
         ),
         candidates=not flags.get("skipAggregates"),
         include_missing=asked.get("includeGhostEntities") is True,

@@ -15,6 +15,7 @@ from explorer.server.lineage.walk import EVERY_HOP
 from explorer.server.search.analysed import Analysed, analyse
 from explorer.server.search.document import build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
+from explorer.server.search.names import Names
 from explorer.server.search.wanted import read_text
 from explorer.server.store import Store
 
@@ -76,12 +77,14 @@ class Narrowing:
         types: Sequence[str] = (),
         text: str = "",
         narrowed_by: Filter | None = None,
+        names: Names | None = None,
     ) -> None:
         self._registry = registry
         self._vocabulary = vocabulary
         self._types = frozenset(types)
         for entity_type in types:
             registry.entity(entity_type)
+        self._names = names
         groups = (narrowed_by or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
@@ -137,6 +140,7 @@ class Narrowing:
             Filter((others,)) if others else Filter(),
             self._vocabulary,
             include_removed=True,
+            names=self._names,
         )
         return _Alternative(degree, wanted.grader(), bool(others or text))
 

@@ -242,6 +242,7 @@ class LineageRoutes:
             self._lineage.vocabulary,
             types=types,
             narrowed_by=all_of(*criteria),
+            names=self._catalog.index.names,
         )
         return Question(
             urn=urn,

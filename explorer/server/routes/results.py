@@ -5,7 +5,7 @@ from typing import Any
 from explorer.server.call import Parameters
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.filters import read_filter
-from explorer.server.search.index import SearchPage, SearchQuery
+from explorer.server.search.index import Facet, SearchPage, SearchQuery
 from explorer.server.sorting import read_sort
 
 __all__ = ["GIVES_RESULTS", "SORTING", "read_search", "search_value"]
@@ -14,7 +14,9 @@ GIVES_RESULTS = (
     "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
     "each entity, an explanation of each (its score, how much of it comes from use, the reason of "
     "its place, the weights of the matched fields in their order), and the facets over the whole "
-    "result, as searchResultMetadatas and aggregations"
+    "result, as searchResultMetadatas and aggregations (hasMore where a facet has more than the "
+    "100 values given); metadata.corrected is what was searched for instead, where a word of the "
+    "text is one that nothing has"
 )
 SORTING = (
     "A sorted result has entities without a value last, of several values the least one counts, "
@@ -40,7 +42,7 @@ def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
     hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
-    facets = [(facet.name, facet.label, dict(facet.counts)) for facet in page.facets]
+    corrected = {} if page.corrected is None else {"corrected": page.corrected}
     return {
         "numEntities": page.total,
         "pageSize": query.count,
@@ -59,21 +61,23 @@ def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict
                 for hit in page.hits
             ],
             "searchResultMetadatas": [
-                {"name": name, "aggregations": counts} for name, _, counts in facets
+                {"name": facet.name, "aggregations": dict(facet.counts)} for facet in page.facets
             ],
-            "aggregations": [_aggregation(*facet) for facet in facets],
+            "aggregations": [_aggregation(facet) for facet in page.facets],
+            **corrected,
         },
     }
 
 
-def _aggregation(name: str, label: str, counts: dict[str, int]) -> dict[str, Any]:
+def _aggregation(facet: Facet) -> dict[str, Any]:
     return {
-        "name": name,
-        "displayName": label,
-        "aggregations": counts,
+        "name": facet.name,
+        "displayName": facet.label,
+        "hasMore": facet.has_more,
+        "aggregations": dict(facet.counts),
         "filterValues": [
             {"value": value, "facetCount": count}
             | ({"entity": value} if value.startswith("urn:li:") else {})
-            for value, count in counts.items()
+            for value, count in facet.counts.items()
         ],
     }

@@ -45,6 +45,7 @@ _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
     fields.ENTITY_TYPE: lambda document: (document.entity_type,),
     fields.REMOVED: lambda document: (document.removed,),
     fields.DISPLAY: _called,
+    fields.USE: lambda document: (float(document.usage),),
 }
 
 NAME_CUT = 200

@@ -1,6 +1,7 @@
 """Comparing a field with a text, as both the query language and filters do."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from explorer.server.search.fields import Trait
 from explorer.server.search.forms import needle, number, number_form
@@ -14,12 +15,17 @@ from explorer.server.search.query import (
     Value,
     any_of,
 )
+from explorer.server.search.text import fold
+
+if TYPE_CHECKING:
+    from explorer.server.search.names import Names
 
 __all__ = ["compared", "derived", "present"]
 
 
-def compared(trait: Trait, how: How, text: str) -> Node:
-    """The documents with a value of a field that is, begins with, ends in, or holds a text."""
+def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
+    """The documents with a value of a field that is, begins with, ends in, or holds a text. With
+    `names`, what refers to an entity has the name of that entity too."""
     asked = needle(trait, text)
     if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
         return any_of(
@@ -29,7 +35,11 @@ def compared(trait: Trait, how: How, text: str) -> Node:
         return derived(trait, lambda said: _holds(how, said, asked))
     if not asked and how in ("prefix", "suffix", "infix"):
         return Present(trait.name)
-    return Value(trait.name, how, asked)
+    value = Value(trait.name, how, asked)
+    if names is None or not trait.targets or not asked or asked.startswith("urn:li:"):
+        return value
+    found = names(trait.targets, how, text)
+    return any_of((value, *(Value(trait.name, "equal", fold(urn)) for urn in found)))
 
 
 def present(trait: Trait) -> Node:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from explorer.metadata.filtertext.fields import DESCRIPTIONS
 from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import ASSIGNMENTS, assigned_fields
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
-from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
+from explorer.server.search.fields import DOCUMENTED, ENTITY_TYPE, REMOVED, URN
 from explorer.server.search.folders import folders_in
 
 __all__ = ["BROWSE_PATHS", "Document", "Scalar", "build_document", "display_name"]
@@ -27,8 +28,8 @@ class Document:
     """One entity as search sees it.
 
     `fields` holds the values of every searchable field that has any, strings as stored, times as
-    milliseconds since 1970 UTC, and `urn`, `_entityType` and `removed` always. `usage` is any
-    measure of how much the entity is used; more is better, 0 is none. `folders` is the way to it
+    milliseconds since 1970 UTC, and `urn`, `_entityType` and `removed` always. `usage` counts the
+    queries of 30 days. `folders` is the way to it
     from the top, each folder as its id and the URN of the entity behind it, if there is one.
     """
 
@@ -53,6 +54,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     found: dict[str, dict[Scalar, None]] = {}
     present: dict[str, bool] = {}
     counted: dict[str, set[Scalar]] = {}
+    is_described = False
     for aspect in registry.aspects_of(entity_type):
         declared = registry.aspects.get(aspect)
         if declared is None:
@@ -62,6 +64,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
             value = key_value(urn, registry.key_fields(entity_type))
         for field in declared.search:
             values = dict.fromkeys(_values(field, value)) if value else {}
+            is_described = is_described or field.name in DESCRIPTIONS
             if values:
                 found.setdefault(field.name, {}).update(values)
             if field.has:
@@ -76,6 +79,9 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     fields |= {name: (there,) for name, there in present.items()}
     fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
+    if is_described:
+        said = not found.keys().isdisjoint(DESCRIPTIONS)
+        fields[DOCUMENTED] = (said or _has_text(aspects.get("documentation")),)
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
     return Document(
         urn=str(urn),
@@ -85,6 +91,14 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
         fields=fields,
         usage=float(used) if isinstance(used, int | float) else 0.0,
         folders=folders_in(aspects.get(BROWSE_PATHS)),
+    )
+
+
+def _has_text(documentation: Any) -> bool:
+    """Whether the texts that people and rules wrote beside an entity hold any."""
+    return any(
+        isinstance(text, str) and text.strip()
+        for text in reach(documentation or {}, "documentations.*.documentation")
     )
 
 

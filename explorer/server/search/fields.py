@@ -3,19 +3,23 @@
 import hashlib
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
 from explorer.errors import UnknownName
+from explorer.metadata.filters import DOCUMENTED
+from explorer.metadata.filtertext.fields import DESCRIPTIONS, USE, guide_to
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import ASSIGNMENTS, PREFIX, Definition
 
 __all__ = [
     "DISPLAY",
+    "DOCUMENTED",
     "ENTITY_TYPE",
     "REMOVED",
     "URN",
+    "USE",
     "VIRTUAL",
     "SearchField",
     "Trait",
@@ -31,7 +35,7 @@ REMOVED = "removed"
 DISPLAY = "_name"
 CALLED = ("name", "id", "editedName")
 # What every entity has, whatever its aspects.
-VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY)
+VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
 _NUMBERS = frozenset({"COUNT", "DOUBLE"})
 _TERMS = frozenset({"URN"})
@@ -52,6 +56,11 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "origin": ("env",),
     "env": ("origin",),
 }
+# What DataHub's newer releases call fields of ours.
+_OTHER_NAMES: Mapping[str, str] = {
+    "rowCountFeature": "rowCount",
+    "sizeInBytesFeature": "sizeInBytes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,8 @@ class Trait:
     `text` is compared as written and by its parts, `term` is a URN or one of few values. `prose`
     is text of several words, any of which may be asked for; `column` holds paths of columns;
     `derived` says whether other fields have values, so that what is not true is false. `mixed` is
-    text of which some may be numbers, as that of structured properties.
+    text of which some may be numbers, as that of structured properties. `targets` are the entity
+    types that a bare name may mean.
     """
 
     name: str
@@ -70,6 +80,7 @@ class Trait:
     column: bool = False
     derived: bool = False
     mixed: bool = False
+    targets: tuple[str, ...] = ()
 
     @property
     def cut(self) -> int:
@@ -195,6 +206,7 @@ class Vocabulary:
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """The known fields that a name stands for, itself first; empty for a name of none."""
         name = name.removesuffix(".keyword")
+        name = _OTHER_NAMES.get(name, name)
         if name == "name":
             return (DISPLAY,)
         if name.startswith(PREFIX):
@@ -252,6 +264,8 @@ class Vocabulary:
                 for field in fields:
                     if field.facet and not found.get(name):
                         found[name] = field.label
+            if self._is_described(entity_type):
+                found[DOCUMENTED] = "Documented"
         return {name: label or name for name, label in found.items()}
 
     def _known_to(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
@@ -260,7 +274,12 @@ class Vocabulary:
             for fields in self._declared[entity_type].values():
                 for field in fields:
                     found |= {field.name, field.has, field.count}
+            if self._is_described(entity_type):
+                found.add(DOCUMENTED)
         return frozenset(found - {""})
+
+    def _is_described(self, entity_type: str) -> bool:
+        return not self._declared[entity_type].keys().isdisjoint(DESCRIPTIONS)
 
     def _names_in(self, declared: Mapping[str, list[SearchField]]) -> tuple[str, ...]:
         return tuple(
@@ -276,6 +295,8 @@ class Vocabulary:
             ENTITY_TYPE: Trait(ENTITY_TYPE, "term"),
             REMOVED: Trait(REMOVED, "boolean"),
             DISPLAY: Trait(DISPLAY, "text"),
+            USE: Trait(USE, "number"),
+            DOCUMENTED: Trait(DOCUMENTED, "boolean"),
         }
         for by_name in self._declared.values():
             for name, fields in by_name.items():
@@ -285,14 +306,18 @@ class Vocabulary:
                         traits[field.has] = Trait(field.has, "boolean", derived=True)
                     if field.count:
                         traits[field.count] = Trait(field.count, "number")
-        return traits | {name: _trait(name, fields) for name, fields in gathered.items()}
+        guide = guide_to(self.registry)
+        return traits | {
+            name: replace(_trait(name, fields), targets=guide.fields[name].targets)
+            for name, fields in gathered.items()
+        }
 
 
 def _plain(name: str) -> str:
     return PREFIX + name.removeprefix(PREFIX).replace(".", "_")
 
 
-_ALWAYS = frozenset({URN, ENTITY_TYPE, REMOVED, "name"})
+_ALWAYS = frozenset({URN, ENTITY_TYPE, REMOVED, "name", USE})
 
 
 def _fields_of(registry: Registry, entity_type: str) -> Iterable[SearchField]:

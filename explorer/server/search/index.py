@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from explorer.server.search.folders import FolderQuery, Folders, listed
 from explorer.server.search.layers import Layers, View
 from explorer.server.search.listing import Listing
 from explorer.server.search.merging import Found
+from explorer.server.search.names import called, is_called
 from explorer.server.search.page import (
     Facet,
     SearchHit,
@@ -39,10 +41,11 @@ from explorer.server.search.page import (
     Suggestion,
 )
 from explorer.server.search.plan import Plan
-from explorer.server.search.query import Present, size_bytes
+from explorer.server.search.query import How, Present, Word, size_bytes
 from explorer.server.search.ranking import reason
 from explorer.server.search.sorted import Sorted
-from explorer.server.search.sorting import check_key, read_sort, urn_of
+from explorer.server.search.sorting import SortField, check_key, read_sort, urn_of
+from explorer.server.search.spelling import Spelling
 from explorer.server.search.suggestion import suggested_name
 from explorer.server.search.wanted import Wanted, read_text, read_typed
 
@@ -65,6 +68,7 @@ _RETRY_AFTER_SECONDS = 5.0
 _IS_RENEWED = "the search index is being made anew; try again in a moment"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
+_MOST_NAMED = 1_000
 # In a smaller index the facets are counted before another thread would have begun.
 _BIG = 5_000
 
@@ -120,20 +124,18 @@ class SearchIndex:
         else and for an `after` of another search, `Busy` while the index is suspended, and
         `ServerFault` when the engine fails on this search.
         """
-        types = query.entity_types or None
-        wanted = read_text(
-            query.text,
-            types,
-            query.filter,
-            self._vocabulary,
-            include_removed=query.include_removed,
-            sort=query.sort,
-            also_counted=query.also_counted,
-        )
+        wanted = self._wanted(query)
         if query.after is not None:
             check_key(wanted.sorted_by, query.after)
         with self._reading() as layers:
-            return self._searched(query, wanted, layers)
+            page = self._searched(query, wanted, layers)
+            corrected = None if page.total else self._corrected(query, wanted, layers)
+        if corrected is None:
+            return page
+        other = replace(query, text=corrected)
+        with self._reading() as layers:
+            found = self._searched(other, self._wanted(other), layers)
+        return replace(found, corrected=corrected) if found.total else page
 
     def document(self, urn: str) -> Document | None:
         """What the index holds of an entity, whichever layer has it. Raises as `search`."""
@@ -156,6 +158,7 @@ class SearchIndex:
                 self._vocabulary,
                 include_removed=query.include_removed,
                 sort=(SortBy("urn"),),
+                names=self.names,
             )
         )
 
@@ -178,6 +181,21 @@ class SearchIndex:
                 after = page[-1].key
         return found
 
+    def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
+        """The URNs of the entities of some types whose name is, begins with, ends in or holds a
+        text; people and groups by whole words of their names. At most 1,000. Raises as `search`."""
+        kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
+        node = called(kept, how, text)
+        wanted = Wanted(node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),))
+        with self._reading() as layers:
+            view = layers.view()
+            plan = self._plan(wanted, view, layers)
+            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
+            documents = (self._document(one, plan) for one in merged.page(0, _MOST_NAMED))
+            return tuple(
+                one.urn for one in documents if is_called(kept, how, text, one, self._vocabulary)
+            )
+
     def autocomplete(
         self,
         text: str,
@@ -190,7 +208,7 @@ class SearchIndex:
 
         Removed entities are not suggested. Looks at the 2,000 best entities. Raises as `search`.
         """
-        wanted = read_typed(text, entity_types or None, filter, self._vocabulary)
+        wanted = read_typed(text, entity_types or None, filter, self._vocabulary, self.names)
         with self._reading() as layers:
             return self._suggested(wanted, start + limit, layers)[start:]
 
@@ -341,7 +359,31 @@ class SearchIndex:
             self._vocabulary,
             include_removed=False,
             below=path,
+            names=self.names,
         )
+
+    def _wanted(self, query: SearchQuery) -> Wanted:
+        return read_text(
+            query.text,
+            query.entity_types or None,
+            query.filter,
+            self._vocabulary,
+            include_removed=query.include_removed,
+            sort=query.sort,
+            also_counted=query.also_counted,
+            names=self.names,
+        )
+
+    def _corrected(self, query: SearchQuery, wanted: Wanted, layers: Layers) -> str | None:
+        """The text of a search that finds nothing, its slips corrected."""
+        view = layers.view()
+
+        def is_found(word: Word) -> bool:
+            alone = Wanted(word, word, (), None, include_removed=True)
+            plan = self._plan(alone, view, layers)
+            return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total() > 0
+
+        return Spelling(view, layers.terms).corrected(query.text, wanted.asked, is_found)
 
     def _searched(self, query: SearchQuery, wanted: Wanted, layers: Layers) -> SearchPage:
         view = layers.view()
@@ -432,8 +474,13 @@ class SearchIndex:
             return found.place.document
         return plan.listing.document(found.place)
 
-    def _labelled(self, counts: dict[str, dict[str, int]], wanted: Wanted) -> tuple[Facet, ...]:
+    def _labelled(
+        self, counts: dict[str, tuple[dict[str, int], bool]], wanted: Wanted
+    ) -> tuple[Facet, ...]:
         labels = dict(self._vocabulary.facets(wanted.types))
         for name, one in self._vocabulary.property_fields(wanted.types).items():
             labels.setdefault(name, one.label)
-        return tuple(Facet(name, labels.get(name, name), found) for name, found in counts.items())
+        return tuple(
+            Facet(name, labels.get(name, name), found, has_more)
+            for name, (found, has_more) in counts.items()
+        )

@@ -59,17 +59,19 @@ class SearchHit:
 @dataclass(frozen=True, slots=True)
 class Facet:
     """How many entities of the whole result have each value of a field: most frequent first, then
-    by value, 100 at most."""
+    by value, 100 at most; `has_more` says that there are others."""
 
     name: str
     label: str
     counts: dict[str, int]
+    has_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
     """The entities asked for, in order, of `total` in all; facets that any entity has.
 
+    `corrected` is the text that was searched for in the place of one with a word that nothing has.
     `last` is the place of the last one in a sorted search, to be named as `after` for the next
     page. It stays good while entities come and go: what is there throughout is met exactly once.
     """
@@ -78,6 +80,7 @@ class SearchPage:
     hits: tuple[SearchHit, ...]
     facets: tuple[Facet, ...]
     last: str | None = None
+    corrected: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

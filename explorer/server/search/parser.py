@@ -15,6 +15,9 @@
     owners:*                  any value
     *orders fct*day cust?mer  words with wildcards: any characters, or one
     name:fct_*_day            a value that begins and ends so, and has what is between other stars
+    owner:"Nina Weber"        those that a person or group of that name owns; what refers to
+                              anything else by its whole name
+    is:undocumented           a state: documented, undocumented, owned, unowned, deprecated, removed
     urn:li:tag:PII            the entity of that URN, and those that point at it
     /q orders AND tag:PII     the same as without `/q`, which DataHub's clients begin with; a field
                               of many values may be said in the singular
@@ -27,9 +30,13 @@ words count.
 import re
 from collections.abc import Iterator
 
+from explorer.metadata.filters import all_of as all_criteria
+from explorer.metadata.filtertext.fields import STATE, STATES
 from explorer.server.search.comparison import compared, present
+from explorer.server.search.criteria import filter_query
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.lexer import Field, Sign, Text, signs
+from explorer.server.search.names import Names
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
@@ -66,16 +73,18 @@ _SINGULAR = {
 }
 
 
-def parse(text: str, vocabulary: Vocabulary, known: frozenset[str]) -> Node:
-    """The query that a text stands for; `known` are the fields that can be searched. Never
-    raises."""
+def parse(
+    text: str, vocabulary: Vocabulary, known: frozenset[str], names: Names | None = None
+) -> Node:
+    """The query that a text stands for; `known` are the fields that can be searched, `names` finds
+    what is referred to by its name. Never raises."""
 
     def is_field(name: str) -> bool:
-        return bool(_meant(name, vocabulary, known))
+        return name == STATE or bool(_meant(name, vocabulary, known))
 
     text = _STRUCTURED.sub("", text, count=1)
     found = list(signs(text[:_MAX_TEXT], is_field))
-    return _Parser(found, vocabulary, known).parse()
+    return _Parser(found, vocabulary, known, names).parse()
 
 
 def typed_words(text: str, *, named: bool) -> Node:
@@ -91,10 +100,17 @@ def _meant(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[st
 class _Parser:
     """Descends into the signs; what says nothing (`---`, `()`) is None and left out."""
 
-    def __init__(self, found: list[Sign], vocabulary: Vocabulary, known: frozenset[str]) -> None:
+    def __init__(
+        self,
+        found: list[Sign],
+        vocabulary: Vocabulary,
+        known: frozenset[str],
+        names: Names | None,
+    ) -> None:
         self._signs = found
         self._vocabulary = vocabulary
         self._known = known
+        self._names = names
         self._at = 0
         self._depth = 0
         self._words_left = _MAX_WORDS
@@ -177,10 +193,20 @@ class _Parser:
         if self._words_left <= 0:
             return None
         self._words_left -= 1
+        if name == STATE:
+            return self._state(given)
         fields = _meant(name, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compared(field, given) for field in fields))
+
+    def _state(self, given: Text) -> Node | None:
+        """The documents of a state, `is:undocumented`; for one that is none, the plain words."""
+        state = STATES.get(given.text.casefold())
+        if state is None:
+            words = (self._plain(Text(STATE)), self._plain(given))
+            return all_of(tuple(word for word in words if word is not None))
+        return filter_query(all_criteria(state), self._vocabulary, self._known)
 
     def _compared(self, field: str, given: Text) -> Node:
         trait = self._vocabulary.trait(field)
@@ -188,13 +214,13 @@ class _Parser:
             return all_of(tuple(compared(trait, how, text) for how, text in _parts(given) if text))
         match given.star_before, given.star_after:
             case True, True:
-                return compared(trait, "infix", given.text)
+                return compared(trait, "infix", given.text, self._names)
             case True, False:
-                return compared(trait, "suffix", given.text)
+                return compared(trait, "suffix", given.text, self._names)
             case False, True:
-                return compared(trait, "prefix", given.text)
+                return compared(trait, "prefix", given.text, self._names)
             case _:
-                return compared(trait, "words" if trait.prose else "equal", given.text)
+                return compared(trait, "words" if trait.prose else "equal", given.text, self._names)
 
     def _plain(self, given: Text) -> Node | None:
         if given.star_before and not given.text:

@@ -90,8 +90,9 @@ class Plan:
     def _indexed(self) -> dict[str, dict[str, int]]:
         return self.listing.facets(self._facets)
 
-    def facets(self, weighed: Weighed) -> dict[str, dict[str, int]]:
-        """The counts of every facet field that has any, most frequent values first."""
+    def facets(self, weighed: Weighed) -> dict[str, tuple[dict[str, int], bool]]:
+        """The counts of every facet field that has any, most frequent values first, and whether
+        there are more values than these."""
         change: Counter[tuple[str, str]] = Counter()
         for _, document in weighed.new:
             change.update(document.facets)
@@ -100,13 +101,13 @@ class Plan:
         changes: dict[str, dict[str, int]] = {}
         for (name, value), by in change.items():
             changes.setdefault(name, {})[value] = by
-        found: dict[str, dict[str, int]] = {}
+        found: dict[str, tuple[dict[str, int], bool]] = {}
         for name, indexed in self._indexed.items():
             counts = self._changed(name, indexed, changes[name]) if name in changes else indexed
             counts = self._together(name, counts)
-            best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_FACET_VALUES]
+            best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
             if best:
-                found[name] = dict(best)
+                found[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
         return found
 
     def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from explorer.errors import InvalidInput
 from explorer.server.cache import cached_short
+from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import DISPLAY, ENTITY_TYPE, REMOVED, URN, Trait, Vocabulary
+from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.page import SortBy
 from explorer.server.search.text import fold
 
@@ -54,7 +55,7 @@ class SortField:
     @property
     def is_always_there(self) -> bool:
         """Whether every document has a value."""
-        return self.name in (URN, ENTITY_TYPE, REMOVED, DISPLAY)
+        return self.name in VIRTUAL
 
     def part(self, code: str | None) -> str:
         """What a code is in a key."""
@@ -134,6 +135,8 @@ def sort_code(trait: Trait, document: Document) -> str | None:
             return _coded(_folded(document.entity_type))
         case "removed":
             return _coded(_folded("true" if document.removed else "false"))
+        case fields.USE:
+            return _coded(_in_order(document.usage))
     values = document.fields.get(trait.name, ())
     if trait.derived:
         return _coded(b"true") if True in values else None

@@ -47,6 +47,7 @@ __all__ = [
     "is_term",
     "read_analysed",
     "read_document",
+    "read_lines",
 ]
 
 # Raise it when what is kept changes: an index of another format is made anew.
@@ -156,8 +157,9 @@ class Terms:
             kept["under"] = above
             kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         self._add_words(kept, analysed.lines)
-        for name, values in document.fields.items():
+        for name in names:
             if column := self._numbers.get(name):
+                values = values_of(document, name)
                 kept[column] = [value for value in values if isinstance(value, float)]
         # The columns are those of the registry's fields: structured properties have none.
         for name in ({*names, *VIRTUAL} - {"name"}) & self._sorts.keys():
@@ -275,6 +277,11 @@ def read_analysed(
     entry = searcher.doc(address)
     lines, joined_names, references = _decoded(_analysis_decoder, entry, "analysis")
     return Analysed(_document(entry), lines, joined_names, references, vocabulary)
+
+
+def read_lines(searcher: Searcher, address: tantivy.DocAddress) -> tuple[str, ...]:
+    """The lines of words of the document kept at an address; about 0.03 ms."""
+    return _decoded(_analysis_decoder, searcher.doc(address), "analysis")[0]
 
 
 def _document(entry: tantivy.Document) -> Document:

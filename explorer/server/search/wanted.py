@@ -9,6 +9,7 @@ from explorer.server.search.criteria import filter_query, names_field
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.folders import folder_key
 from explorer.server.search.matching import test_of
+from explorer.server.search.names import Names
 from explorer.server.search.page import SortBy
 from explorer.server.search.parser import parse, typed_words
 from explorer.server.search.query import EVERYTHING, Below, Node, all_of
@@ -62,16 +63,17 @@ def read_text(
     sort: Sequence[SortBy] = (),
     below: Sequence[str] = (),
     also_counted: Sequence[str] = (),
+    names: Names | None = None,
 ) -> Wanted:
     """What a text in the query language wants. Raises `UnknownName` for an entity type or a
     field of the filter or the sort that is none. `below` is the path of a folder that all must be
-    in or below."""
+    in or below, `names` finds what is referred to by its name."""
     kept, known = _known(types, vocabulary)
-    words = parse(text, vocabulary, known)
+    words = parse(text, vocabulary, known, names)
     place = Below(folder_key(below)) if below else EVERYTHING
     return Wanted(
         words,
-        all_of((words, filter_query(narrowed_by, vocabulary, known), place)),
+        all_of((words, filter_query(narrowed_by, vocabulary, known, names), place)),
         () if sort else steps(words, vocabulary),
         kept,
         include_removed or names_field(narrowed_by, REMOVED),
@@ -81,14 +83,18 @@ def read_text(
 
 
 def read_typed(
-    text: str, types: Sequence[str] | None, narrowed_by: Filter, vocabulary: Vocabulary
+    text: str,
+    types: Sequence[str] | None,
+    narrowed_by: Filter,
+    vocabulary: Vocabulary,
+    names: Names | None = None,
 ) -> Wanted:
     """What the beginning of a name wants: entities whose names have all of its words."""
     kept, known = _known(types, vocabulary)
     words = typed_words(text, named=True)
     return Wanted(
         words,
-        all_of((words, filter_query(narrowed_by, vocabulary, known))),
+        all_of((words, filter_query(narrowed_by, vocabulary, known, names))),
         steps(words, vocabulary, named=True),
         kept,
         include_removed=False,

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 import orjson
 from msgspec import Struct
 
-__all__ = ["KnownUrn", "add_indexes", "handles", "hop", "hop_columns", "known", "names", "sources"]
+__all__ = [
+    "KnownUrn",
+    "add_indexes",
+    "handles",
+    "hop",
+    "hop_columns",
+    "known",
+    "names",
+    "pairs",
+    "sources",
+]
 
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS lineage_in ON edges (target, source, flow, type) WHERE flow > 0",
@@ -40,6 +50,11 @@ SELECT f.value, e.target, e.type
 FROM json_each(?1) f CROSS JOIN edges e INDEXED BY lineage_out ON e.source = f.value
 WHERE e.flow > 0 AND e.flow = ?3
 LIMIT ?4)
+"""
+_PAIRS = """
+SELECT json_group_array(CASE flow WHEN 1 THEN target ELSE source END),
+       json_group_array(CASE flow WHEN 1 THEN source ELSE target END)
+FROM edges INDEXED BY lineage_in WHERE flow > 0
 """
 _NAMES = """
 SELECT json_group_array(u.urn), json_group_array(u.live)
@@ -83,6 +98,12 @@ def hop_columns(
         _AS_COLUMNS, (_array(frontier), pointing_in, pointing_out, limit)
     ).fetchone()
     return orjson.loads(near), orjson.loads(far), orjson.loads(types)
+
+
+def pairs(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
+    """Every lineage edge. See `engine.Store.lineage_pairs`."""
+    upstream, downstream = connection.execute(_PAIRS).fetchone()
+    return orjson.loads(upstream), orjson.loads(downstream)
 
 
 def names(connection: sqlite3.Connection, wanted: Sequence[int]) -> tuple[list[str], list[int]]:

@@ -36,7 +36,7 @@ from explorer.server.store.records import (
     StoredAspect,
 )
 from explorer.server.store.survey import Survey
-from explorer.server.store.transaction import SqliteTransaction
+from explorer.server.store.transaction import SqliteTransaction, points_query
 from explorer.server.store.writer import Writer
 
 __all__ = ["SqliteStore"]
@@ -194,19 +194,21 @@ class SqliteStore:
         end_millis: int | None = None,
         limit: int = -1,
     ) -> Iterator[tuple[bytes, bytes]]:
-        bounds = ""
-        values: list[str | int] = [urn, aspect]
-        for condition, bound in ((">=", start_millis), ("<=", end_millis)):
-            if bound is not None:
-                bounds += f" AND p.at_millis {condition} ?"
-                values.append(bound)
         with self._reader() as connection:
             yield from connection.execute(
-                "SELECT p.value, p.system FROM urns u JOIN points p ON p.entity = u.id "
-                f"WHERE u.urn = ? AND p.aspect = ?{bounds} "
-                "ORDER BY p.at_millis DESC, p.series DESC LIMIT ?",
-                (*values, limit),
+                *points_query(urn, aspect, start_millis, end_millis, limit)
             )
+
+    def measured_between(self, aspect: str, start_millis: int, end_millis: int) -> list[str]:
+        with self._reader() as connection:
+            rows = connection.execute(
+                # Through the index that has all three, so that no document is read.
+                "SELECT u.urn FROM (SELECT DISTINCT entity FROM points "
+                "WHERE aspect = ? AND at_millis >= ? AND at_millis < ?) p "
+                "JOIN urns u ON u.id = p.entity ORDER BY u.urn",
+                (aspect, start_millis, end_millis),
+            )
+            return [urn for (urn,) in rows]
 
     def relationships(
         self, urn: str, direction: Direction, types: Sequence[str], start: int, count: int
@@ -239,6 +241,10 @@ class SqliteStore:
     ) -> tuple[list[int], list[int], list[str]]:
         with self._reader() as connection:
             return lineage.hop_columns(connection, frontier, upstream=upstream, limit=limit)
+
+    def lineage_pairs(self) -> tuple[list[int], list[int]]:
+        with self._reader() as connection:
+            return lineage.pairs(connection)
 
     def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         with self._reader() as connection:

@@ -1,7 +1,7 @@
 """What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from explorer.server.store.folders import Folders
 from explorer.server.store.records import (
@@ -21,12 +21,32 @@ _VERSION = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
 _NO_SYSTEM = b"{}"
 
 
+def points_query(
+    urn: str, aspect: str, start_millis: int | None, end_millis: int | None, limit: int
+) -> tuple[str, tuple[str | int, ...]]:
+    """The statement that reads documents of a timeseries aspect with its values, see
+    `engine.Store.points`."""
+    bounds = ""
+    values: list[str | int] = [urn, aspect]
+    for condition, bound in ((">=", start_millis), ("<=", end_millis)):
+        if bound is not None:
+            bounds += f" AND p.at_millis {condition} ?"
+            values.append(bound)
+    return (
+        "SELECT p.value, p.system FROM urns u JOIN points p ON p.entity = u.id "
+        f"WHERE u.urn = ? AND p.aspect = ?{bounds} "
+        "ORDER BY p.at_millis DESC, p.series DESC LIMIT ?",
+        (*values, limit),
+    )
+
+
 class SqliteTransaction:
     """One transaction of the writer's connection. See `engine.Transaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: set[str] = set()
         self.measured: set[tuple[str, str]] = set()
+        self.rewired = False
         self.stale: set[str] = set()
         self._run = connection.execute
         self._folders = Folders(connection)
@@ -163,6 +183,11 @@ class SqliteTransaction:
         for table in ("versions", "aspects"):
             rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
         points = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
+        self.rewired = self.rewired or bool(
+            self._run(
+                "SELECT 1 FROM edges WHERE source = ? AND flow > 0 LIMIT 1", (entity,)
+            ).fetchone()
+        )
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
         self._urns[urn] = (entity, False)
@@ -191,13 +216,15 @@ class SqliteTransaction:
             self.measured.add((urn, aspect))
         return gone
 
-    def latest_point(self, urn: str, aspect: str) -> bytes | None:
-        row = self._run(
-            "SELECT p.value FROM urns u JOIN points p ON p.entity = u.id "
-            "WHERE u.urn = ? AND p.aspect = ? ORDER BY p.at_millis DESC, p.series DESC LIMIT 1",
-            (urn, aspect),
-        ).fetchone()
-        return row[0] if row else None
+    def points(
+        self,
+        urn: str,
+        aspect: str,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        yield from self._run(*points_query(urn, aspect, start_millis, end_millis, limit))
 
     def run_urns(self, run: str) -> list[str]:
         rows = self._run(
@@ -426,6 +453,7 @@ class SqliteTransaction:
             (entity, aspect),
         )
         stored = set(rows.fetchall())
+        self.rewired = self.rewired or any(flow for *_, flow in stored ^ wanted)
         for relationship, target, _ in stored - wanted:
             self._run(
                 "DELETE FROM edges WHERE source = ? AND type = ? AND target = ? AND aspect = ?",

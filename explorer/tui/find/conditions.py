@@ -140,8 +140,7 @@ class _Editor:
         called = self._called(field)
         names = dict.fromkeys((field.name, *self._guide.also(field.name)))
         said.extend(line(name, 120) for name in names if name != called)
-        count = len(facet.values) if facet else 0
-        keys = f"{count} value{'s' if count > 1 else ''}" if count else ""
+        keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
         aside = " · ".join(part for part in said if part)
         return Entry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
 

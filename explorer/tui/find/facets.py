@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
 from textual import on
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Facets", "named_in"]
 
-_FIRST = ("_entityType", "platform", "tags", "owners", "domains", "glossaryTerms", "typeNames")
+_FIRST = (
+    "_entityType",
+    "platform",
+    "tags",
+    "owners",
+    "domains",
+    "glossaryTerms",
+    "typeNames",
+    "documented",
+)
+_NONE: Final[Mapping[str, "Facet"]] = {}
+_BOOLEANS: Final = {"true": "yes", "false": "no"}
 _SHORT = 5
 _NUMBERED = 9
 
@@ -34,7 +45,10 @@ class _Row:
 
 
 class Facets(Rows):
-    """Facets and their values. Enter, or its number, takes a value on and off."""
+    """Facets and their values. Enter, or its number, takes a value on and off.
+
+    A count is what taking the value on finds; beside values that are taken on, `+7`, what it adds.
+    """
 
     DEFAULT_CSS = """
     Facets > .rows--cursor { background: transparent; }
@@ -58,6 +72,7 @@ class Facets(Rows):
         self._facets: tuple[Facet, ...] = ()
         self._chosen: Mapping[str, Sequence[str]] = {}
         self._open: set[str] = set()
+        self._adding: frozenset[str] = frozenset()
         self._known: Mapping[str, str] = {}
 
     def show_facets(
@@ -65,12 +80,19 @@ class Facets(Rows):
         facets: Sequence["Facet"],
         chosen: Mapping[str, Sequence[str]],
         known: Mapping[Urn, "Entity"],
+        adding: Mapping[str, "Facet"] = _NONE,
     ) -> None:
         """Show the facets of a result, those most used first, with what is taken on marked;
-        `known` tells what the URNs among the values are called."""
+        `known` tells what the URNs among the values are called. `adding` has the facets some of
+        whose values are taken on, counted over what is not found yet."""
         self._known = {str(urn): entity.name for urn, entity in known.items()}
-        self._facets = tuple(sorted((one for one in facets if one.values), key=_rank))
         self._chosen = {field: tuple(values) for field, values in chosen.items()}
+        self._adding = frozenset(adding)
+        shown = (
+            one.beside(self._chosen[one.name], adding[one.name]) if one.name in adding else one
+            for one in facets
+        )
+        self._facets = tuple(sorted((one for one in shown if one.values), key=_rank))
         self._lay_out()
 
     def toggle_numbered(self, number: int) -> None:
@@ -113,12 +135,14 @@ class Facets(Rows):
             more = len(row.facet.values) > _SHORT and row.facet.name not in self._open
             text = Text.assemble(("▸ " if more else "▾ ", "dim"), said(row.facet.label, "bold"))
             if more:
-                text.append(f" {len(row.facet.values)}", "dim")
+                text.append(f" {row.facet.size}", "dim")
             return (text,)
         on_now = row.value.value in self._chosen.get(row.facet.name, ())
         number = str(row.number) if row.number else " "
-        count = f"{row.value.count:,}"
+        adds = row.facet.name in self._adding and not on_now
+        count = f"{'+' if adds else ''}{row.value.count:,}"
         label = self._known.get(row.value.value) or row.value.label
+        label = _BOOLEANS.get(label, label)
         name = said(singular(label) if row.facet.name == "_entityType" else label, missing="none")
         name.stylize("bold" if on_now else "")
         text = Text.assemble((f" {number} ", "dim"), ("● " if on_now else "  ", "bold"))

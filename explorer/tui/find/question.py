@@ -7,12 +7,12 @@ found has the words and passes the filter.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.filtertext import FilterSyntax, read_filter, write_filter
-from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide
+from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide, guide_to
 from explorer.metadata.filtertext.scanning import FIELD, KEYWORD, OPERATOR
 from explorer.metadata.registry import Registry
 
@@ -112,6 +112,15 @@ class Question:
         for _, criterion in self._plain(registry):
             found.setdefault(criterion.field, criterion.values)
         return found
+
+    def beyond(self, field: str, registry: Registry) -> Filter:
+        """The filter that lets pass what a further value of a field would add to what is found:
+        everything else holds, and none of the values that are taken on."""
+        for part, criterion in self._plain(registry):
+            if criterion.field == field:
+                rest = Question.split(self._without(part), guide_to(registry)).filter(registry)
+                return rest.narrowed_by(all_of(replace(criterion, negated=True)))
+        return self.filter(registry)
 
     def toggled(self, field: str, value: str, registry: Registry) -> str:
         """The text with a value of a field taken on, or off where it was on."""

@@ -22,7 +22,7 @@ __all__ = ["MOST", "PAGE", "ResultKeys", "Results"]
 
 PAGE = 50
 MOST = 10_000
-"""How far servers let a result be paged."""
+"""How far servers let a result be paged, but for our own."""
 
 _WIDE = 84
 
@@ -78,15 +78,17 @@ class Results(Rows):
         *,
         cursor: int = 0,
         empty: str = "",
+        most: int | None = MOST,
     ) -> None:
-        """Show a first page instead of what was there; `query` are the words to mark."""
+        """Show a first page instead of what was there; `query` are the words to mark, `most` is how
+        far the server lets the result be paged."""
         self.hits, self._unreadable, self.known = {}, {}, dict(known)
         self.total, self._query = page.total, query
-        self.stopped_at = MOST if page.total > MOST else None
+        self.stopped_at = most if most is not None and page.total > most else None
         self._keep(page)
         if cursor == 0:
             self.scroll_to(y=0, animate=False, immediate=True)
-        self.show(min(page.total, MOST), self._draw_hit, cursor=cursor, empty=empty)
+        self.show(self.stopped_at or page.total, self._draw_hit, cursor=cursor, empty=empty)
 
     def add_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"]) -> None:
         """Show a further page in its place."""

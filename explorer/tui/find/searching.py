@@ -22,12 +22,13 @@ from explorer.tui.find.matches import explained
 from explorer.tui.find.offers import DropDown
 from explorer.tui.find.pasted import urn_in
 from explorer.tui.find.question import Question
-from explorer.tui.find.results import PAGE, Results
+from explorer.tui.find.results import MOST, PAGE, Results
 from explorer.tui.find.told import Found, fault_line, found_line, order_label
 from explorer.tui.session import Session
 from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
+    from explorer.client.aio import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Facet, SearchPage
     from explorer.metadata.registry import Registry
@@ -62,6 +63,28 @@ class _Answer:
     search: _Search
     page: "SearchPage"
     known: "dict[Urn, Entity]"
+    adding: "dict[str, Facet]"
+    most: int | None
+
+    @property
+    def words(self) -> str:
+        """The words that were found: those typed, or what they were corrected to."""
+        return self.page.corrected or self.search.question.words
+
+
+async def _adding(
+    catalog: "AsyncCatalog", search: _Search, registry: "Registry"
+) -> "dict[str, Facet]":
+    """The facets some of whose values are taken on, counted over what a further value would add to
+    the result. One request for each."""
+    fields = tuple(search.question.chosen(registry))
+
+    async def counted(field: str) -> "tuple[Facet, ...]":
+        beyond = search.question.beyond(field, registry)
+        return await catalog.facets(search.words, narrowed_by=beyond, names=(field,))
+
+    found = await asyncio.gather(*(counted(field) for field in fields))
+    return {facet.name: facet for facets in found for facet in facets}
 
 
 class Searching(Vertical, SizeAware):
@@ -92,6 +115,8 @@ class Searching(Vertical, SizeAware):
         self._fault: FilterSyntax | None = None
         self._reading: int | None = None
         self._said = Text()
+        self._words = ""
+        self._corrected: tuple[str, str] | None = None
 
     @property
     def box(self) -> SearchBox:
@@ -213,11 +238,16 @@ class Searching(Vertical, SizeAware):
                 page = await catalog.search(
                     search.words, narrowed_by=search.narrowed_by, sorted_by=order, count=PAGE
                 )
-                urns = [*(hit.urn for hit in page), *named_in(page.facets)]
+                adding = await _adding(catalog, search, registry)
+                counted = (*page.facets, *adding.values())
+                urns = [*(hit.urn for hit in page), *named_in(counted)]
                 known = await catalog.summaries(urns)
+                # Only where it matters is the server asked what it can do.
+                is_long = page.total > MOST
+                most = None if is_long and (await catalog.abilities()).deep_pages else MOST
             finally:
                 waiting.cancel()
-            self._held = _Answer(search, page, known)
+            self._held = _Answer(search, page, known, adding, most)
             if page.total or not self._is_typing_condition(question):
                 self._show(self._held)
             else:
@@ -236,10 +266,13 @@ class Searching(Vertical, SizeAware):
         search, page, question = answer.search, answer.page, answer.search.question
         again = self._shown is not None and self._shown == search
         self._shown, self._facets, self._reading = search, page.facets, None
+        self._words = answer.words
+        self._corrected = (question.words, page.corrected) if page.corrected else None
         self.results.show_page(
             page,
             answer.known,
-            question.words,
+            answer.words,
+            most=answer.most,
             cursor=self.results.cursor if again else 0,
             empty=f"No results for {in_quotes(question.text, 60)}."
             if question.text
@@ -247,7 +280,7 @@ class Searching(Vertical, SizeAware):
         )
         if self._registry is not None:
             chosen = question.chosen(self._registry)
-            self.query_one(Facets).show_facets(page.facets, chosen, answer.known)
+            self.query_one(Facets).show_facets(page.facets, chosen, answer.known, answer.adding)
         self._is_pending = False
         self._tell()
         self._explain()
@@ -314,7 +347,7 @@ class Searching(Vertical, SizeAware):
         lines = explained(
             hit,
             self.results.known.get(hit.urn),
-            self._shown.question.words,
+            self._words,
             rank=at + 1,
             order=order_label(self._shown.order, has_words=has_words),
             width=max(self.size.width - 4, 20),
@@ -377,5 +410,6 @@ class Searching(Vertical, SizeAware):
             bool(self._shown.question.words),
             bool(self._shown.question.runs),
             self.results.stopped_at,
+            self._corrected,
         )
         self._tell_words(found_line(found, width))

@@ -44,7 +44,11 @@ EXAMPLES: Final = (
             ("tags:*", "has a value"),
             ("tags IS NULL", "has none"),
             ("type IN (dataset, chart)", "is one of"),
-            ("removed:true", "soft-deleted entities, otherwise left out"),
+            ("owner:nina", "by the id or name of who owns it"),
+            ('owner:"Nina Weber"', "by the whole name"),
+            ("is:undocumented", "also owned, unowned, deprecated"),
+            ("use>100", "queries in the last 30 days"),
+            ("is:removed", "soft-deleted entities, otherwise left out"),
         ),
     ),
 )

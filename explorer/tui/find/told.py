@@ -6,9 +6,10 @@ from typing import Final
 
 from rich.text import Text
 
+from explorer.client.display import in_quotes
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.tui.content import line
-from explorer.tui.find.results import MOST, PAGE
+from explorer.tui.find.results import PAGE
 
 __all__ = ["ORDERS", "Found", "fault_line", "found_line", "order_label"]
 
@@ -17,10 +18,12 @@ ORDERS: Final = (
     ("best first", ""),
     ("by name, A to Z", "name"),
     ("by name, Z to A", "-name"),
+    ("most used first", "-use"),
     ("recently changed first", "-lastModifiedAt"),
     ("longest unchanged first", "lastModifiedAt"),
 )
 _AROUND = 14
+_SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Found:
     has_words: bool
     has_filter: bool
     stopped_at: int | None = None
+    corrected: tuple[str, str] | None = None
+    """What was typed and nothing has, and what was searched for instead."""
 
 
 def order_label(order: str, *, has_words: bool) -> str:
@@ -50,16 +55,22 @@ def found_line(found: Found, width: int) -> Text:
         return Text.assemble(("No results", "bold"), hint)
     thing = "result" if found.total == 1 else "results"
     text = Text.assemble((f"{found.total:,} {thing}", "bold"))
+    if found.corrected is not None:
+        typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
+        text.append(f" for {corrected}; nothing has {typed}", "bold")
     if found.last - found.first + 1 < found.total:
         text.append(f" · {found.first + 1:,}–{found.last + 1:,}")
     if found.total > PAGE:
-        pages = -(-min(found.total, found.stopped_at or MOST) // PAGE)
+        pages = -(-min(found.total, found.stopped_at or found.total) // PAGE)
         text.append(f" · page {found.first // PAGE + 1:,} of {pages:,}")
     if found.has_words or found.order:
         text.append(f" · {order_label(found.order, has_words=found.has_words)}")
     if found.stopped_at is not None and found.stopped_at < found.total:
         stop = f" · the server stops at {found.stopped_at:,}"
-        text.append(stop if text.cell_len + len(stop) <= width else f" · stops at {MOST:,}", "bold")
+        text.append(
+            stop if text.cell_len + len(stop) <= width else f" · stops at {found.stopped_at:,}",
+            "bold",
+        )
     return text
 
 

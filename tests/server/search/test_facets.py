@@ -49,6 +49,7 @@ def test_facets_count_the_whole_result(filled: Fill, dataset: Make, search: Call
         "platform": {"urn:li:dataPlatform:hive": 5, "urn:li:dataPlatform:kafka": 1},
         "origin": {"PROD": 6},
         "tags": {"urn:li:tag:b": 6, "urn:li:tag:a": 5},
+        "documented": {"false": 6},
     }
     assert list(counts(page)["tags"]) == ["urn:li:tag:b", "urn:li:tag:a"]
     assert {facet.name: facet.label for facet in page.facets}["platform"] == "Platform"
@@ -177,3 +178,18 @@ def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
     index.apply(2, (dataset("lower", globalTags=tagged("Pii")), dataset("column")))
     assert counts(search(index, "*"))["tags"] == {"urn:li:tag:PII": 4}
     assert_picking_gives_what_is_counted(index, search)
+
+
+def test_a_facet_says_that_it_has_more_values_than_it_gives(
+    filled: Fill, dataset: Make, search: Callable
+) -> None:
+    index = filled(
+        *(dataset(f"t{at}", globalTags=tagged(f"t{at}")) for at in range(101)),
+        dataset("last", globalTags=tagged("t0")),
+    )
+    facets = {facet.name: facet for facet in search(index, "*").facets}
+    assert (len(facets["tags"].counts), facets["tags"].has_more) == (100, True)
+    assert not facets["platform"].has_more
+    index.apply(2, (), [dataset("t7").urn])
+    facets = {facet.name: facet for facet in search(index, "*").facets}
+    assert (len(facets["tags"].counts), facets["tags"].has_more) == (100, False)

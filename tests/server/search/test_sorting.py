@@ -230,3 +230,13 @@ def test_a_page_far_into_a_sorted_result_is_the_right_one(
     for start in (450, 299, 600, 700, 898, 901):
         found = names(index, sort=by("platform"), start=start, count=3)
         assert found == expected[start : start + 3]
+
+
+def test_the_most_used_come_first(
+    filled: Callable[..., SearchIndex], dataset: Make, names: Names
+) -> None:
+    index = filled(dataset("b", usage=900), dataset("a", usage=1_000), dataset("c"))
+    use = "queryCountLast30DaysFeature"
+    assert names(index, "*", sort=(SortBy(use, descending=True),)) == ["a", "b", "c"]
+    assert names(index, "*", all_of(Criterion(use, ("0",)))) == ["c"]
+    assert names(index, "*", all_of(Criterion(use, ("950",), "LESS_THAN"))) == ["b", "c"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from explorer.client.display import line
+from explorer.client.display import in_quotes, line
 from explorer.client.records import Facet, FacetValue, Hit, Match, Suggestion
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.filters import Criterion, Filter, all_of
@@ -25,13 +25,24 @@ ORDERS = {
     "": "best first",
     "name": "by name, A to Z",
     "-name": "by name, Z to A",
+    "-use": "most used first",
     "-lastModifiedAt": "changed last first",
     "lastModifiedAt": "longest unchanged first",
 }
 """How results may be ordered: as the client reads it, and in words."""
 
 _MOST = 10_000
-_FIRST = ("_entityType", "platform", "tags", "owners", "domains", "glossaryTerms", "typeNames")
+_FIRST = (
+    "_entityType",
+    "platform",
+    "tags",
+    "owners",
+    "domains",
+    "glossaryTerms",
+    "typeNames",
+    "documented",
+)
+_BOOLEANS = {"true": "yes", "false": "no"}
 _MOST_VALUES = 40
 _NAMED_VALUES = 12
 _AROUND = 24
@@ -74,12 +85,15 @@ class Search:
         chosen = {**self.chosen, name: after}
         return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
 
-    def narrowing(self, catalog: "Catalog") -> Filter:
-        """The filter as a whole. Raises `FilterSyntax` for one that cannot be read."""
+    def narrowing(self, catalog: "Catalog", beyond: str = "") -> Filter:
+        """The filter as a whole; `beyond` is a facet whose chosen values are left out instead.
+        Raises `FilterSyntax` for one that cannot be read."""
         from explorer.metadata.filtertext import read_filter
 
         typed = read_filter(self.filter, catalog.registry) if self.filter.strip() else Filter()
-        criteria = (Criterion(name, values) for name, values in self.chosen.items())
+        criteria = (
+            Criterion(name, values, negated=name == beyond) for name, values in self.chosen.items()
+        )
         return typed.narrowed_by(all_of(*criteria))
 
 
@@ -90,13 +104,17 @@ class Answer:
     search: Search
     page: "Results"
     names: Mapping[str, str]
+    adding: Mapping[str, Facet]
+    """The facets some of whose values are taken on, counted over what is not found yet."""
+    most: int | None = _MOST
+    """How far the server lets a result be paged."""
 
     def told(self, ticked: Iterable[str]) -> dict[str, Any]:
         """What the page draws."""
         page, search, marked = self.page, self.search, frozenset(ticked)
         return {
             "said": self._sentence(),
-            "words": [line(one) for one in search.words.split()],
+            "words": [line(one) for one in (page.corrected or search.words).split()],
             "hits": [self._hit(hit, marked) for hit in page.hits],
             "facets": [self._facet(one) for one in sorted(page.facets, key=_rank) if one.values],
             "chosen": [
@@ -107,7 +125,7 @@ class Answer:
             "start": page.start,
             "total": page.total,
             "before": page.start > 0,
-            "after": page.truncated and page.end < _MOST,
+            "after": page.truncated and (self.most is None or page.end < self.most),
         }
 
     def _sentence(self) -> str:
@@ -118,8 +136,11 @@ class Answer:
         parts = [f"{page.total:,} {'result' if page.total == 1 else 'results'}"]
         if page.total > len(page):
             parts.append(f"{page.start + 1:,}–{page.end:,}")
-        if page.total > _MOST:
-            parts.append(f"the server stops at {_MOST:,}")
+        if self.most is not None and page.total > self.most:
+            parts.append(f"the server stops at {self.most:,}")
+        if page.corrected:
+            typed, corrected = in_quotes(search.words, _SHORT), in_quotes(page.corrected, _SHORT)
+            parts.append(f"for {corrected}; nothing has {typed}")
         return " · ".join(parts)
 
     def _hit(self, hit: Hit, ticked: frozenset[str]) -> dict[str, Any]:
@@ -141,18 +162,23 @@ class Answer:
 
     def _facet(self, facet: Facet) -> dict[str, Any]:
         on_now = self.search.chosen.get(facet.name, ())
+        adding = self.adding.get(facet.name)
+        if adding is not None:
+            facet = facet.beside(on_now, adding)
         shown = [*facet.values[:_MOST_VALUES]]
         shown += [FacetValue(one, 0) for one in on_now if one not in {v.value for v in shown}]
         return {
             "field": facet.name,
             "label": line(facet.label, 60),
             "more": max(len(facet.values) - _MOST_VALUES, 0),
+            "size": facet.size,
             "values": [
                 {
                     "value": one.value,
                     "label": self._label(facet.name, one.value),
                     "count": one.count,
                     "on": one.value in on_now,
+                    "adds": adding is not None and one.value not in on_now,
                 }
                 for one in shown
             ],
@@ -161,22 +187,35 @@ class Answer:
     def _label(self, name: str, value: str) -> str:
         if name == "_entityType":
             return singular(value)
-        return line(self.names.get(value) or Urn.label(value), 80) or "none"
+        label = line(self.names.get(value) or Urn.label(value), 80) or "none"
+        return _BOOLEANS.get(label, label)
 
 
 def read_answer(catalog: "Catalog", search: Search) -> Answer:
-    """Ask the catalog. One request, one for each hundred hits, and one for the names of what the
-    facets count."""
+    """Ask the catalog. One request, one for each hundred hits, one for each facet some of whose
+    values are taken on, and one for the names of what the facets count."""
+    words = search.words.strip() or "*"
     page = catalog.search(
-        search.words.strip() or "*",
+        words,
         narrowed_by=search.narrowing(catalog),
         sorted_by=search.order or None,
         start=search.start,
         count=PAGE,
     )
-    values = (one.value for facet in page.facets for one in facet.values[:_NAMED_VALUES])
+    adding = {
+        facet.name: facet
+        for name in search.chosen
+        for facet in catalog.facets(
+            words, narrowed_by=search.narrowing(catalog, name), names=[name]
+        )
+    }
+    counted = (*page.facets, *adding.values())
+    values = (one.value for facet in counted for one in facet.values[:_NAMED_VALUES])
     named = catalog.summaries(Urn.parse_all(values))
-    return Answer(search, page, {str(urn): entity.name for urn, entity in named.items()})
+    names = {str(urn): entity.name for urn, entity in named.items()}
+    is_long = page.total > _MOST
+    most = None if is_long and catalog.abilities().deep_pages else _MOST
+    return Answer(search, page, names, adding, most)
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:

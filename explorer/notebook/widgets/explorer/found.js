@@ -82,9 +82,9 @@ function addFound(shell) {
       rows.map((one) => make("button", {
         type: "button", class: "cx-value", "aria-pressed": String(one.on), "data-f": `${facet.field} ${one.value}`,
         on: { click: () => say("toggle", { field: facet.field, value: one.value }) },
-      }, make("span", { class: "cx-name", text: one.label, title: one.label }), make("span", { class: "cx-count", text: one.count.toLocaleString("en") }))),
+      }, make("span", { class: "cx-name", text: one.label, title: one.label }), make("span", { class: "cx-count", text: `${one.adds ? "+" : ""}${one.count.toLocaleString("en")}`, title: one.adds ? "what this adds" : null }))),
       facet.values.length > FEW_VALUES ? make("button", {
-        type: "button", class: "cx-link", "data-f": name, text: all ? "fewer" : `all ${facet.values.length + facet.more}`,
+        type: "button", class: "cx-link", "data-f": name, text: all ? "fewer" : `all ${facet.size}`,
         on: { click: () => { all ? wide.delete(facet.field) : wide.add(facet.field); drawFind(); } },
       }) : null,
       all && facet.more ? make("div", { class: "cx-dim cx-pad", text: `and ${facet.more} rarer ones` }) : null);

@@ -1,0 +1,1 @@
+"""What is documented and what is not, counted once and kept: worklist and coverage."""

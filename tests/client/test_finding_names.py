@@ -1,0 +1,132 @@
+"""Filters by the names of people and by states, on a server that knows names and on one that does
+not, as a DataHub."""
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.client import AsyncCatalog
+from explorer.metadata import Urn
+from tests.client.conftest import InProcess
+
+pytestmark = pytest.mark.anyio
+
+NINA, GROUP = "urn:li:corpuser:nberg7", "urn:li:corpGroup:0123456789abcdef0123456789abcdef"
+STAMP = {"time": 0, "actor": NINA}
+
+
+def table(name):
+    return Urn.dataset("hive", f"named.{name}")
+
+
+@pytest.fixture(scope="module")
+def people(client):
+    """Two tables, of a person and of a group whose id says nothing; only one is described."""
+    client.put(NINA, "corpUserInfo", {"displayName": "Ninette Bergson", "active": True})
+    info = {"displayName": "Bergson Analytics", "admins": [], "members": [], "groups": []}
+    client.put(GROUP, "corpGroupInfo", info)
+    for name, owner in (("one", NINA), ("two", GROUP)):
+        owners = [{"owner": owner, "type": "DATAOWNER"}]
+        client.put(table(name), "ownership", {"owners": owners, "lastModified": STAMP})
+    client.put(table("one"), "datasetProperties", {"description": "Told."})
+    return client
+
+
+def found(page):
+    return sorted(hit.urn.name for hit in page)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ("owner:ninette", ["named.one"]),
+        ('owner:"Ninette Bergson"', ["named.one"]),
+        ("owner:bergson", ["named.one", "named.two"]),
+        ("owner:nberg7", ["named.one"]),
+        ("owner:bergso", []),
+        ("owner:bergson is:undocumented", ["named.two"]),
+        ("owner:bergson NOT is:undocumented", ["named.one"]),
+        ("owner:bergson is:(documented, undocumented)", ["named.one", "named.two"]),
+    ],
+)
+def test_people_are_found_by_name_whichever_way_a_result_is_read(people, asked, names):
+    assert found(people.search("*", narrowed_by=asked, count=100)) == names
+    assert found(people.hits("*", narrowed_by=asked)) == names
+    assert sorted(urn.name for urn in people.urns("dataset", narrowed_by=asked)) == names
+
+
+def test_values_are_completed_by_the_names_of_people(people):
+    (one,) = [c for c in people.complete_filter("owner:ninet", 11) if c.kind == "value"]
+    assert (one.text, one.label) == ("nberg7", "Ninette Bergson")
+    offered = people.complete_filter("owner:bergson", 13)
+    assert '"Bergson Analytics"' in [one.text for one in offered]
+
+
+class Recorded(InProcess):
+    """Remembers what was sent."""
+
+    def __init__(self, application):
+        super().__init__(application)
+        self.bodies = []
+
+    async def send(self, request):
+        if "action=search" in request.path:
+            self.bodies.append(request.body)
+        return await super().send(request)
+
+
+@pytest.fixture
+async def elsewhere(sites, people):
+    """A client that takes the service for a DataHub, and what it sends."""
+    transport = Recorded(sites["datahub"].service)
+    async with AsyncCatalog(transport=transport) as catalog:
+        known = await catalog.abilities()
+        catalog._connection._abilities = replace(known, names=False)
+        yield catalog, transport.bodies
+
+
+async def test_a_server_without_names_is_asked_for_what_is_called_so(elsewhere):
+    catalog, bodies = elsewhere
+    for asked, names in (
+        ("owner:ninette", ["named.one"]),
+        ("owner:bergson", ["named.one", "named.two"]),
+    ):
+        page = await catalog.search("*", narrowed_by=asked)
+        assert found(page) == names
+        ((criterion,),) = [group["and"] for group in bodies[-1]["filter"]["or"]]
+        assert all(value.startswith("urn:li:corp") for value in criterion["values"])
+    before = len(bodies)
+    await catalog.search("*", narrowed_by="owner:bergson")
+    assert len(bodies) == before + 1
+
+
+async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere):
+    catalog, bodies = elsewhere
+    page = await catalog.search("*", narrowed_by="owner:bergson is:undocumented")
+    assert found(page) == ["named.two"]
+    asked = [one["field"] for group in bodies[-1]["filter"]["or"] for one in group["and"]]
+    assert asked == ["owners", "description"]
+
+
+async def test_a_text_that_the_server_proposes_is_searched_for_where_nothing_is_found(
+    sites, people
+):
+    class Proposing(InProcess):
+        async def send(self, request):
+            status, body = await super().send(request)
+            if "action=search" in request.path and request.body["input"] == "qqq":
+                return status, body.replace(
+                    b'"metadata":{', b'"metadata":{"suggestions":[{"text":"named"}],', 1
+                )
+            return status, body
+
+    async with AsyncCatalog(transport=Proposing(sites["datahub"].service)) as catalog:
+        page = await catalog.search("qqq", entity="dataset")
+        assert found(page) == ["named.one", "named.two"]
+        assert (page.text, page.corrected) == ("qqq", "named")
+
+
+def test_a_slip_is_told_with_what_was_searched_for(people):
+    page = people.search("ninettte", entity="corpuser")
+    assert (page.total, page.text, page.corrected) == (1, "ninettte", "ninette")
+    assert people.search("ninette", entity="corpuser").corrected is None

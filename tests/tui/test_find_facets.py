@@ -1,0 +1,133 @@
+"""Facets count what taking a value on finds; people by name, slips, use, and every page."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from explorer.client import AsyncCatalog, Catalog
+from explorer.tui.find import searching
+from explorer.tui.find.facets import Facets
+from explorer.tui.find.results import Results
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+
+
+def rows(reader):
+    """The values of the facets that are shown: field, value, whether it is on, and the count."""
+    facets = reader.app.query_one(Facets)
+    for index, row in enumerate(facets._rows):
+        if row.value is not None:
+            (text,) = facets._draw_facet(index, 40)
+            plain = text.plain
+            yield row.facet.name, row.value.value, "●" in plain, plain.split()[-1]
+
+
+async def total(reader):
+    return reader.app.query_one(Results).total
+
+
+async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(sample, at):
+    async with at(sample) as reader:
+        await reader.ask("orders type:dataset")
+        await reader.sees("results", "fct_orders")
+        shown = [row for row in rows(reader) if row[0] in ("platform", "tags", "documented")]
+        assert len(shown) > 6
+        facets = reader.app.query_one(Facets)
+        for field, value, is_on, count in shown:
+            assert not is_on
+            facets.post_message(Facets.Toggled(field, value))
+            await reader.settle()
+            assert f"{await total(reader):,}" == count, (field, value)
+            facets.post_message(Facets.Toggled(field, value))
+            await reader.settle()
+        # Beside values that are on, a count says what another one adds.
+        for field in ("platform", "tags"):
+            first, *others = [row[1] for row in shown if row[0] == field]
+            facets.post_message(Facets.Toggled(field, first))
+            await reader.settle()
+            before = await total(reader)
+            told = {row[1]: row for row in rows(reader) if row[0] == field}
+            assert told[first][2]
+            for value in others[:3]:
+                assert re.fullmatch(r"\+\d+", told[value][3]), told[value]
+                facets.post_message(Facets.Toggled(field, value))
+                await reader.settle()
+                assert await total(reader) == before + int(told[value][3]), value
+                facets.post_message(Facets.Toggled(field, value))
+                await reader.settle()
+            facets.post_message(Facets.Toggled(field, first))
+            await reader.settle()
+
+
+async def test_people_are_found_and_completed_by_their_names(sample, at):
+    with Catalog(data_dir=sample) as catalog:
+        page = catalog.search("*", entity="corpuser", sorted_by="name", count=100)
+        names = {urn: entity.name for urn, entity in catalog.summaries(h.urn for h in page).items()}
+        owners = {one.value for one in catalog.facets(entity="dataset", names=["owners"])[0].values}
+        urn, name = next((u, n) for u, n in names.items() if str(u) in owners and " " in n)
+        owned = catalog.search("*", narrowed_by=f"owners:'{urn}'", count=0).total
+    async with at(sample) as reader:
+        await reader.ask(f'owner:"{name.lower()}"')
+        shown = await reader.sees("result")
+        assert f"{owned} result" in shown
+        await reader.ask(f"owner:{name[:4].lower()}")
+        await reader.sees(name)
+        await reader.press("tab")
+        await reader.press("enter")
+        assert reader.box.value == f"owner:{urn.name}"
+
+
+async def test_a_slip_is_corrected_and_said(sample, at):
+    async with at(sample) as reader:
+        await reader.ask("custmers")
+        shown = await reader.sees("for “customers”; nothing has “custmers”", "customers")
+        assert "No results" not in shown
+        await reader.ask("customers")
+        assert "nothing has" not in await reader.sees("best first")
+
+
+async def test_results_can_be_put_in_the_order_of_their_use(sample, at):
+    async with at(sample) as reader:
+        await reader.ask("type:dataset")
+        await reader.sees("results")
+        await reader.press("escape", "o")
+        await reader.sees("In which order?", "most used first")
+        await reader.type("most used")
+        await reader.press("enter")
+        await reader.sees("most used first")
+        first = reader.app.query_one(Results).hits[0].urn
+        assert first.name == "analytics.marts.fct_orders"
+
+
+async def test_our_own_server_gives_pages_beyond_what_others_stop_at(sample, at, monkeypatch):
+    monkeypatch.setattr(searching, "MOST", 60)
+    async with at(sample) as reader:
+        await reader.sees("results")
+        results = reader.app.query_one(Results)
+        assert results.total > 120
+        assert results.count == results.total
+        results.jump_to(results.total - 1)
+        await reader.settle()
+        shown = await reader.sees(f"–{results.total}")
+        assert "stops at" not in shown
+        assert results.hits[results.total - 1]
+
+
+class Cut(AsyncCatalog):
+    """The catalog, as if every facet had more values than it gives."""
+
+    async def search(self, text="*", **further):
+        page = await super().search(text, **further)
+        return replace(page, facets=tuple(replace(one, has_more=True) for one in page.facets))
+
+
+async def test_a_facet_with_more_values_than_are_given_says_so(sample, at):
+    async with at(sample, client=lambda: Cut(data_dir=sample)) as reader:
+        shown = await reader.sees("results", "▸ owners")
+        assert re.search(r"▸ owners \d+\+", shown)
