@@ -201,6 +201,13 @@ DECISIONS = (
         "unless they ask.",
     ),
     Decision(
+        "Lineage of a column",
+        "Plain callers get the columns. DataHub's get the datasets and charts that these belong "
+        "to and the jobs that carry data between them, each once, with the columns, jobs and "
+        "queries in paths; the columns themselves from searchAcrossLineage with a groupingSpec "
+        "that does not make datasets of them. scrollAcrossLineage does not look at it.",
+    ),
+    Decision(
         "A range of versions of an aspect", "Newest first, each with its audit stamp; ours alone."
     ),
     Decision(
