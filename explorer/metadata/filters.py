@@ -21,6 +21,9 @@ Condition = Literal[
     "EXISTS",
     "IEQUAL",
     "BETWEEN",
+    "DESCENDANTS_INCL",
+    "ANCESTORS_INCL",
+    "RELATED_INCL",
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 
@@ -30,7 +33,11 @@ _MOST_WHEN_JOINED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two)."""
+    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two).
+
+    DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the values or to what is below
+    them, above them, or both: domains, containers and glossary nodes by their URNs.
+    """
 
     field: str
     values: tuple[str, ...] = ()
