@@ -120,7 +120,7 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
 
 
 def _change(record: dict[str, Any], registry: Registry) -> Proposal:
-    change = read_proposal(record)
+    change = read_proposal(record, registry)
     aspect = registry.aspects.get(change.aspect)
     # A name that is not in this registry may be in the server's, whose word it is to refuse it.
     if aspect is None or change.value is None or change.change == "PATCH":

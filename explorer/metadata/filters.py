@@ -22,6 +22,9 @@ Condition = Literal[
     "EXISTS",
     "IEQUAL",
     "BETWEEN",
+    "DESCENDANTS_INCL",
+    "ANCESTORS_INCL",
+    "RELATED_INCL",
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 
@@ -38,6 +41,9 @@ class Criterion:
 
     `names` are what people typed for the URNs among the values: also what an entity may be called
     that has another URN. They are no part of what makes two criteria equal.
+
+    DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the values or to what is below
+    them, above them, or both: domains, containers and glossary nodes by their URNs.
     """
 
     field: str

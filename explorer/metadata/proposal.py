@@ -7,7 +7,9 @@ from typing import Any, Literal, get_args
 import orjson
 
 from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.metadata.values import urn_of_key
 
 __all__ = ["CHANGE_TYPES", "ChangeType", "Proposal", "read_auditor", "read_proposal", "read_system"]
 
@@ -63,17 +65,23 @@ class Proposal:
         return wire
 
 
-def read_proposal(wire: Any, *, complete: bool = False) -> Proposal:
+def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> Proposal:
     """A proposal from its wire form, in any of the ways it is written.
 
     With `complete` it must say its entityType and its changeType; else the URN's and UPSERT stand
-    for them. The aspect may be an envelope (`value` a JSON string) or `{"json": {…}}`;
-    `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`, or `InvalidUrn`,
-    naming what is wrong.
+    for them. The entity may be named by its entityType and `entityKeyAspect`, its key as an
+    aspect, instead of by its URN. An aspect may be an envelope (`value` a JSON string) or
+    `{"json": {…}}`; `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`,
+    `InvalidUrn` or `UnknownName`, naming what is wrong.
     """
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal is an object with entityUrn, changeType and aspectName")
-    urn = Urn.parse(_text(wire, "entityUrn"))
+    if wire.get("entityUrn") is None and wire.get("entityKeyAspect") is not None:
+        named = _text(wire, "entityType")
+        key = _aspect_value(wire["entityKeyAspect"], "UPSERT", "entityKeyAspect")
+        urn = urn_of_key(named, key, registry.key_fields(named))
+    else:
+        urn = Urn.parse(_text(wire, "entityUrn"))
     if complete:
         for key in ("entityType", "changeType"):
             _text(wire, key)
@@ -145,11 +153,11 @@ def _text(wire: dict[str, Any], key: str) -> str:
     return value
 
 
-def _aspect_value(envelope: Any, change: str) -> Any:
+def _aspect_value(envelope: Any, change: str, name: str = "aspect") -> Any:
     if envelope is None:
         return None
     if not isinstance(envelope, dict):
-        raise InvalidInput("'aspect' is an object with value and contentType")
+        raise InvalidInput(f"{name!r} is an object with value and contentType")
     if "json" in envelope:
         return envelope["json"]
     content_type = envelope.get("contentType", _JSON)
@@ -158,8 +166,8 @@ def _aspect_value(envelope: Any, change: str) -> Any:
         raise InvalidInput(f"contentType {content_type!r} is not taken; send {allowed[-1]}")
     value = envelope.get("value")
     if not isinstance(value, str | bytes):
-        raise InvalidInput("'aspect.value' is the aspect as a JSON string")
+        raise InvalidInput(f"'{name}.value' is the aspect as a JSON string")
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"'aspect.value' is not JSON: {error}") from None
+        raise InvalidInput(f"'{name}.value' is not JSON: {error}") from None

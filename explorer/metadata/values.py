@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from explorer.errors import InvalidUrn
+from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.registry import Aspect, Relationship
 from explorer.metadata.urn import Urn
 
-__all__ = ["Edge", "edges_of", "key_value", "places", "reach"]
+__all__ = ["Edge", "edges_of", "key_value", "places", "reach", "urn_of_key"]
 
 Edge = tuple[Relationship, str]
 
@@ -91,3 +91,17 @@ def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:
         expected = f"({shape})" if len(key_fields) > 1 else shape
         raise InvalidUrn(f"expected urn:li:{urn.entity_type}:{expected}, found {urn}")
     return dict(zip(key_fields, urn.parts, strict=True))
+
+
+def urn_of_key(entity_type: str, key: Any, key_fields: tuple[str, ...]) -> Urn:
+    """The URN of the entity whose key aspect has that value.
+
+    Raises `InvalidInput` for a value that lacks a part of the key, `InvalidUrn` for parts that
+    make no URN.
+    """
+    parts = [key.get(field) if isinstance(key, dict) else None for field in key_fields]
+    if not all(isinstance(part, str) and part for part in parts):
+        raise InvalidInput(
+            f"the key of a {entity_type} has {', '.join(key_fields)}, each a text that is not empty"
+        )
+    return Urn.parse(str(Urn.of(entity_type, *map(str, parts))))

@@ -45,6 +45,9 @@ def serve(
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
+    A catalog that never held anything begins with the common data platforms, the ownership types
+    that every catalog has, and the user datahub.
+
     `announce` gets the address once requests are taken. Once there are access tokens, in the data
     directory or in `token_file`, nobody comes in without one. While there are none anybody who
     reaches the port can read and write, so any host but loopback, and any of `allowed_hosts` but
@@ -72,6 +75,7 @@ def serve(
         hosts = (*allowed_hosts, host) if checks_hosts else None
 
         from explorer.metadata.registry import load_registry
+        from explorer.server.bootstrap import bootstrap_proposals
         from explorer.server.journal import Journal
         from explorer.server.opening import open_catalog
         from explorer.server.process import listen_on_tcp, run
@@ -82,6 +86,8 @@ def serve(
             catalog = open_catalog(data_dir, load_registry(registry_file))
             journal = Journal(log_format) if log_format else None
             try:
+                if catalog.store.problem is None:
+                    catalog.seed(bootstrap_proposals)
                 catalog.keep_changes(keep_changes_days)
                 catalog.keep_use()
                 address = _address(host, listener.getsockname()[1], base_path)

@@ -1,17 +1,33 @@
 """Filters as they arrive: today's OR of ANDs, or the oldest flat list of criteria."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from explorer.errors import InvalidInput
 from explorer.metadata.filters import Criterion, Filter
-from explorer.server.search.fields import URN, Vocabulary
+from explorer.server.search.criteria import names_field
+from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.page import SearchQuery
+from explorer.server.store import Store
 
-__all__ = ["MAX_VALUES", "check_size", "forgive_fields", "forgive_query", "read_filter"]
+__all__ = [
+    "MAX_VALUES",
+    "check_size",
+    "expand_related",
+    "forgive_fields",
+    "forgive_query",
+    "leave_out_unlisted",
+    "read_filter",
+]
 
 MAX_VALUES = 10_000
+
+_PART_OF = "IsPartOf"
+# What is part of one another, and by what entities are grouped.
+_NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
+_DEEPEST = 100
+_UNLISTED = ("dataPlatform", "ownershipType")
 
 
 def read_filter(given: Any) -> Filter:
@@ -28,6 +44,66 @@ def read_filter(given: Any) -> Filter:
             for group in read.any_of
         )
     )
+
+
+def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Filter:
+    """Return a filter in which DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the
+    values and, if it `rewrites`, to the entities that are part of them or that they are part of.
+
+    One query a level, and one for each entity upwards. Raises `InvalidInput` when that are more
+    values than a filter may have.
+    """
+    if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
+        return asked
+
+    def expanded(one: Criterion) -> Criterion:
+        if not one.condition.endswith("_INCL"):
+            return one
+        values = dict.fromkeys(one.values)
+        if rewrites and one.condition != "ANCESTORS_INCL":
+            values |= _related(values, lambda urns: store.sources(urns, _PART_OF))
+        if rewrites and one.condition != "DESCENDANTS_INCL":
+            values |= _related(values, lambda urns: _above(store, urns))
+        return replace(one, values=tuple(values), condition="EQUAL")
+
+    found = Filter(tuple(tuple(map(expanded, group)) for group in asked.any_of))
+    check_size(found)
+    return found
+
+
+def _related(
+    values: Mapping[str, None], step: Callable[[Sequence[str]], Iterable[str]]
+) -> dict[str, None]:
+    found: dict[str, None] = {}
+    frontier = [value for value in values if _is_nested(value)]
+    for _ in range(_DEEPEST):
+        near = dict.fromkeys(filter(_is_nested, step(frontier)))
+        frontier = [urn for urn in near if urn not in found and urn not in values]
+        if not frontier:
+            break
+        found |= dict.fromkeys(frontier)
+    return found
+
+
+def _above(store: Store, urns: Sequence[str]) -> Iterator[str]:
+    for urn in urns:
+        _, edges = store.relationships(urn, "OUTGOING", [_PART_OF], 0, _DEEPEST)
+        yield from (target for target, _ in edges)
+
+
+def _is_nested(urn: str) -> bool:
+    return urn.startswith("urn:li:") and urn.split(":", 3)[2] in _NESTED
+
+
+def leave_out_unlisted(query: SearchQuery) -> SearchQuery:
+    """Return a search of all entity types without those that only describe what others name: data
+    platforms and ownership types. They stay where the filter asks for types or URNs."""
+    asked = query.filter
+    if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
+        return query
+    listed = Criterion(ENTITY_TYPE, _UNLISTED, negated=True)
+    groups = asked.any_of or ((),)
+    return replace(query, filter=Filter(tuple((*group, listed) for group in groups)))
 
 
 def check_size(asked: Filter) -> None:

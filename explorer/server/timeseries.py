@@ -94,7 +94,7 @@ def _holds(value: Any, criterion: Criterion) -> bool:
     if value is None or criterion.condition in ("EXISTS", "IS_NULL"):
         return (value is None) == (criterion.condition == "IS_NULL")
     match criterion.condition:
-        case "EQUAL" | "IN":
+        case "EQUAL" | "IN" | "DESCENDANTS_INCL" | "ANCESTORS_INCL" | "RELATED_INCL":
             return any(_equal(value, one) for one in asked)
         case "IEQUAL":
             return any(_text(value).casefold() == one.casefold() for one in asked)

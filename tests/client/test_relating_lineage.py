@@ -189,9 +189,23 @@ def test_columns_flow_as_far_as_the_server_knows(client):
     }
     value = made_of(table("columns.a")) | {"fineGrainedLineages": [fine]}
     client.ingest(Proposal(table("columns.b"), "upstreamLineage", value))
+    job = Urn.parse("urn:li:dataJob:(urn:li:dataFlow:(airflow,columns,PROD),copy)")
+    carried = fine | {
+        "upstreams": [column("columns.b", "y")],
+        "downstreams": [column("columns.c", "y"), column("columns.c", "z")],
+    }
+    ends = {"inputDatasets": [str(table("columns.b"))], "outputDatasets": [str(table("columns.c"))]}
+    client.ingest(Proposal(job, "dataJobInputOutput", ends | {"fineGrainedLineages": [carried]}))
+    client.ingest(Proposal(table("columns.c"), "status", {"removed": False}))
+    start, between = column("columns.a", "x"), column("columns.b", "y")
+    last = [column("columns.c", "y"), column("columns.c", "z")]
     for way in ("server", "graphql"):
-        found = client.lineage(column("columns.a", "x"), hops=3, way=way)
-        assert degrees(found) == {column("columns.b", "y"): 1}
+        found = client.lineage(start, hops=3, way=way)
+        assert degrees(found) == {between: 1} | dict.fromkeys(last, 2)
+        pairs = {(upper, lower) for upper, lower, _ in found.pairs()}
+        assert pairs == {(start, between), *((between, one) for one in last)}
+        assert degrees(client.lineage(start, hops=1, way=way)) == {between: 1}
+    assert [one.paths for one in found.reached[1:]] == [((start, between, one),) for one in last]
 
 
 class Foreign:

@@ -10,7 +10,14 @@ from datahub.emitter.mce_builder import make_schema_field_urn
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.graph.client import DataHubGraph, get_default_graph
 from datahub.metadata import schema_classes as model
-from datahub.metadata.urns import CorpUserUrn, DatasetUrn, GlossaryTermUrn, TagUrn
+from datahub.metadata.urns import (
+    CorpUserUrn,
+    DataJobUrn,
+    DatasetUrn,
+    GlossaryTermUrn,
+    SchemaFieldUrn,
+    TagUrn,
+)
 from datahub.sdk import DataHubClient, Dataset
 from datahub.sdk import FilterDsl as F
 from datahub.specific.dataset import DatasetPatchBuilder
@@ -190,6 +197,65 @@ def lineage(client: DataHubClient) -> dict[str, object]:
     }
 
 
+def column_lineage(graph: DataHubGraph, client: DataHubClient) -> dict[str, object]:
+    """A column that goes through three tables, by a query, by a job and plainly."""
+    first, second, third = (
+        Dataset(platform="hive", name=f"flow.{name}", schema=[("id", "string"), ("day", "string")])
+        for name in ("first", "second", "third")
+    )
+    last = Dataset(platform="mysql", name="flow.last", schema=[("id", "string")])
+    for table in (first, second, third, last):
+        client.entities.upsert(table)
+    client.lineage.add_lineage(
+        upstream=first.urn,
+        downstream=second.urn,
+        column_lineage={"id": ["id"]},
+        transformation_text="INSERT INTO second SELECT id FROM first",
+    )
+    job = DataJobUrn.create_from_ids("urn:li:dataFlow:(airflow,flow,PROD)", "copy")
+    graph.emit(
+        mcp(
+            str(job),
+            model.DataJobInputOutputClass(
+                inputDatasets=[str(second.urn)],
+                outputDatasets=[str(third.urn)],
+                fineGrainedLineages=[
+                    model.FineGrainedLineageClass(
+                        upstreamType="FIELD_SET",
+                        downstreamType="FIELD_SET",
+                        upstreams=[make_schema_field_urn(str(second.urn), "id")],
+                        downstreams=[make_schema_field_urn(str(third.urn), "id")],
+                    )
+                ],
+            ),
+        )
+    )
+    client.lineage.add_lineage(upstream=third.urn, downstream=last.urn, column_lineage=True)
+
+    def ask(urn: object, column: str | None, **more: object) -> list[object]:
+        found = client.lineage.get_lineage(source_urn=urn, source_column=column, **more)
+        return sorted(
+            [one.urn, one.type, one.hops, [f"{s.entity_name}.{s.column_name}" for s in one.paths]]
+            for one in found
+        )
+
+    down = {"direction": "downstream", "max_hops": 3}
+    return {
+        "down": ask(str(first.urn), "id", **down),
+        "of a column's URN": ask(SchemaFieldUrn(first.urn, "id"), None, **down),
+        "two hops": ask(str(first.urn), "id", direction="downstream", max_hops=2),
+        "up": ask(str(last.urn), "id", direction="upstream", max_hops=3),
+        "of mysql": ask(
+            str(first.urn),
+            "id",
+            filter=F.and_(F.platform("mysql"), F.entity_type("dataset")),
+            **down,
+        ),
+        "jobs": ask(str(first.urn), "id", filter=F.entity_type("dataJob"), **down),
+        "of no lineage": ask(str(first.urn), "day", **down),
+    }
+
+
 def entities(client: DataHubClient) -> dict[str, object]:
     client.entities.upsert(
         Dataset(
@@ -237,6 +303,7 @@ def main() -> None:
         "relate": relate(graph),
         "find": find(graph, client),
         "lineage": lineage(client),
+        "column lineage": column_lineage(graph, client),
         "entities": entities(client),
         "remove": remove(graph),
     }

@@ -69,7 +69,35 @@ def test_lineage_is_added_and_walked(said):
     walked = said["lineage"]
     assert walked["downstream"] == sorted([[DAILY, 1], [REPORT, 2]])
     assert walked["upstream"] == [[DAILY, 1]]
-    assert any("daily_orders" in urn for urn in walked["column"])
+    assert walked["column"] == [DAILY]
+
+
+def test_columns_lead_to_tables_and_jobs_with_the_columns_in_between(said):
+    found = said["column lineage"]
+
+    def table(name, platform="hive"):
+        return f"urn:li:dataset:(urn:li:dataPlatform:{platform},flow.{name},PROD)"
+
+    job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,flow,PROD),copy)"
+    way = ["flow.first.id", "flow.second.id", "flow.third.id", "flow.last.id"]
+    second = [table("second"), "DATASET", 1, way[:2]]
+    third = [table("third"), "DATASET", 2, way[:3]]
+    last = [table("last", "mysql"), "DATASET", 3, way]
+    through = [job, "DATA_JOB", 2, way[:2]]
+    assert found["down"] == sorted([second, third, last, through])
+    assert found["of a column's URN"] == found["down"]
+    assert found["two hops"] == sorted([second, third, through])
+    assert found["up"] == sorted(
+        [
+            [table("third"), "DATASET", 1, way[:1:-1]],
+            [table("second"), "DATASET", 2, way[:0:-1]],
+            [job, "DATA_JOB", 2, way[:1:-1]],
+            [table("first"), "DATASET", 3, way[::-1]],
+        ]
+    )
+    assert found["of mysql"] == [last]
+    assert found["jobs"] == [through]
+    assert found["of no lineage"] == []
 
 
 def test_a_dataset_object_is_written_changed_and_read(said):

@@ -77,7 +77,7 @@ class TestRollback:
         caller.ingest(dataset, "globalTags", {"tags": []}, **by("goes"))
         undone = roll_back(caller, "goes")
         assert undone["aspectsReverted"] == 2
-        assert caller.value(dataset, "ownership") == {"owners": owners}
+        assert caller.value(dataset, "ownership")["owners"] == owners
         assert caller.value(dataset, "globalTags") is None
         assert caller.version(dataset, "ownership", 1).status_code == 404
         path = "/relationships?direction=INCOMING&types=OwnedBy&urn=urn:li:corpuser:undo-"

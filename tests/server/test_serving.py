@@ -203,3 +203,64 @@ def test_the_dialect_can_be_settled_for_everybody(start: Start) -> None:
     body = {"input": "*", "entity": "tag", "start": 0, "count": 1}
     hits = httpx.post(f"{served.address}/entities?action=search", json=body).json()
     assert hits["value"]["entities"][0]["entity"] == "urn:li:tag:a"
+
+
+LABELS = """query labels($dataset: String!) {
+  searchAcrossEntities(input: {query: "*", types: [DATASET]}) {
+    facets { field aggregations { value entity {
+      ... on DataPlatform { properties { displayName logoUrl } }
+      ... on CorpUser { properties { displayName } }
+    } } }
+  }
+  dataset(urn: $dataset) { ownership { owners { ownershipType { info { name } } } } }
+  everything: searchAcrossEntities(input: {query: "*"}) { searchResults { entity { urn } } }
+}"""
+
+
+def test_a_new_server_has_labels_for_platforms_owners_and_kinds_of_ownership(start: Start) -> None:
+    dataset = "urn:li:dataset:(urn:li:dataPlatform:snowflake,shop.orders,PROD)"
+    user, kind = "urn:li:corpuser:datahub", "urn:li:ownershipType:__system__data_steward"
+    own = {"owners": [{"owner": user, "type": "DATA_STEWARD", "typeUrn": kind}]}
+    renamed = {"name": "hive", "displayName": "Our Hive", "type": "OTHERS"}
+    renamed["datasetNameDelimiter"] = "."
+    served = start()
+    with httpx.Client(base_url=served.address, timeout=30) as http:
+        write_aspect(http, dataset, "ownership", own)
+        write_aspect(http, "urn:li:dataPlatform:hive", "dataPlatformInfo", renamed)
+        body = {"query": LABELS, "variables": {"dataset": dataset}}
+        found = http.post("/api/graphql", json=body).json()["data"]
+        entities = http.get("/config").json()["catalogExplorer"]["entities"]
+    facets = {
+        one["field"]: [value["entity"] for value in one["aggregations"]]
+        for one in found["searchAcrossEntities"]["facets"]
+    }
+    (platform,) = facets["platform"]
+    assert platform["properties"] == {
+        "displayName": "Snowflake",
+        "logoUrl": "assets/platforms/snowflakelogo.png",
+    }
+    assert facets["owners"] == [{"properties": {"displayName": "DataHub"}}]
+    (owner,) = found["dataset"]["ownership"]["owners"]
+    assert owner["ownershipType"]["info"] == {"name": "Data Steward"}
+    urns = [one["entity"]["urn"] for one in found["everything"]["searchResults"]]
+    assert sorted(urns) == sorted([dataset, user])
+    # It is written once: what was changed or removed stays so.
+    assert served.stop() == 0
+    served = start()
+    with httpx.Client(base_url=served.address, timeout=30) as http:
+        answer = http.get("/aspects/urn%3Ali%3AdataPlatform%3Ahive?aspect=dataPlatformInfo")
+        (value,) = answer.json()["aspect"].values()
+        assert value == renamed
+        assert http.get("/config").json()["catalogExplorer"]["entities"] == entities
+
+
+def write_aspect(http: httpx.Client, urn: str, aspect: str, value: Any) -> None:
+    proposal = {
+        "entityType": urn.split(":")[2],
+        "entityUrn": urn,
+        "changeType": "UPSERT",
+        "aspectName": aspect,
+        "aspect": {"value": json.dumps(value), "contentType": "application/json"},
+    }
+    answer = http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
+    assert answer.status_code == 200, answer.text

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -633,3 +634,161 @@ def test_the_elements_of_a_list_are_trimmed(caller, dataset):
     for said in (" globalTags , status ", "%20globalTags%20,%20status%20", "+globalTags+,status"):
         answer = caller.get(f"/entitiesV2/{quote(dataset)}?aspects=List({said})")
         assert "globalTags" in answer.json()["aspects"], said
+
+
+class TestTheKeyInsteadOfTheUrn:
+    """A proposal may name its entity by `entityType` and `entityKeyAspect`."""
+
+    @staticmethod
+    def keyed(entity: str, key: Any, **more: Any) -> dict[str, Any]:
+        envelope = {"value": json.dumps(key), "contentType": "application/json"}
+        value = {"value": json.dumps({"removed": False})}
+        return {
+            "entityType": entity,
+            "entityKeyAspect": envelope,
+            "changeType": "UPSERT",
+            "aspectName": "status",
+            "aspect": value,
+        } | more
+
+    @pytest.mark.parametrize(
+        ("entity", "key", "urn"),
+        [
+            (
+                "dataset",
+                {"platform": "urn:li:dataPlatform:hive", "name": "keyed.a", "origin": "PROD"},
+                "urn:li:dataset:(urn:li:dataPlatform:hive,keyed.a,PROD)",
+            ),
+            ("container", {"guid": "keyed-b"}, "urn:li:container:keyed-b"),
+            (
+                "dataJob",
+                {"jobId": "c", "flow": "urn:li:dataFlow:(airflow,keyed,PROD)"},
+                "urn:li:dataJob:(urn:li:dataFlow:(airflow,keyed,PROD),c)",
+            ),
+        ],
+    )
+    def test_names_the_entity(self, caller, entity, key, urn):
+        body = {"proposal": self.keyed(entity, key)}
+        answer = caller.post("/aspects?action=ingestProposal", body)
+        assert answer.json() == {"value": urn}
+        assert caller.value(urn, "status") == {"removed": False}
+
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            ({"entityKeyAspect": {"value": "{}"}}, "platform, name, origin"),
+            ({"entityKeyAspect": {"value": "{"}}, "'entityKeyAspect.value' is not JSON"),
+            ({"entityKeyAspect": "x"}, "'entityKeyAspect' is an object"),
+            ({"entityType": None}, "'entityType'"),
+            ({"entityType": "nonsense"}, "nonsense"),
+        ],
+    )
+    def test_is_refused_where_it_names_none(self, caller, changed, said):
+        answer = caller.post(
+            "/aspects?action=ingestProposal", {"proposal": self.keyed("dataset", {}) | changed}
+        )
+        assert answer.status_code == 400, answer.text
+        assert said in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("aspect", "columns", "place"),
+    [
+        ("schemaMetadata", ["a", "b", "a"], "fields[2].fieldPath"),
+        ("schemaMetadata", ["a", ""], "fields[1].fieldPath"),
+        ("editableSchemaMetadata", ["a", "a"], "editableSchemaFieldInfo[1].fieldPath"),
+        ("editableSchemaMetadata", [""], "editableSchemaFieldInfo[0].fieldPath"),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["plain", "datahub"])
+def test_a_field_path_that_is_empty_or_comes_twice_is_refused(
+    caller, dataset, schema, aspect, columns, place, dialect
+):
+    value = (
+        schema(*columns)
+        if aspect == "schemaMetadata"
+        else {"editableSchemaFieldInfo": [{"fieldPath": path} for path in columns]}
+    )
+    body = {"proposal": caller.proposal(dataset, aspect, value)}
+    headers = {"X-Catalog-Dialect": dialect}
+    answer = caller.post("/aspects?action=ingestProposal", body, **headers)
+    assert answer.status_code == 422
+    assert place in answer.json()["message"]
+    assert not caller.exists(dataset)
+
+
+class TestPartsThatFollowFromOthers:
+    """Filled in for DataHub's callers, connectors and edits; plain callers' values stay as sent."""
+
+    ADA, BOB, TEAM = "urn:li:corpuser:ada", "urn:li:corpuser:bob", "urn:li:corpGroup:team"
+    SALES, MARKETING = "urn:li:domain:sales", "urn:li:domain:marketing"
+
+    @pytest.fixture
+    def write(self, caller, dataset):
+        def write(
+            aspect: str, value: Any, change: str = "UPSERT", dialect: str = "datahub"
+        ) -> httpx.Response:
+            proposal = caller.proposal(dataset, aspect, value, change)
+            if change == "PATCH":
+                proposal["aspect"]["contentType"] = "application/json-patch+json"
+            headers = {"X-Catalog-Dialect": dialect}
+            body = {"proposal": proposal}
+            return caller.post("/aspects?action=ingestProposal", body, **headers)
+
+        return write
+
+    def test_owners_are_listed_by_their_ownership_types(self, caller, dataset, write):
+        custom = "urn:li:ownershipType:data.lead"
+        owners = [
+            {"owner": self.ADA, "type": "DATAOWNER"},
+            {"owner": self.TEAM, "type": "DATAOWNER"},
+            {"owner": self.BOB, "type": "CUSTOM", "typeUrn": custom},
+        ]
+        # What a connector says of it is not believed.
+        assert write("ownership", {"owners": owners, "ownerTypes": {"x": []}}).status_code == 200
+        by_type = {
+            "urn:li:ownershipType:__system__dataowner": [self.ADA, self.TEAM],
+            "urn:li:ownershipType:data%2Elead": [self.BOB],
+        }
+        assert caller.value(dataset, "ownership")["ownerTypes"] == by_type
+        patch = [{"op": "remove", "path": f"/owners/{self.BOB}"}]
+        assert write("ownership", patch, "PATCH").status_code == 200
+        del by_type["urn:li:ownershipType:data%2Elead"]
+        assert caller.value(dataset, "ownership")["ownerTypes"] == by_type
+        assert write("ownership", {"owners": owners}, dialect="plain").status_code == 200
+        assert caller.value(dataset, "ownership") == {"owners": owners}
+
+    def test_domains_and_their_associations_are_kept_in_step(self, caller, dataset, write):
+        def stored() -> dict[str, Any]:
+            value: dict[str, Any] = caller.value(dataset, "domains")
+            return value
+
+        write("domains", {"domains": [self.SALES]})
+        assert stored()["domainAssociations"] == [{"domain": self.SALES}]
+        told = [{"domain": self.MARKETING, "context": "{}"}]
+        write("domains", {"domains": [self.MARKETING], "domainAssociations": told})
+        # What is known of an association outlives writers that know domains alone.
+        write("domains", {"domains": [self.SALES, self.MARKETING]})
+        assert stored()["domainAssociations"] == [*told, {"domain": self.SALES}]
+        write("domains", {"domains": [self.MARKETING], "domainAssociations": None})
+        assert stored()["domainAssociations"] == told
+
+    def test_propagated_associations_name_no_domain_of_the_entity(self, caller, dataset, write):
+        attribution = {
+            "time": 1,
+            "actor": self.ADA,
+            "sourceDetail": {"propagated": "true"},
+        }
+        spread = {"domain": self.MARKETING, "attribution": attribution}
+        own = {"domain": self.SALES}
+        write("domains", {"domains": [self.SALES], "domainAssociations": [own, spread]})
+        assert caller.value(dataset, "domains")["domains"] == [self.SALES]
+        assert caller.value(dataset, "domains")["domainAssociations"] == [own, spread]
+
+    def test_associations_that_contradict_changed_domains_are_refused(self, caller, dataset, write):
+        value = {"domains": [self.SALES], "domainAssociations": [{"domain": self.MARKETING}]}
+        answer = write("domains", value)
+        assert answer.status_code == 422
+        assert "domainAssociations" in answer.json()["message"]
+        assert write("domains", value, dialect="plain").status_code == 200
+        assert caller.value(dataset, "domains") == value

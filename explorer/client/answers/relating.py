@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _PLATFORM = "urn:li:dataPlatform:"
+_COLUMN = "schemaField"
 
 
 @read_as("relationships")
@@ -184,32 +185,52 @@ def read_page(
     """Add what a page tells, up to `most` entities without the root; whether all had room.
 
     The edges are those on the ways that the server gave. `name_edge` gives the name of one from
-    the types of what is upstream and of what is downstream.
+    the types of what is upstream and of what is downstream. DataHub gives what the columns that a
+    column leads to belong to: the columns are read from the ways then.
     """
+    of_columns = into.root.entity_type == _COLUMN
     for result in page.results:
         entity, degree = result["entity"], int(result["degree"])
         if degree > hops:
             continue
-        if entity["urn"] not in into.places and len(into.degrees) > most:
-            return False
-        place = into.add(entity["urn"], degree)
-        if entity.get("exists") is False:
-            into.missing.add(place)
-        if (entity.get("status") or {}).get("removed") is True:
-            into.removed.add(place)
         ways = tuple(
             tuple(node["urn"] for node in path["path"] if node)
             for path in result.get("paths") or ()
             if path
         )
-        into.paths[place] = ways
+        ends: dict[str, list[tuple[str, ...]]] = {entity["urn"]: list(ways)}
+        if of_columns:
+            ways = tuple(dict.fromkeys(_columns_of(way) for way in ways))
+            ends = {}
+            for way in ways:
+                if 1 < len(way) <= hops + 1:
+                    ends.setdefault(way[-1], []).append(way)
+        for urn, led in ends.items():
+            if urn not in into.places and len(into.degrees) > most:
+                return False
+            place = into.add(urn, min(len(way) - 1 for way in led) if of_columns else degree)
+            # What carries data between columns, a job, says nothing of the column that it ends in.
+            if not of_columns or _belongs(urn, entity["urn"]):
+                if entity.get("exists") is False:
+                    into.missing.add(place)
+                if (entity.get("status") or {}).get("removed") is True:
+                    into.removed.add(place)
+                into.paths[place] = tuple(led)
         for near, far, at in _steps(ways):
             # An entity that is passed and not listed on its own has a place all the same.
             into.add(near, at)
             into.add(far, at + 1)
-            ends = (far, near) if into.direction == "UPSTREAM" else (near, far)
-            into.join(near, far, name_edge(*map(type_of, ends)))
+            flow = (far, near) if into.direction == "UPSTREAM" else (near, far)
+            into.join(near, far, name_edge(*map(type_of, flow)))
     return True
+
+
+def _columns_of(way: Sequence[str]) -> tuple[str, ...]:
+    return tuple(urn for urn in way if type_of(urn) == _COLUMN)
+
+
+def _belongs(column: str, urn: str) -> bool:
+    return column == urn or column.startswith(f"urn:li:{_COLUMN}:({urn},")
 
 
 def choose(lineage: Lineage, types: Iterable[str], platforms: Iterable[str]) -> list[int] | None:

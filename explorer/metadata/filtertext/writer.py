@@ -66,6 +66,8 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
     if condition == "EXISTS":
         return f"{no}{name}:*"
     _check(criterion)
+    if condition.endswith("_INCL"):
+        raise InvalidInput(f"{condition} has no form in the filter language; name the values")
     if condition in _STARS:
         before, after = _STARS[condition]
         texts = [

@@ -48,6 +48,20 @@ DECISIONS = (
         "Plain callers: 400. DataHub's callers: the URN's type, and UPSERT.",
     ),
     Decision(
+        "A proposal without entityUrn",
+        "The entity is the one that entityType and entityKeyAspect name.",
+    ),
+    Decision(
+        "Columns without a field path, or with the path of another",
+        "422, in schemaMetadata and editableSchemaMetadata, whoever writes them.",
+    ),
+    Decision(
+        "ownerTypes, and domainAssociations beside domains",
+        "What DataHub's callers, connectors and edits write gets ownerTypes, the owners by the URN "
+        "of their ownership type (a dot as %2E), and domains and domainAssociations are kept in "
+        "step: 422 where both changed and disagree. A plain caller's value stays as it was sent.",
+    ),
+    Decision(
         "What stands beside the aspects of a snapshot",
         "An aspect of the entity by its name (ownership) is written with the others; anything else "
         "is 400.",
@@ -176,12 +190,26 @@ DECISIONS = (
         "Plain callers: 400, naming the searchable fields. DataHub's callers: no entity has the "
         "field, so a filter finds nothing by it (and everything negated), and a sort is left out.",
     ),
+    Decision(
+        "What a new server holds",
+        "What catalog serve begins in an empty directory knows the common data platforms with "
+        "their names and the addresses of their logos (below assets/platforms/, as DataHub has "
+        "them), the ownership types technical_owner, business_owner, data_steward and none, and "
+        "the user datahub; written once, by urn:li:corpuser:__datahub_system. Whoever writes them "
+        "again takes their place. The catalog of one machine begins with the sample instead.",
+    ),
+    Decision(
+        "A search without entity types",
+        "Of all types but dataPlatform and ownershipType, which only describe what others name; "
+        "these too where the filter asks for _entityType or urn.",
+    ),
     Decision("An entity name that is none", "400, naming those that are."),
     Decision(
         "Conditions of filters",
         "CONTAIN, END_WITH, EQUAL, GREATER_THAN, GREATER_THAN_OR_EQUAL_TO, LESS_THAN, "
         "LESS_THAN_OR_EQUAL_TO, START_WITH, and IN, IS_NULL, EXISTS, IEQUAL, BETWEEN, with values "
-        "and negated. Any other: 400, listing them.",
+        "and negated; DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL, which find what domains, "
+        "containers and glossary nodes hold, are part of, or both. Any other: 400, listing them.",
     ),
     Decision(
         "Version numbers",
@@ -216,6 +244,13 @@ DECISIONS = (
         "includeGhostEntities is true; the walk goes on through them, and a filter on removed "
         "decides for itself. getLineage gives plain callers both, marked, and DataHub's neither "
         "unless they ask.",
+    ),
+    Decision(
+        "Lineage of a column",
+        "Plain callers get the columns. DataHub's get the datasets and charts that these belong "
+        "to and the jobs that carry data between them, each once, with the columns, jobs and "
+        "queries in paths; the columns themselves from searchAcrossLineage with a groupingSpec "
+        "that does not make datasets of them. scrollAcrossLineage does not look at it.",
     ),
     Decision(
         "A range of versions of an aspect", "Newest first, each with its audit stamp; ours alone."

@@ -9,8 +9,10 @@ from explorer.server.call import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.filters import (
     MAX_VALUES,
     check_size,
+    expand_related,
     forgive_fields,
     forgive_query,
+    leave_out_unlisted,
     read_filter,
 )
 from explorer.server.graphql.nodes import Session
@@ -43,8 +45,8 @@ def read_query(
         sort=_sort(asked.get("sortInput") or {}),
     )
     if session.dialect == "datahub":
-        return forgive_query(query, session.catalog.index.vocabulary)
-    return query
+        query = forgive_query(query, session.catalog.index.vocabulary)
+    return leave_out_unlisted(query)
 
 
 def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:
@@ -72,7 +74,7 @@ def wanted_filter(
     others: Sequence[str] = (),
 ) -> Filter:
     """Return the filter that `orFilters`, `filters` and the view of `viewUrn` make together, entity
-    types by their names.
+    types by their names, what is related by their URNs.
 
     In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
     have no values, and a view that is not there lets everything through. Raises `InvalidInput`.
@@ -83,6 +85,8 @@ def wanted_filter(
     wanted = _both(_both(either, every), _read_view(asked.get("viewUrn"), types, session))
     wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
     check_size(wanted)
+    rewrites = (asked.get("searchFlags") or {}).get("rewriteQuery") is not False
+    wanted = expand_related(wanted, session.catalog.store, rewrites=rewrites)
     if session.dialect == "datahub":
         return forgive_fields(wanted, types, session.catalog.index.vocabulary, others)
     return wanted

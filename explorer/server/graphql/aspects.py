@@ -21,7 +21,10 @@ from explorer.server.graphql.fields import (
 )
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
+from explorer.server.hierarchy import with_folders
 from explorer.server.intake import NO_RUN
+from explorer.server.projection import noted_delimiter
+from explorer.server.search.document import BROWSE_PATHS
 
 __all__ = ["RESOLVERS", "parents", "property_value"]
 
@@ -133,6 +136,23 @@ def _instance(node: Node, info: Info) -> Any:
     return entity_or_null("instance")(found or {}, info)
 
 
+async def _browse_path_v2(node: Node, info: Info) -> Value | None:
+    """Where browseV2 shows an entity: the path that is stored, else its containers, else the
+    folders of its browse path."""
+    session = info.context
+    values, registry = node.values(), session.catalog.registry
+    if BROWSE_PATHS not in values:
+        # They are read together with those of the entities beside this one.
+        await parents(node, info, "container", "container")
+
+    def aspect_of(urn: str, name: str) -> bytes | None:
+        stored = session.node(urn).stored.get(name)
+        return stored.value if stored else None
+
+    delimiter = noted_delimiter(session.catalog.store.note, node.urn.platform)
+    return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
+
+
 def _browse_paths(node: Node, _info: Info) -> list[Value] | None:
     found = node.aspect("browsePaths")
     if found is None:
@@ -236,7 +256,7 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "dataPlatformInstance": _instance,
     "subTypes": stored("subTypes"),
     "browsePaths": _browse_paths,
-    "browsePathV2": stored("browsePathsV2"),
+    "browsePathV2": _browse_path_v2,
     "structuredProperties": _structured,
     "siblings": stored("siblings"),
     "embed": stored("embed"),

@@ -156,6 +156,14 @@ def _ml(aspect: str, edited: str) -> dict[str, Resolver]:
 _CUSTOM: dict[str, Resolver] = {"customProperties": custom_properties}
 _SOURCED: dict[str, Resolver] = {**_CUSTOM, "sources": entities("sources", "dataset")}
 
+_dataset_properties = properties("datasetProperties", "editableDatasetProperties")
+
+
+def _description(node: Node, info: Info) -> str | None:
+    found: Value | None = _dataset_properties(node, info)
+    return (found or {}).get("description")
+
+
 RESOLVERS: Resolvers = {
     "Query": {shape.query: _root(shape.entity_type) for shape in SHAPES.values()},
     GENERIC: {"name": named},
@@ -163,7 +171,8 @@ RESOLVERS: Resolvers = {
         "name": key(1),
         "origin": key(2),
         "platform": _platform,
-        "properties": properties("datasetProperties", "editableDatasetProperties"),
+        "properties": _dataset_properties,
+        "description": _description,
         "editableProperties": stored("editableDatasetProperties"),
         "viewProperties": _view,
         "fineGrainedLineages": flat("upstreamLineage", "fineGrainedLineages"),

@@ -14,6 +14,7 @@ from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES, symbols
 from explorer.server.lineage import (
     Candidate,
+    ColumnForm,
     Limits,
     Lineage,
     LineageAnswer,
@@ -33,12 +34,14 @@ _ONE_HOP_COUNT = 100
 _ALL = 2**31
 _ENTITY_TYPE = "_entityType"
 _BEYOND = 3
+# What DataHub leaves out where no types are named: it stands in paths, as that which carries data.
+_TRANSIENT = "query"
 
 
 async def _search_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
     asked: Given = given["input"]
     start, count = page_bounds(asked)
-    answer = await _across(info, asked, (start, count))
+    answer = await _across(info, asked, (start, count), _column_form(asked, info))
     return {"start": start, **_results(answer)}
 
 
@@ -46,13 +49,30 @@ async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[s
     asked: Given = given["input"]
     start = _scrolled_to(asked.get("scrollId"))
     _, count = page_bounds(asked)
-    answer = await _across(info, asked, (start, count))
+    # DataHub's scroll does not look at a grouping, and its SDK always sends one.
+    form: ColumnForm = "owners" if info.context.dialect == "datahub" else "columns"
+    answer = await _across(info, asked, (start, count), form)
     end = start + len(answer.reached)
     more = len(answer.reached) > 0 and end < answer.total
     return {"nextScrollId": str(end) if more else None, **_results(answer)}
 
 
-async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageAnswer:
+def _column_form(asked: Given, info: Info) -> ColumnForm:
+    """Return as what a column's lineage is told. Plain callers get columns; DataHub's get what the
+    columns belong to, unless the `groupingSpec` does not say that columns become datasets."""
+    if info.context.dialect == "plain":
+        return "columns"
+    spec = (asked.get("searchFlags") or {}).get("groupingSpec")
+    if spec is None:
+        return "owners"
+    criteria = spec.get("groupingCriteria") or ()
+    ends = {(one.get("baseEntityType"), one.get("groupingEntityType")) for one in criteria}
+    return "owners" if ("SCHEMA_FIELD", "DATASET") in ends else "via"
+
+
+async def _across(
+    info: Info, asked: Given, bounds: tuple[int, int], form: ColumnForm
+) -> LineageAnswer:
     catalog = info.context.catalog
     lineage = Lineage(catalog.store, catalog.registry)
     known = symbols(catalog.registry)
@@ -60,6 +80,10 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
     text = (asked.get("query") or "").strip()
     start, count = bounds
     wanted = wanted_filter(asked, known, (), info.context, (DEGREE,))
+    # An edge may lead to a kind of entity that there is not, which has no symbol.
+    types = read_types(asked, known) or [
+        name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
+    ]
     question = Question(
         urn=catalog.intake.read_urn(asked["urn"]),
         upstream=asked["direction"] == "UPSTREAM",
@@ -68,8 +92,7 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
         narrowing=Narrowing(
             catalog.registry,
             lineage.vocabulary,
-            # An edge may lead to a kind of entity that there is not, which has no symbol.
-            types=read_types(asked, known) or tuple(catalog.registry.entities),
+            types=types,
             text="" if text == "*" else text,
             narrowed_by=wanted,
             names=catalog.index.names,
@@ -81,6 +104,7 @@ async def _across(info: Info, asked: Given, bounds: tuple[int, int]) -> LineageA
             or asked.get("includeSoftDelete") is True
             or names_field(wanted, REMOVED)
         ),
+        columns=form,
     )
     return await catalog.offload(lineage.answer, question)
 
@@ -162,6 +186,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         limits=Limits(hops=1),
         include_missing=asked.get("includeGhostEntities") is True,
         include_removed=asked.get("includeSoftDelete") is True,
+        columns="via" if info.context.dialect == "datahub" else "columns",
     )
     answer = await catalog.offload(
         Lineage(catalog.store, catalog.registry).answer,

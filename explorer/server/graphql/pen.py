@@ -88,7 +88,8 @@ class Pen:
             if "created" in fields:
                 value = {"created": self.stamp, **value}
         intake = self._catalog.intake
-        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor)
+        # The edits of GraphQL are DataHub's, and write what DataHub's do.
+        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
         intake.apply(self._transaction, change, self._now_millis)
         self.has_written = True
 

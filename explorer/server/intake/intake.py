@@ -22,6 +22,7 @@ from explorer.server.intake.assignments import check_assignments
 from explorer.server.intake.change import UNKNOWN_ACTOR, Change
 from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
+from explorer.server.intake.derived import fill_derived
 from explorer.server.intake.standing import require
 from explorer.server.store import StoredAspect, StoredEdge, Transaction
 
@@ -32,6 +33,8 @@ __all__ = ["Intake", "take_off"]
 
 _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
+# Where the columns are listed.
+_COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
 Spoken = Collection[tuple[str, str]]
 
@@ -81,7 +84,8 @@ class Intake:
         hide an entity that does not exist; plain callers may not.
 
         Raises `InvalidUrn` and `UnknownName` for what it is about, `InvalidAspect` for an aspect
-        that is none of the entity's or a value that does not fit, `InvalidInput` for a change
+        that is none of the entity's or a value that does not fit (or names a column twice),
+        `InvalidInput` for a change
         type that the aspect does not take, a patch or a condition that cannot be read.
         """
         urn, name, value = proposal.urn, proposal.aspect, proposal.value
@@ -148,6 +152,10 @@ class Intake:
             return
         if stored and change.aspect == "editableSchemaMetadata" and change.kind != "PATCH":
             value = keep_descriptions(orjson.loads(stored.value), value)
+        if change.dialect == "datahub":
+            value = fill_derived(
+                change.aspect, orjson.loads(stored.value) if stored else None, value
+            )
         if change.aspect == "dataPlatformInfo":
             for urn, paths in moved_paths(transaction, change.urn, value):
                 self._put(transaction, _about(change, urn), "browsePaths", paths, now_millis)
@@ -176,6 +184,7 @@ class Intake:
         self, urn: Urn, name: str, value: Any, key: dict[str, str], dialect: Dialect
     ) -> None:
         self._validator.check(name, value)
+        _check_field_paths(name, value)
         declared = self._registry.aspect(name)
         if declared.timeseries and not -_MAX_MILLIS < value["timestampMillis"] < _MAX_MILLIS:
             raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
@@ -285,6 +294,18 @@ def _about(change: Change, urn: Urn) -> Change:
         change.actor,
         change.system,
     )
+
+
+def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
+    """Raise `InvalidAspect` for a column without a path, and for a path that comes twice."""
+    listed = _COLUMNS.get(aspect)
+    seen: set[str] = set()
+    for at, column in enumerate(value[listed] if listed else ()):
+        path = column["fieldPath"]
+        if not path or path in seen:
+            wrong = f"the field path {path!r} comes twice" if path else "the field path is empty"
+            raise InvalidAspect(aspect, f"{listed}[{at}].fieldPath", wrong)
+        seen.add(path)
 
 
 def _check_key(aspect: str, value: dict[str, Any], key: dict[str, str]) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
-from typing import Protocol, TypeVar
+from itertools import compress, islice
+from typing import Literal, Protocol, TypeVar
 
 import orjson
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.lineage.columns import Columns, is_column, parent_of
+from explorer.server.lineage.columns import Columns, is_column, owner_of, parent_of
 from explorer.server.lineage.lists import LineageLists, list_lineage, list_tables
 from explorer.server.lineage.narrowing import Candidate, Narrowing
 from explorer.server.lineage.tables import Tables
@@ -19,9 +19,20 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.store import Store
 from explorer.server.store.lineage import KnownUrn
 
-__all__ = ["PATHS_EACH", "Lineage", "LineageAnswer", "LineageEdge", "Question", "Reached"]
+__all__ = [
+    "PATHS_EACH",
+    "ColumnForm",
+    "Lineage",
+    "LineageAnswer",
+    "LineageEdge",
+    "Question",
+    "Reached",
+]
 
 N = TypeVar("N", int, str)
+# What the lineage of a column is told as: the columns alone; the columns and the jobs and queries
+# that carry data from one to the next (`via`); or these, and what the columns belong to (`owners`).
+ColumnForm = Literal["columns", "via", "owners"]
 
 PATHS_EACH = 100
 # An answer's paths name this many nodes at most; what is left without any is marked.
@@ -37,7 +48,7 @@ class Question:
 
     Entities that are only pointed at, and soft-deleted ones, are left out of the answer unless
     `include_missing` and `include_removed`; the walk goes on through them. A column counts as its
-    dataset does.
+    dataset does. `columns` matters where `urn` is that of a column; paths always name the columns.
     """
 
     urn: Urn
@@ -50,6 +61,7 @@ class Question:
     candidates: bool = False
     include_missing: bool = True
     include_removed: bool = True
+    columns: ColumnForm = "columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,8 @@ class Lineage:
         urn = str(question.urn)
         if is_column(urn):
             columns = Columns(self._store, upstream=question.upstream)
+            if question.columns != "columns":
+                return self._answer_with_via(question, urn, columns)
             return self._answer(question, urn, columns)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
@@ -212,6 +226,88 @@ class Lineage:
             taken - len(nodes),
         )
 
+    def _answer_with_via(self, question: Question, start: str, graph: Columns) -> LineageAnswer:
+        walked, limits = _walk(question, start, graph)
+        met = _met(walked, graph, owners=question.columns == "owners")
+        stored = self._store.existing(sorted({owner_of(one.urn) for one in met}))
+        named = graph.named([one.urn for one in met if is_column(one.urn)])
+        candidates = [
+            Candidate(
+                one.urn,
+                one.entity_type,
+                one.degree,
+                named[one.urn].exists if one.urn in named else one.urn in stored,
+            )
+            for one in met
+        ]
+        wanted, looked_at_all = [True] * len(met), True
+        if question.narrowing is not None:
+            wanted, looked_at_all = question.narrowing.choose(
+                self._store, candidates, limits.seconds
+            )
+        met, candidates = list(compress(met, wanted)), list(compress(candidates, wanted))
+        # An entity is met once for each of its columns, the nearest first.
+        groups: dict[str, list[_Met]] = {}
+        first: dict[str, Candidate] = {}
+        for one, candidate in zip(met, candidates, strict=True):
+            groups.setdefault(one.urn, []).append(one)
+            first.setdefault(one.urn, candidate)
+        shown = self._shown(question, list(first.values()))
+        kept = list(compress(first.values(), shown))
+        page = kept[question.start : question.start + question.count]
+        return LineageAnswer(
+            len(kept),
+            self._fill_in_with_via(walked, page, groups, graph),
+            _why(walked.truncated, limits, looked_at_all=looked_at_all),
+            self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
+            tuple(kept) if question.candidates else (),
+            len(first) - len(kept),
+        )
+
+    def _fill_in_with_via(
+        self,
+        walked: Walked[str],
+        page: Sequence[Candidate],
+        groups: "Mapping[str, Sequence[_Met]]",
+        graph: Columns,
+    ) -> tuple[Reached, ...]:
+        ends = {one.column for candidate in page for one in groups[candidate.urn]}
+        trace = walked.trace(sorted(ends - {walked.start}))
+        removed = self.removed([candidate.urn for candidate in page])
+        room, reached = _PATH_NODES, []
+        for candidate in page:
+            members = groups[candidate.urn]
+            most = max(0, min(PATHS_EACH, room // (2 * candidate.degree + 1)))
+            paths: dict[tuple[str, ...], None] = {}
+            degrees, types = {one.degree for one in members}, {"DownstreamOf"}
+            for one in members:
+                for path in trace.paths(one.column, most + 1):
+                    tail = (one.urn,) if one.is_via else ()
+                    for carried in graph.carried(path, most + 1):
+                        paths[*carried, *tail] = None
+                if not one.is_via:
+                    degrees |= trace.met[one.column]
+                if len(paths) > most:
+                    break
+            room -= sum(map(len, paths))
+            explored = all(one.is_via or walked.is_explored(one.column) for one in members)
+            reached.append(
+                Reached(
+                    urn=candidate.urn,
+                    entity_type=candidate.entity_type,
+                    exists=candidate.exists,
+                    removed=candidate.urn in removed,
+                    degree=candidate.degree,
+                    degrees=tuple(sorted(degrees)),
+                    types=tuple(types),
+                    paths=tuple(islice(paths, most)),
+                    paths_complete=len(paths) <= most,
+                    explored=explored,
+                    has_more=walked.truncated is not None and not explored,
+                )
+            )
+        return tuple(reached)
+
     def _shown(self, question: Question, candidates: Sequence[Candidate]) -> list[bool]:
         """Return which entities stay where missing or removed ones are left out."""
         tables = [parent_of(one.urn) or one.urn for one in candidates]
@@ -280,6 +376,42 @@ class Lineage:
         if upstream:
             return tuple(LineageEdge(named[far], named[near], n) for near, far, n in walked.edges())
         return tuple(LineageEdge(named[near], named[far], n) for near, far, n in walked.edges())
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """What a walk over columns came to: `urn` at a degree, by `column`, which is where data arrives
+    or, when `urn` carries it on from there (`is_via`), where it comes from."""
+
+    urn: str
+    degree: int
+    column: str
+    is_via: bool = False
+
+    @property
+    def entity_type(self) -> str:
+        return self.urn.split(":", 3)[2]
+
+
+def _met(walked: Walked[str], graph: Columns, *, owners: bool) -> list[_Met]:
+    """Return what was come to, nearest first, equally near ones in the order of their URNs. What
+    carries data counts where it was first met."""
+    found = [
+        _Met(owner_of(column) if owners else column, walked.degrees[column], column)
+        for column in walked.reached()
+    ]
+    seen: set[str] = set()
+    for degree, level in enumerate(walked.levels, 1):
+        carriers = {
+            (via, near): None
+            for near, far, _ in level
+            if walked.degrees.get(far) == degree
+            for via in graph.vias(near, far)
+            if via is not None and via not in seen
+        }
+        found += [_Met(via, degree, near, is_via=True) for via, near in carriers]
+        seen.update(via for via, _ in carriers)
+    return sorted(found, key=lambda one: (one.degree, one.urn, one.column))
 
 
 class _Named(Graph[N], Protocol[N]):

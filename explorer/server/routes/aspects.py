@@ -137,10 +137,13 @@ class AspectRoutes:
         parameters = await call.parameters()
         given = parameters.record("proposal")
         _require_role(call, given)
-        proposal = read_proposal(given, complete=call.dialect == "plain")
+        proposal = self._read(given, call)
         proposal = _conditional(proposal, call)
         await self._catalog.ingest(proposal, call.actor, call.dialect)
         return Answer.of({"value": str(proposal.urn)})
+
+    def _read(self, wire: Any, call: Call) -> Proposal:
+        return read_proposal(wire, self._catalog.registry, complete=call.dialect == "plain")
 
     async def _ingest_batch(self, call: Call) -> Answer:
         parameters = await call.parameters()
@@ -150,7 +153,7 @@ class AspectRoutes:
         await self._catalog.ingest_batch(
             "proposals",
             given,
-            lambda wire: [read_proposal(wire, complete=call.dialect == "plain")],
+            lambda wire: [self._read(wire, call)],
             call.actor,
             call.dialect,
             all_or_none=all_or_none(call),

@@ -5,7 +5,7 @@ import orjson
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import forgive_fields, read_filter
+from explorer.server.filters import expand_related, forgive_fields, read_filter
 from explorer.server.paths import browse_paths, components
 from explorer.server.projection import noted_delimiter
 from explorer.server.routes.usage import ENTITY, FILTER, LIMIT, START, URN
@@ -66,6 +66,7 @@ class BrowsingRoutes:
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
         narrowed_by = read_filter(parameters.given.get("filter"))
+        narrowed_by = expand_related(narrowed_by, self._catalog.store)
         if call.dialect == "datahub":
             narrowed_by = forgive_fields(narrowed_by, (entity,), self._catalog.index.vocabulary)
         query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None

@@ -1,9 +1,17 @@
 """Finding entities: search, autocomplete, going through all that a filter lets pass."""
 
+from dataclasses import replace
+
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import forgive_fields, forgive_query, read_filter
+from explorer.server.filters import (
+    expand_related,
+    forgive_fields,
+    forgive_query,
+    leave_out_unlisted,
+    read_filter,
+)
 from explorer.server.routes.results import GIVES_RESULTS, SORTING, read_search, search_value
 from explorer.server.routes.usage import (
     COUNT,
@@ -181,9 +189,10 @@ class DiscoveryRoutes:
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
         index = self._catalog.index
+        query = replace(query, filter=expand_related(query.filter, self._catalog.store))
         if call.dialect == "datahub":
             query = forgive_query(query, index.vocabulary)
-        return await self._catalog.offload(index.search, query)
+        return await self._catalog.offload(index.search, leave_out_unlisted(query))
 
     async def _autocomplete(self, call: Call) -> Answer:
         parameters = await call.parameters()
@@ -192,6 +201,7 @@ class DiscoveryRoutes:
         text = parameters.text("query")
         index = self._catalog.index
         narrowed_by = read_filter(parameters.given.get("filter"))
+        narrowed_by = expand_related(narrowed_by, self._catalog.store)
         if call.dialect == "datahub":
             narrowed_by = forgive_fields(narrowed_by, (entity,), index.vocabulary)
         suggestions = await self._catalog.offload(

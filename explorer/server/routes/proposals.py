@@ -33,7 +33,8 @@ _EXAMPLE = {
 PROPOSAL = parameter(
     "proposal",
     "proposal",
-    "entityType, entityUrn, changeType, aspectName, and aspect with its value as a JSON string; "
+    "entityType, entityUrn (or entityKeyAspect, the key as an aspect), changeType, aspectName, and "
+    "aspect with its value as a JSON string; "
     "systemMetadata (runId, lastObserved), headers and auditHeader may be added",
     _EXAMPLE,
 )
@@ -107,6 +108,10 @@ NOTES = (
     "the URN tells them and the request does not.",
     "systemMetadata.version counts the changes of an aspect from 1 up; writing the same value "
     "again changes only lastObserved and lastRunId.",
+    "A field path that is empty or comes twice in schemaMetadata or editableSchemaMetadata is "
+    "refused with 422.",
+    "Of DataHub's callers, connectors and edits, ownership gets its ownerTypes, and domains and "
+    "domainAssociations are kept in step; a plain caller's value is kept as it was sent.",
     "An ingested editableSchemaMetadata that does not speak of a column's description keeps it.",
     "The actor is the token's, else the one of auditHeader, else in the catalog of one machine "
     "its user, and on a server urn:li:corpuser:unknown.",

@@ -39,6 +39,8 @@ VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
 _NUMBERS = frozenset({"COUNT", "DOUBLE"})
 _TERMS = frozenset({"URN"})
+# What tells whether an entity is described.
+_DESCRIBES = "hasDescription"
 # Map values and paths of columns are of kind TEXT too, and yet one thing each.
 _UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
 
@@ -226,6 +228,22 @@ class Vocabulary:
         if not meant:
             raise UnknownName("searchable field", name, known)
         return meant
+
+    @cached_property
+    def descriptions(self) -> tuple[str, ...]:
+        """The names of the fields of prose that describe an entity and that free text looks into,
+        sorted."""
+        return tuple(
+            sorted(
+                {
+                    field.name
+                    for by_name in self._declared.values()
+                    for fields in by_name.values()
+                    for field in fields
+                    if field.has == _DESCRIBES and field.queried and self.trait(field.name).prose
+                }
+            )
+        )
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:

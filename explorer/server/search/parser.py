@@ -1,6 +1,7 @@
 """Free text to a query.
 
-    orders finance            both words; each is a whole word or the beginning of one
+    orders finance            both words; each is a whole word or the beginning of one, a plural
+                              in a description also the singular
     fct_users                 both its words, as above
     "user orders"             these whole words side by side
     orders OR sales           either; AND binds closer and need not be written
@@ -45,17 +46,20 @@ from explorer.server.search.query import (
     Not,
     Phrase,
     Reference,
+    Value,
     Wildcard,
     Word,
     all_of,
     any_of,
 )
-from explorer.server.search.text import MAX_WORD, chunks, fold, plain_letters, split
+from explorer.server.search.text import MAX_WORD, chunks, fold, plain_letters, singulars, split
 
 __all__ = ["parse", "typed_words"]
 
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64
+# Each is looked for in every field that describes.
+_MAX_PLURALS = 8
 _MAX_DEPTH = 20
 # Of one word. An expression of more takes the engine long, and means hardly more.
 _MAX_WILDCARDS = 8
@@ -114,6 +118,8 @@ class _Parser:
         self._at = 0
         self._depth = 0
         self._words_left = _MAX_WORDS
+        self._plurals_left = _MAX_PLURALS
+        self._texts = tuple(name for name in vocabulary.descriptions if name in known)
 
     def parse(self) -> Node:
         parts: list[Node] = []
@@ -151,7 +157,11 @@ class _Parser:
         while self._peek() == "not":
             negated = not negated
             self._at += 1
+        # What is not wanted is taken by the word.
+        left = self._plurals_left
+        self._plurals_left = 0 if negated else left
         node = self._one(field)
+        self._plurals_left = left if negated else self._plurals_left
         return Not(node) if negated and node is not None else node
 
     def _one(self, field: str | None) -> Node | None:
@@ -235,9 +245,19 @@ class _Parser:
         if not found:
             return None
         if not given.quoted:
-            return all_of(tuple(Word(parts) for parts in found))
+            return all_of(tuple(map(self._word, found)))
         words = tuple(part for parts in found for part in parts)
         return Phrase(words, tuple(Word(parts).whole for parts in found))
+
+    def _word(self, parts: tuple[str, ...]) -> Node:
+        """A word typed; a plural finds its singular too, where entities are described."""
+        word = Word(parts)
+        meant = singulars(parts[0]) if len(parts) == 1 and self._plurals_left > 0 else ()
+        if not meant:
+            return word
+        self._plurals_left -= 1
+        texts = (Value(name, "words", one) for one in meant for name in self._texts)
+        return any_of((word, *texts))
 
     def _wildcards(self, given: Text) -> Node | None:
         """All the words of a text that has wildcards; those that are nothing else ask nothing."""

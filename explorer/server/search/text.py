@@ -28,6 +28,7 @@ __all__ = [
     "joined",
     "pieces",
     "plain_letters",
+    "singulars",
     "split",
     "word_line",
 ]
@@ -48,6 +49,17 @@ SEAM = "\x1c"
 CUT = "\x1f"
 _ACCENT = re.compile("[\u0300-\u036f]")
 _CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
+# Endings of plurals that are more than an s, with those of the singulars.
+_PLURALS = (
+    ("ies", ("y",)),
+    ("ses", ("s", "sis")),
+    ("xes", ("x",)),
+    ("zes", ("z",)),
+    ("ches", ("ch",)),
+    ("shes", ("sh",)),
+    ("oes", ("o",)),
+    ("ices", ("ex", "ix")),
+)
 _UNSPACED = (
     ("\u3040", "\u30ff"),
     ("\u3400", "\u4dbf"),
@@ -99,6 +111,21 @@ def _is_cut(chunk: str, at: int) -> bool:
 
 def _is_unspaced(char: str) -> bool:
     return char > "\u3000" and any(first <= char <= last for first, last in _UNSPACED)
+
+
+def singulars(word: str) -> tuple[str, ...]:
+    """The words of which a folded English word may be the plural, by its ending: `categories` of
+    `category`, `statuses` of `status`. Some are no words, which find nothing; what does not look
+    like a plural has none."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()) or not word.endswith("s"):
+        return ()
+    if word.endswith(("ss", "us", "is")):
+        return ()
+    found = [word[:-1]]
+    for ending, instead in _PLURALS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            found += [word[: -len(ending)] + one for one in instead]
+    return tuple(found)
 
 
 def joined(text: str) -> str:

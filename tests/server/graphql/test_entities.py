@@ -264,3 +264,60 @@ def test_who_asks_is_told(caller):
         "corpUser": {"urn": "urn:li:corpuser:unknown", "username": "unknown"},
         "platformPrivileges": {"createTags": True, "managePolicies": False},
     }
+
+
+class TestWhatDataHubsDocumentsAskOf:
+    """Fields and addresses that only documents written for DataHub use."""
+
+    def test_the_document_may_be_sent_to_its_second_address(self, caller):
+        body = {"query": "{ __typename }"}
+        answer = caller.post("/api/v2/graphql", body)
+        assert answer.json() == caller.post("/api/graphql", body).json()
+        assert caller.post("/api/v2/graphql", {}).status_code == 400
+
+    def test_the_deprecated_description_is_that_of_the_properties(self, caller, dataset):
+        caller.ingest(dataset, "datasetProperties", {"description": "ingested"})
+        caller.ingest(dataset, "editableDatasetProperties", {"description": "edited"})
+        document = "query q($urn: String!) { dataset(urn: $urn) { description } }"
+        body = {"query": document, "variables": {"urn": dataset}}
+        for dialect, said in (("plain", "edited"), ("datahub", "ingested")):
+            headers = {"X-Catalog-Dialect": dialect}
+            found = caller.post("/api/graphql", body, **headers).json()["data"]["dataset"]
+            assert found == {"description": said}
+
+    def test_what_a_user_says_of_themselves_has_two_names(self, caller):
+        urn = "urn:li:corpuser:two-names"
+        caller.ingest(urn, "corpUserEditableInfo", {"aboutMe": "Ada", "skills": ["sql"]})
+        document = """query q($urn: String!) { corpUser(urn: $urn) {
+          editableInfo { aboutMe skills } editableProperties { aboutMe skills } } }"""
+        found = caller.graphql(document, urn=urn)["data"]["corpUser"]
+        assert found["editableInfo"] == {"aboutMe": "Ada", "skills": ["sql"]}
+        assert found["editableProperties"] == found["editableInfo"]
+
+    def test_the_browse_path_is_where_browsing_shows_the_entity(self, caller, dataset):
+        document = """query q($urn: String!) { dataset(urn: $urn) {
+          browsePathV2 { path { name entity { urn } } } } }"""
+        browse = """query b($input: BrowseV2Input!) { browseV2(input: $input) {
+          groups { name count } } }"""
+
+        def path():
+            found = caller.graphql(document, urn=dataset)["data"]["dataset"]["browsePathV2"]
+            return [(one["name"], (one["entity"] or {}).get("urn")) for one in found["path"]]
+
+        def is_shown_at(names):
+            *above, last = names
+            asked = {"type": "DATASET", "path": above, "start": 0, "count": 1000}
+            groups = caller.graphql(browse, input=asked)["data"]["browseV2"]["groups"]
+            return last in [one["name"] for one in groups]
+
+        caller.ingest(dataset, "status", {"removed": False})
+        assert path() == [("prod", None), ("hive", None)]
+        assert is_shown_at(["prod", "hive"])
+        outer, inner = "urn:li:container:path-outer", "urn:li:container:path-inner"
+        caller.ingest(outer, "containerProperties", {"name": "outer"})
+        caller.ingest(inner, "container", {"container": outer})
+        caller.ingest(dataset, "container", {"container": inner})
+        assert path() == [(outer, outer), (inner, inner)]
+        assert is_shown_at([outer, inner])
+        caller.ingest(dataset, "browsePathsV2", {"path": [{"id": "mine"}]})
+        assert path() == [("mine", None)]

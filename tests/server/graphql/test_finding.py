@@ -216,3 +216,128 @@ def test_lists_count_as_long_as_they_are(caller, shelf):
     fields = " ".join(f"f{n}: type" for n in range(60))
     for count in (100, 5_000, 10_000):
         assert "errors" not in caller.graphql(PAGE % fields, n=count)
+
+
+def nested_dataset(level):
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,nested.{level},PROD)"
+
+
+@pytest.fixture(scope="module")
+def nested(caller):
+    """Three nested domains, containers and a glossary, each with a dataset of its own name."""
+    found = {}
+    levels = ("top", "middle", "bottom")
+    for kind, aspect, parent, more in (
+        ("domain", "domainProperties", "parentDomain", {"name": "nested"}),
+        ("container", "container", "container", {}),
+        ("glossaryNode", "glossaryNodeInfo", "parentNode", {"definition": ""}),
+    ):
+        urns = {level: f"urn:li:{kind}:nested-{level}" for level in levels}
+        for above, level in zip((None, *levels), levels, strict=False):
+            value = more | ({parent: urns[above]} if above else {})
+            if value:
+                caller.ingest(urns[level], aspect, value)
+            else:
+                caller.ingest(urns[level], "status", {"removed": False})
+        found[kind] = urns
+    terms = {level: f"urn:li:glossaryTerm:nested-{level}" for level in levels}
+    for level in levels:
+        info = {"definition": "", "termSource": "INTERNAL"}
+        info["parentNode"] = found["glossaryNode"][level]
+        caller.ingest(terms[level], "glossaryTermInfo", info)
+        urn = nested_dataset(level)
+        stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
+        tagged = {"terms": [{"urn": terms[level]}], "auditStamp": stamp}
+        caller.ingest(urn, "glossaryTerms", tagged)
+        caller.ingest(urn, "domains", {"domains": [found["domain"][level]]})
+        caller.ingest(urn, "container", {"container": found["container"][level]})
+    return found
+
+
+class TestWhatIsRelated:
+    """Conditions that find by domains, containers and glossary nodes above and below too."""
+
+    @pytest.mark.parametrize(
+        ("condition", "levels"),
+        [
+            ("EQUAL", ["middle"]),
+            ("DESCENDANTS_INCL", ["bottom", "middle"]),
+            ("ANCESTORS_INCL", ["middle", "top"]),
+            ("RELATED_INCL", ["bottom", "middle", "top"]),
+        ],
+    )
+    @pytest.mark.parametrize(("field", "kind"), [("domains", "domain"), ("container", "container")])
+    def test_is_found_as_the_condition_says(self, caller, nested, condition, levels, field, kind):
+        criterion = {"field": field, "values": [nested[kind]["middle"]], "condition": condition}
+        wanted = {nested_dataset(level) for level in levels}
+        asked = {"types": ["DATASET"], "orFilters": [{"and": [criterion]}], "query": "*"}
+        fields = "total searchResults { entity { urn } }"
+        assert urns_of(search(caller, fields, **asked)) == wanted
+        # A value that is asked for can be left out.
+        negated = [{"and": [criterion | {"negated": True}]}]
+        others = search(caller, fields, **asked | {"orFilters": negated, "count": 1000})
+        assert not wanted & urns_of(others)
+        plain = caller.search("*", filter={"or": [{"and": [criterion]}]})
+        assert set(plain["entities"]) == wanted
+
+    def test_a_glossary_node_finds_what_its_terms_are_on(self, caller, nested):
+        node = nested["glossaryNode"]["middle"]
+        criterion = {"field": "glossaryTerms", "values": [node], "condition": "DESCENDANTS_INCL"}
+        asked = {"types": ["DATASET"], "orFilters": [{"and": [criterion]}], "query": "*"}
+        found = search(caller, "searchResults { entity { urn } }", **asked)
+        assert urns_of(found) == {nested_dataset("middle"), nested_dataset("bottom")}
+
+    def test_a_flag_keeps_the_filter_as_it_was_written(self, caller, nested):
+        criterion = {
+            "field": "domains",
+            "values": [nested["domain"]["top"]],
+            "condition": "RELATED_INCL",
+        }
+        asked = {"types": ["DATASET"], "orFilters": [{"and": [criterion]}], "query": "*"}
+        asked["searchFlags"] = {"rewriteQuery": False}
+        found = search(caller, "searchResults { entity { urn } }", **asked)
+        assert urns_of(found) == {nested_dataset("top")}
+
+
+class TestWithoutTypes:
+    """What only describes others, platforms and ownership types, is not among what is searched."""
+
+    PLATFORM = "urn:li:dataPlatform:gqlunlisted"
+    KIND = "urn:li:ownershipType:gqlunlisted"
+
+    @pytest.fixture(autouse=True)
+    def described(self, caller):
+        info = {"name": "gqlunlisted", "type": "OTHERS", "datasetNameDelimiter": "."}
+        caller.ingest(self.PLATFORM, "dataPlatformInfo", info)
+        stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
+        info = {"name": "gqlunlisted", "created": stamp, "lastModified": stamp}
+        caller.ingest(self.KIND, "ownershipTypeInfo", info)
+
+    @pytest.mark.parametrize("text", ["*", "", "gqlunlisted"])
+    def test_it_is_left_out(self, caller, text):
+        fields = "searchResults { entity { urn type } } facets { field aggregations { value } }"
+        found = search(caller, fields, query=text, count=1000)
+        kinds = {one["entity"]["type"] for one in found["searchResults"]}
+        assert not kinds & {"DATA_PLATFORM", "OWNERSHIP_TYPE"}
+        counted = {
+            value["value"]
+            for facet in found["facets"]
+            if facet["field"] == "_entityType"
+            for value in facet["aggregations"]
+        }
+        assert counted == kinds
+        body = {"input": text, "start": 0, "count": 1000}
+        value = caller.post("/entities?action=searchAcrossEntities", body).json()["value"]
+        assert {self.PLATFORM, self.KIND}.isdisjoint(value["entities"])
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            {"types": ["DATA_PLATFORM"]},
+            {"orFilters": [{"and": [{"field": "_entityType", "values": ["DATA_PLATFORM"]}]}]},
+            {"orFilters": [{"and": [{"field": "urn", "values": [PLATFORM]}]}]},
+        ],
+    )
+    def test_it_is_found_where_it_is_asked_for(self, caller, asked):
+        fields = "searchResults { entity { urn } }"
+        assert self.PLATFORM in urns_of(search(caller, fields, query="*", count=1000, **asked))

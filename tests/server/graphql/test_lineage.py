@@ -277,6 +277,147 @@ def test_columns_are_reached_from_a_column_as_the_sdk_asks(caller):
     }
 
 
+class TestColumnsForDataHubsClients:
+    """Lineage of a column as DataHub tells it: entities, with columns and what carries data between
+    them in the paths."""
+
+    RAW, CLEAN, WIDE, REPORT = (hive(f"dh.{one}") for one in ("raw", "clean", "wide", "report"))
+    JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,dh,PROD),widen)"
+    QUERY = "urn:li:query:dh-clean"
+    CHART = "urn:li:chart:(looker,dh.chart)"
+
+    @staticmethod
+    def column(owner, path="id"):
+        return f"urn:li:schemaField:({owner},{path})"
+
+    @pytest.fixture(autouse=True)
+    def drawn_columns(self, caller):
+        def fine(ups, downs, **more):
+            return {
+                "upstreamType": "FIELD_SET",
+                "upstreams": [self.column(*one) for one in ups],
+                "downstreamType": "FIELD_SET",
+                "downstreams": [self.column(*one) for one in downs],
+            } | more
+
+        for urn in (self.RAW, self.REPORT, self.CHART, self.QUERY):
+            caller.ingest(urn, "status", {"removed": False})
+        for urn, name, lineages in (
+            (
+                self.CLEAN,
+                "dh.raw",
+                [fine([(self.RAW,)], [(self.CLEAN,), (self.CLEAN, "copy")], query=self.QUERY)],
+            ),
+            (self.REPORT, "dh.wide", [fine([(self.WIDE, "copy")], [(self.REPORT,)])]),
+        ):
+            value = {"upstreams": [upstream(name)], "fineGrainedLineages": lineages}
+            caller.ingest(urn, "upstreamLineage", value)
+        value = {
+            "inputDatasets": [self.CLEAN],
+            "outputDatasets": [self.WIDE],
+            "fineGrainedLineages": [
+                fine([(self.CLEAN,)], [(self.WIDE,)]),
+                fine([(self.CLEAN, "copy")], [(self.WIDE, "copy")]),
+            ],
+        }
+        caller.ingest(self.JOB, "dataJobInputOutput", value)
+        caller.ingest(self.WIDE, "datasetProperties", {"description": "wide"})
+        shown = {
+            "fieldPath": "shown",
+            "nativeDataType": "",
+            "type": {"type": {"com.linkedin.schema.StringType": {}}},
+        }
+        field = {"schemaFieldUrn": self.column(self.REPORT), "schemaField": shown}
+        caller.ingest(self.CHART, "inputFields", {"fields": [field]})
+
+    @pytest.fixture
+    def ask(self, caller):
+        def ask(urn, direction="DOWNSTREAM", *criteria, document=SEARCH, **more):
+            asked = {"urn": urn, "direction": direction, "count": 100} | more
+            if criteria:
+                asked["orFilters"] = [{"and": list(criteria)}]
+            body = {"query": document, "variables": {"input": asked}}
+            answer = caller.post("/api/graphql", body, **{"X-Catalog-Dialect": "datahub"}).json()
+            assert "errors" not in answer, answer
+            (found,) = answer["data"].values()
+            return found
+
+        return ask
+
+    def paths(self, found, urn):
+        (result,) = (one for one in found["searchResults"] if one["entity"]["urn"] == urn)
+        return sorted([one["urn"] for one in path["path"]] for path in result["paths"])
+
+    def test_datasets_charts_and_jobs_are_found_once_with_every_way(self, ask):
+        found = ask(self.column(self.RAW))
+        assert degrees(found) == {
+            self.CLEAN: 1,
+            self.WIDE: 2,
+            self.JOB: 2,
+            self.REPORT: 3,
+            self.CHART: 4,
+        }
+        assert found["total"] == 5
+        start, column = self.column(self.RAW), self.column
+        assert self.paths(found, self.CLEAN) == [
+            [start, self.QUERY, column(self.CLEAN, "copy")],
+            [start, self.QUERY, column(self.CLEAN)],
+        ]
+        copied = [start, self.QUERY, column(self.CLEAN, "copy"), self.JOB]
+        assert self.paths(found, self.WIDE) == [
+            [*copied, column(self.WIDE, "copy")],
+            [start, self.QUERY, column(self.CLEAN), self.JOB, column(self.WIDE)],
+        ]
+        assert self.paths(found, self.JOB) == [
+            copied,
+            [start, self.QUERY, column(self.CLEAN), self.JOB],
+        ]
+        assert self.paths(found, self.CHART) == [
+            [*copied, column(self.WIDE, "copy"), column(self.REPORT), column(self.CHART, "shown")]
+        ]
+        (facet,) = (one for one in found["facets"] if one["field"] == "_entityType")
+        counts = {one["value"]: one["count"] for one in facet["aggregations"]}
+        assert counts == {"DATASET": 3, "DATA_JOB": 1, "CHART": 1}
+
+    def test_the_same_is_found_upstream(self, ask):
+        found = ask(self.column(self.CHART, "shown"), "UPSTREAM")
+        assert degrees(found) == {self.REPORT: 1, self.WIDE: 2, self.JOB: 3, self.CLEAN: 3} | {
+            self.RAW: 4
+        }
+
+    def test_filters_look_at_the_entities_and_degrees_at_the_columns(self, ask):
+        start = self.column(self.RAW)
+        assert degrees(ask(start, "DOWNSTREAM", degree_is("2"))) == {self.WIDE: 2, self.JOB: 2}
+        assert degrees(ask(start, types=["DATASET"], query="wide")) == {self.WIDE: 2}
+        looker = {"field": "platform", "values": ["urn:li:dataPlatform:looker"]}
+        assert degrees(ask(start, "DOWNSTREAM", looker)) == {self.CHART: 4}
+        assert degrees(ask(start, types=["QUERY"])) == {self.QUERY: 1}
+        page = ask(start, start=1, count=2)
+        assert [one["degree"] for one in page["searchResults"]] == [2, 2]
+        assert (page["count"], page["total"]) == (2, 5)
+
+    def test_what_is_removed_or_was_never_stored_is_left_out(self, caller, ask):
+        caller.ingest(self.REPORT, "status", {"removed": True})
+        found = ask(self.column(self.RAW))
+        assert self.REPORT not in degrees(found)
+        assert (found["total"], found["filtered"]) == (4, 1)
+        assert self.REPORT in degrees(ask(self.column(self.RAW), includeSoftDelete=True))
+
+    def test_a_grouping_that_keeps_columns_gives_columns_and_the_jobs_between_them(self, ask):
+        start, kept = self.column(self.CLEAN), {"groupingSpec": {"groupingCriteria": []}}
+        found = ask(start, searchFlags=kept, includeGhostEntities=True)
+        assert degrees(found) == {self.column(self.WIDE): 1, self.JOB: 1}
+        assert self.paths(found, self.column(self.WIDE)) == [
+            [start, self.JOB, self.column(self.WIDE)]
+        ]
+        grouped = {"baseEntityType": "SCHEMA_FIELD", "groupingEntityType": "DATASET"}
+        as_datasets = {"groupingSpec": {"groupingCriteria": [grouped]}}
+        assert degrees(ask(start, searchFlags=as_datasets)) == {self.WIDE: 1, self.JOB: 1}
+        # A scroll does not look at it.
+        scrolled = ask(start, document=SCROLL, searchFlags=kept)
+        assert degrees(scrolled) == {self.WIDE: 1, self.JOB: 1}
+
+
 def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
     ann, bob = "urn:li:corpuser:gl-ann", "urn:li:corpuser:gl-bob"
     by_hand = upstream(

@@ -52,6 +52,13 @@ def shop(filled: Fill, dataset: Make) -> SearchIndex:
         ("UsersCreated", {"db.fctUsersCreated"}),
         ("users", {"db.fctUsersCreated", "db.web"}),
         ("rder", set()),
+        # A plural finds the singular in what describes, not in names, and only if it may.
+        ("rows", {"db.orders"}),
+        ("dailies", {"db.orders"}),
+        ("web rows", set()),
+        ('"rows"', set()),
+        ("description:rows", set()),
+        ("db.orders -rows", {"db.orders", "db.orders_daily"}),
         ("*rders", {"db.orders", "db.orders_daily"}),
         ("*rder*", {"db.orders", "db.orders_daily"}),
         ("or*rs", {"db.orders", "db.orders_daily"}),

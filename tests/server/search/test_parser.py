@@ -82,7 +82,7 @@ def read(text: str) -> Node:
         ),
         ("hasOwners:false", Not(Value("hasOwners", "equal", "true"))),
         ("a:b", And((A, B))),
-        ("owners:", Word(("owners",))),
+        ("platform:", Word(("platform",))),
     ],
 )
 def test_a_text_is_understood(text: str, query: Node) -> None:

@@ -1,6 +1,14 @@
 import pytest
 
-from explorer.server.search.text import fold, in_words, joined, pieces, split, word_line
+from explorer.server.search.text import (
+    fold,
+    in_words,
+    joined,
+    pieces,
+    singulars,
+    split,
+    word_line,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +60,28 @@ def test_pieces_put_together_are_the_text() -> None:
 
 def test_prose_is_compared_by_its_words() -> None:
     assert in_words("the  orders, daily (all) | x") == "the orders daily all x"
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("orders", "order"),
+        ("categories", "category"),
+        ("movies", "movie"),
+        ("addresses", "address"),
+        ("statuses", "status"),
+        ("analyses", "analysis"),
+        ("databases", "database"),
+        ("boxes", "box"),
+        ("batches", "batch"),
+        ("caches", "cache"),
+        ("indices", "index"),
+    ],
+)
+def test_a_plural_has_its_singular_among_those_it_may_have(word: str, found: str) -> None:
+    assert found in singulars(word)
+
+
+@pytest.mark.parametrize("word", ["order", "address", "status", "analysis", "gas", "s3s", "größes"])
+def test_what_does_not_look_like_an_english_plural_has_no_singular(word: str) -> None:
+    assert singulars(word) == ()
