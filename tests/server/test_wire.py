@@ -93,7 +93,9 @@ def test_the_configuration_is_one_that_clients_accept(caller):
     version = config["versions"]["acryldata/datahub"]["version"]
     assert tuple(int(part) for part in version.lstrip("v").split(".")) < (1, 0, 1)
     ours = config["catalogExplorer"]
-    assert set(ours) == {"version", "sample", "entities", "conditionalEdits"}
+    offered = {"conditionalEdits", "namesInFilters", "stewardship"}
+    assert set(ours) == {"version", "sample", "entities"} | offered
+    assert all(ours[name] is True for name in offered)
     assert ours["sample"] is False
     assert ours["entities"] == caller.catalog.store.entity_count() > 0
 
