@@ -1,9 +1,13 @@
 """Stewardship of a catalog, asynchronous and waited for."""
 
-from collections.abc import Coroutine, Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.client.waiting import Waiting, waited
+from explorer.errors import Busy
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.stewardship.applying import Applied, apply_changes
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncStewardship", "Stewardship"]
 
 _MOST_NAMED = 10_000
+_MOST_SECONDS = 600.0
 _T = TypeVar("_T")
 
 
@@ -93,8 +98,16 @@ class AsyncStewardship:
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
             meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
-            coverage = await ask_coverage(
-                self._catalog, meant, text=text, narrowed_by=narrowed_by, folder=folder, by=by
+            coverage = await _counted(
+                partial(
+                    ask_coverage,
+                    self._catalog,
+                    meant,
+                    text=text,
+                    narrowed_by=narrowed_by,
+                    folder=folder,
+                    by=by,
+                )
             )
             if progress is not None:
                 progress(coverage.tables.total, coverage.tables.total)
@@ -118,14 +131,17 @@ class AsyncStewardship:
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
             meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
-            worklist = await ask_worklist(
-                self._catalog,
-                meant,
-                text=text,
-                narrowed_by=narrowed_by,
-                folder=folder,
-                top=top,
-                days=days,
+            worklist = await _counted(
+                partial(
+                    ask_worklist,
+                    self._catalog,
+                    meant,
+                    text=text,
+                    narrowed_by=narrowed_by,
+                    folder=folder,
+                    top=top,
+                    days=days,
+                )
             )
             if progress is not None:
                 progress(worklist.datasets, worklist.datasets)
@@ -158,6 +174,19 @@ class Stewardship(Waiting):
     apply = waited(AsyncStewardship.apply)
     coverage = waited(AsyncStewardship.coverage)
     worklist = waited(AsyncStewardship.worklist)
+
+
+async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:
+    """What a server says that may be counting for the first time: it is asked until it is done,
+    ten minutes at most."""
+    end = monotonic() + _MOST_SECONDS
+    while True:
+        try:
+            return await ask()
+        except Busy as error:
+            if monotonic() > end:
+                raise
+            await asyncio.sleep(error.retry_after_seconds or 1.0)
 
 
 async def _is_counted(catalog: "AsyncCatalog", named: Sequence[str | Urn]) -> bool:

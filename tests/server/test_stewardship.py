@@ -3,12 +3,14 @@
 import asyncio
 import random
 import shutil
+import threading
 import time
 from contextlib import contextmanager
 
 import networkx as nx
 import pytest
 
+from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
 from explorer.server.opening import COUNTS, open_catalog
 from explorer.server.stewardship import ledger as ledgers
@@ -242,3 +244,23 @@ def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(caller
     ):
         answer = caller.post(f"/stewardship?action={action}", wrong)
         assert answer.status_code == 400, (action, wrong, answer.text)
+
+
+def test_who_asks_first_is_told_to_wait_while_it_takes_long(fresh, chain, monkeypatch):
+    catalog = fresh()
+    write(catalog, *chain)
+    gate = threading.Event()
+    real = ledgers.read_facts
+
+    def held(*given):
+        gate.wait()
+        return real(*given)
+
+    monkeypatch.setattr(ledgers, "read_facts", held)
+    monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 0.05)
+    with pytest.raises(Busy) as told:
+        counted(catalog)
+    assert told.value.retry_after_seconds == 2
+    gate.set()
+    monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 20.0)
+    assert counted(catalog)["mart"] == (1, 9, 1)

@@ -23,6 +23,7 @@ from explorer.client import (
     Column,
     ColumnChange,
     Deletion,
+    DescribedCounts,
     Direction,
     Edge,
     Edges,
@@ -59,6 +60,7 @@ from explorer.client import (
     TextConflict,
     Timeseries,
     Transport,
+    UndescribedPage,
     Version,
     Versions,
     Way,
@@ -156,6 +158,20 @@ async def found(catalog: AsyncCatalog) -> None:
     await catalog.search("o", superseding="typing")
     facets = await catalog.facets("o", entity=("dataset",), narrowed_by=FILTER, names=["platform"])
     assert_type(facets, tuple[Facet, ...])
+    lacking = await catalog.undescribed(
+        (Urn.parse("urn:li:tag:a"),),
+        text="o",
+        narrowed_by=FILTER,
+        folder="/prod",
+        start=0,
+        count=5,
+        days=7,
+    )
+    assert_type(lacking, UndescribedPage)
+    counts = await catalog.described(
+        (Urn.parse("urn:li:tag:a"),), text="o", narrowed_by="owner:nina", folder="/prod", by="owner"
+    )
+    assert_type(counts, DescribedCounts)
     assert_type(await catalog.counts(["dataset"]), dict[str, int])
     names = await catalog.autocomplete(
         "ord", entity="chart", narrowed_by="tool:x", limit=3, superseding="k"
@@ -365,6 +381,8 @@ def found_waiting(catalog: Catalog) -> None:
     assert_type(page, SearchPage)
     catalog.search("o", entity=["chart"], narrowed_by="tool:x", sorted_by="name", superseding="k")
     assert_type(catalog.facets("o", narrowed_by="platform:hive"), tuple[Facet, ...])
+    assert_type(catalog.undescribed(narrowed_by="platform:hive", count=5), UndescribedPage)
+    assert_type(catalog.described(by="platform"), DescribedCounts)
     assert_type(catalog.counts(), dict[str, int])
     assert_type(catalog.autocomplete("ord", narrowed_by=FILTER), tuple[str, ...])
     assert_type(catalog.suggest("ord"), tuple[Suggestion, ...])

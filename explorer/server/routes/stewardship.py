@@ -1,5 +1,6 @@
 """What is worth describing next, and how much is described."""
 
+import asyncio
 import time
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from explorer.server.paths import components
 from explorer.server.routes.usage import COUNT, FILTER, START
 from explorer.server.search.index import SearchQuery
 from explorer.server.stewardship.facts import Facts
-from explorer.server.stewardship.ledger import Entry
+from explorer.server.stewardship.ledger import PATIENCE_SECONDS, Entry
 from explorer.server.stewardship.ranking import (
     GROUPINGS,
     Count,
@@ -34,10 +35,11 @@ __all__ = ["StewardshipRoutes"]
 
 _DATASET = "dataset"
 _MOST_DAYS = 365
+_LOOK_SECONDS = 0.02
 _URNS = parameter("urns", "array of URNs", "the datasets meant, 10000 at most", required=False)
-_INPUT = parameter("input", "string", "those that a search for this finds", "*", required=False)
+_INPUT = parameter("input", "string", "those that a search for this finds", required=False)
 _FOLDER = parameter(
-    "folder", "string", "those in and below this browse path", "/prod", required=False
+    "folder", "string", "those in and below this browse path, such as /prod", required=False
 )
 _WHICH = (_URNS, _INPUT, FILTER, _FOLDER)
 _NOTE = (
@@ -98,8 +100,17 @@ class StewardshipRoutes:
             ),
         )
 
+    async def _wait(self) -> None:
+        """Wait, and keep no thread from reading, while everything is counted for the first time;
+        whoever reads it is told after 10 seconds."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        # A thread counts, which knows no event of this loop.
+        while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_SECONDS)
+
     async def _worklist(self, call: Call) -> Answer:
         parameters = await call.parameters()
+        await self._wait()
         days = parameters.count("days", USE_DAYS)
         if not 1 <= days <= _MOST_DAYS:
             raise InvalidInput(f"'days' is from 1 to {_MOST_DAYS}, not {days}")
@@ -116,6 +127,7 @@ class StewardshipRoutes:
 
     async def _coverage(self, call: Call) -> Answer:
         parameters = await call.parameters()
+        await self._wait()
         asked = parameters.optional_text("by")
         by = next((one for one in GROUPINGS if one == asked), None)
         if asked is not None and by is None:

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import msgspec
 
-from explorer.errors import CatalogError
+from explorer.errors import Busy, CatalogError
 from explorer.server.measures import read_use, use_from
 from explorer.server.stewardship.facts import ASPECTS, Facts, read_facts
 from explorer.server.stewardship.reach import count_downstream
 from explorer.server.store import Store
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["PATIENCE_SECONDS", "Entry", "Ledger"]
 
 _log = logging.getLogger("explorer.server")
 
@@ -34,6 +34,9 @@ _DATASET = "dataset"
 # What changes in this time is counted together.
 _PAUSE_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
+PATIENCE_SECONDS = 10.0
+"""So long somebody who asks first waits."""
+_RETRY_AFTER_SECONDS = 2.0
 
 
 class Entry(msgspec.Struct, gc=False, array_like=True):
@@ -84,6 +87,7 @@ class Ledger:
         self._seen = 0
         self._is_listening = False
         self._is_closing = False
+        self._ready = threading.Event()
         self._is_saved = False
         self._thread: threading.Thread | None = None
         # `_lock` is held for moments, `_counting` while facts are read.
@@ -108,11 +112,22 @@ class Ledger:
             self._seen = max(self._seen, offset)
             self._news.notify()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything was counted once; it is being counted from now on."""
+        self._listen()
+        return self._ready.is_set()
+
     @contextmanager
     def entries(self) -> Iterator[dict[str, Entry]]:
         """Every dataset by its URN, as it is stored now; for the length of a `with`, to be read
-        only. Seconds the first time in a large catalog, else milliseconds."""
+        only. Seconds the first time in a large catalog, else milliseconds. Raises `Busy` when that
+        first time takes longer than 10 seconds, and goes on counting."""
         self._listen()
+        if not self._ready.wait(PATIENCE_SECONDS):
+            error = Busy("what is documented is being counted for the first time; try again soon")
+            error.retry_after_seconds = _RETRY_AFTER_SECONDS
+            raise error
         with self._counting:
             self._bring_up_to_date()
             yield self._entries
@@ -142,6 +157,8 @@ class Ledger:
             try:
                 with self._counting:
                     self._bring_up_to_date(is_aged_too=True)
+                if self._is_counted:
+                    self._ready.set()
             except CatalogError:
                 _log.exception("what is documented cannot be counted; trying again")
                 self._wait(_RETRY_SECONDS)
