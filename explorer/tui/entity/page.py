@@ -1,6 +1,7 @@
 """The page of one entity: who and where it is, its text, its columns, what it is related to."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
+from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.columns.measured import schema_of
@@ -321,7 +323,8 @@ class EntityView(Changing):
 
     @work(exclusive=True, group="health", description="what is wrong with the entity")
     async def _read_health(self, entity: "Entity") -> None:
-        with self._session.reporting("reading assertions and incidents"):
+        # What cannot be asked is told by what asks for the page itself.
+        with suppress(CatalogError):
             catalog = await self._session.catalog()
             health = await catalog.health(entity.urn)
             if entity.urn == self._wanted and self._is_whole:
