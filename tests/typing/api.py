@@ -38,6 +38,7 @@ from explorer.client import (
     Lineage,
     LineageEdge,
     LoadReport,
+    Measures,
     Named,
     Offline,
     Pager,
@@ -244,6 +245,8 @@ async def read(catalog: AsyncCatalog) -> None:
         assert_type(point, dict[str, Any])
     used = await catalog.usage(TEXT, start=THEN, end=NOW)
     assert_type(used.usage(), tuple[DatasetUsageStatistics, ...])
+    measured = await catalog.measures({TABLE})
+    assert_type(measured[TABLE].rows, int | None)
     profiled = await catalog.profiles(TABLE, start=None, end=NOW, days=30)
     assert_type(profiled.profiles(), tuple[DatasetProfile, ...])
 
@@ -408,6 +411,7 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.every_point(TEXT, "operation", end=NOW), Iterator[dict[str, Any]])
     assert_type(catalog.usage(TABLE, start=None, days=7, end=NOW), Timeseries)
     assert_type(catalog.profiles(TEXT, start=THEN), Timeseries)
+    assert_type(catalog.measures([TABLE, TEXT]), dict[Urn, Measures])
     assert_type(catalog.relationships(TABLE, "INCOMING"), Edges)
     assert_type(catalog.related(TEXT, "OUTGOING"), Iterator[Edge])
     assert_type(catalog.lineage(TEXT, "DOWNSTREAM", hops=2), Lineage)
