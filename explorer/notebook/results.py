@@ -30,7 +30,7 @@ EDITED = "✎"
 _MOST_ROWS = 60
 _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
-_NUMBERS = frozenset(("rows", "queries"))
+_NUMBERS = frozenset(("rows", "queries", "changed"))
 _MOST_MATCHED = 2
 # Names that a machine made up tell a reader nothing.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from explorer.notebook.entity import Entity
+    from explorer.notebook.widgets.usage import UsageControls
 
 __all__ = ["Profile", "TopQueries", "TopUsers", "Usage", "Window", "sparkline", "users_of"]
 
@@ -167,6 +168,23 @@ class Usage(Charted):
         empty = f"no use of a column {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
         return Chart(title, (panel,), self._uses_frame, note, empty)
+
+    def by_user(self, most: int = _MOST_ROWS) -> Chart:
+        """How many queries each user made in all that time, the most first, at most so many."""
+        if most < 1:
+            raise InvalidInput("the number of users to draw is 1 or more")
+        users = self.top_users
+        title = f"Use by user of {self.name}, {self.window.words}"
+        empty = f"no user is told {self.window.words}"
+        note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
+        return Chart(title, (users.panel(most),), users.to_frame, note, empty)
+
+    def controls(self) -> "UsageControls":
+        """The chart with controls beside it: the range of time, and what is measured. No request
+        until another range is chosen."""
+        from explorer.notebook.widgets.usage import UsageControls
+
+        return UsageControls(self)
 
     def chart(self, zone: Zone = "UTC") -> Chart:
         """What it shows: queries and users over time, the columns used most, and by whom."""

@@ -7,10 +7,13 @@ the HTML one escapes it; nothing else in this package writes text into a page.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from explorer.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
+    from itables.widget import ITable
 
 __all__ = [
     "Cell",
@@ -153,3 +156,17 @@ class Table(Shown):
     def df(self) -> "pd.DataFrame":
         """The same as `to_frame()`, made anew each time."""
         return self.to_frame()
+
+    def sortable(self, **options: Any) -> "ITable":
+        """The same as a table that sorts by its headers, filters and pages, in any notebook.
+
+        It is a widget of itables', which takes the `options` and which the extra `tables` brings;
+        raises `MissingExtra` without it.
+
+        Example: `cat.search("orders").sortable(paging=False)`
+        """
+        try:
+            from itables.widget import ITable
+        except ImportError:
+            raise MissingExtra("tables that sort are itables'", "tables") from None
+        return ITable(self.to_frame(), **options)

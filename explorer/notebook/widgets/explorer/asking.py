@@ -20,7 +20,7 @@ __all__ = ["Asking", "Kind"]
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-Kind = Literal["search", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
+Kind = Literal["search", "measures", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
 _LONGEST_SENTENCE = 400
 
 

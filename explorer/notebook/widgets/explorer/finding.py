@@ -10,15 +10,17 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
+from explorer.notebook.amounts import compact
 from explorer.notebook.results import EDITED
 from explorer.notebook.widgets.explorer.marked import marked_line
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.records import Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.results import Results
 
-__all__ = ["ORDERS", "PAGE", "Answer", "Search", "offers_of", "read_answer"]
+__all__ = ["ORDERS", "PAGE", "Answer", "Search", "measured", "offers_of", "read_answer"]
 
 PAGE = 20
 ORDERS = {
@@ -134,6 +136,7 @@ class Answer:
             "platform": line(entity.platform, 60),
             "about": marked_line(text, 2 * _SHORT),
             "mark": EDITED if entity.edited_description else "",
+            "measures": _measured(self.page.measures.get(hit.urn)),
             "state": "deprecated" if entity.deprecation is not None else "",
             "why": _why(hit, f"{entity.name} {text}".lower(), self.search.words),
             "ticked": str(hit.urn) in ticked,
@@ -166,17 +169,24 @@ class Answer:
 
 def read_answer(catalog: "Catalog", search: Search) -> Answer:
     """Ask the catalog. One request, one for each hundred hits, and one for the names of what the
-    facets count."""
+    facets count. Rows and use are asked for later, with `measured`."""
     page = catalog.search(
         search.words.strip() or "*",
         narrowed_by=search.narrowing(catalog),
         sorted_by=search.order or None,
         start=search.start,
         count=PAGE,
+        measures=False,
     )
     values = (one.value for facet in page.facets for one in facet.values[:_NAMED_VALUES])
     named = catalog.summaries(Urn.parse_all(values))
     return Answer(search, page, {str(urn): entity.name for urn, entity in named.items()})
+
+
+def measured(catalog: "Catalog", answer: Answer) -> Answer:
+    """The same with rows, use and last change of the datasets found. One request."""
+    page = answer.page
+    return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
@@ -195,6 +205,19 @@ def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
 def kind_of(entity: "Entity") -> str:
     """What the platform calls it, else its type in a word."""
     return entity.kind if entity.kind != entity.entity_type else singular(entity.entity_type)
+
+
+def _measured(known: "Measures | None") -> str:
+    """Rows, use and last change in a few words; "" for nothing."""
+    if known is None:
+        return ""
+    rows, queries, changed = known.rows, known.queries, known.changed
+    said = (
+        "" if rows is None else f"{compact(rows)} rows",
+        "" if queries is None else f"{compact(queries)} queries in 30 days",
+        "" if changed is None else f"changed {changed:%Y-%m-%d}",
+    )
+    return " · ".join(one for one in said if one)
 
 
 def _why(hit: Hit, shown: str, words: str) -> dict[str, str] | None:

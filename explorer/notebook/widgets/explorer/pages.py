@@ -1,6 +1,6 @@
 """The page of an entity: its head, and each of its tabs, read when it is looked at."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -174,9 +174,7 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
 
 def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) -> Told:
     """A picture of what is around it, and each neighbour as a way on."""
-    from explorer.graph.export.svg import to_svg
     from explorer.graph.lineage import read_lineage
-    from explorer.notebook.view import Picture
 
     asked = detail.get("hops")
     hops = asked if isinstance(asked, int) and 1 <= asked <= 5 else _HOPS
@@ -192,12 +190,12 @@ def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) ->
         for title, found in _sides(graph, str(entity.urn))
     ]
     alone = len(graph) <= 1
-    parts: Sequence[Any] = [Say("nothing is upstream or downstream of it")]
-    if not alone:
-        parts = [Picture(to_svg(graph, most_nodes=40), f"Lineage of {entity.name}")]
     cut = graph.graph.get("truncated")
-    more = [Say(f"cut: {cut}")] if cut else []
-    return {"parts": parts_of([*parts, *more]), "sides": [] if alone else sides, "hops": hops}
+    parts = [Say("nothing is upstream or downstream of it")] if alone else []
+    parts += [Say(f"cut: {cut}")] if cut else []
+    told: Told = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
+    # The drawing is made of the graph, and is not told with the rest.
+    return told if alone else {**told, "drawn": True, "graph": graph}
 
 
 def _sides(graph: "nx.DiGraph", root: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
