@@ -46,7 +46,7 @@ _TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4
 _SMALL = 0.85
 _PROSE = "margin:0 0 4px 1em;max-width:60em;"
 _ONE_LINE = (
-    "max-width:30em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;user-select:all;"
+    "max-width:22em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;user-select:all;"
 )
 _WORD_END = re.compile(r"(_+)(?=[^_])")
 _LINES = (

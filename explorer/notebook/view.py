@@ -30,6 +30,8 @@ __all__ = [
     "Title",
 ]
 
+_MOMENT = "%Y-%m-%d %H:%M"
+
 Tone = Literal["plain", "quiet", "loud"]
 
 
@@ -169,4 +171,13 @@ class Table(Shown):
             from itables.widget import ITable
         except ImportError:
             raise MissingExtra("tables that sort are itables'", "tables") from None
-        return ITable(self.to_frame(), **options)
+        frame = self.to_frame()
+        # The longest text of a row, which people look at last.
+        if "urn" in frame:
+            frame = frame[[*frame.columns.drop("urn"), "urn"]]
+        # Moments as texts that sort like them.
+        moments = frame.select_dtypes("datetimetz").columns
+        frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
+        if frame.index.dtype.kind == "M":
+            frame = frame.set_axis(frame.index.map(lambda at: f"{at:{_MOMENT}}"))
+        return ITable(frame, **options)

@@ -1,6 +1,7 @@
 """What a notebook gets shows itself well, says what is not there, and is a frame when asked."""
 
 import re
+import sys
 
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from explorer import Catalog, client
 from explorer.client.entity import AspectRead
 from explorer.client.records import SearchPage
-from explorer.errors import CatalogError, InvalidInput, NotFound, UnknownName
+from explorer.errors import CatalogError, InvalidInput, MissingExtra, NotFound, UnknownName
 from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -432,3 +433,17 @@ def test_a_name_that_nothing_of_that_type_has_is_refused(cat, orders):
     assert cat.urn_of("fct_orders") == orders.urn
     with pytest.raises(NotFound, match="no domain is called 'Nina Weber'"):
         orders.set_domain("Nina Weber")
+
+
+def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(cat, monkeypatch):
+    found = cat.search("orders", count=3)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "itables.widget", None)
+        with pytest.raises(MissingExtra, match=r"catalog-explorer\[tables\]"):
+            found.sortable()
+    pytest.importorskip("itables")
+    made = found.sortable(paging=False)
+    assert made.df.shape == found.df.shape
+    assert made.df.columns[-1] == "urn"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", made.df["changed"].dropna().iloc[0])
+    assert len(cat.dataset(ORDERS).usage().sortable().df) == 30

@@ -503,7 +503,7 @@ def test_names_break_at_underscores_and_are_copied_whole(show):
 
 
 def test_results_say_their_rows_and_use(show):
-    told = "4.86 M rows · 1,211 queries in 30 days · changed 2026-11-21"
+    told = "4.86 M rows · 1,211 queries a month · changed 2026-11-21"
     page = show(find=found(hits=[hit(0, "orders", measures=told), hit(1, "bare")])).page
     assert page.locator(".cx-measures").all_text_contents() == [told]
 

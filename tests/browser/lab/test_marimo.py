@@ -86,6 +86,7 @@ def test_widgets_are_dark_and_walked_by_keys_and_charts_are_alive(browser, appli
     # The theme is the page's, though nothing in it is a theme of Jupyter's.
     explorer, lineage = page.locator(".catalog-explorer"), page.locator(".catalog-lineage")
     for widget in (explorer, lineage):
+        widget.wait_for()
         expect(widget.and_(page.locator(".cx-dark"))).to_have_count(1)
 
     # Keys walk the drawing, within a shadow root as elsewhere.

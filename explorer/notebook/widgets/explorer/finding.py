@@ -214,7 +214,7 @@ def _measured(known: "Measures | None") -> str:
     rows, queries, changed = known.rows, known.queries, known.changed
     said = (
         "" if rows is None else f"{compact(rows)} rows",
-        "" if queries is None else f"{compact(queries)} queries in 30 days",
+        "" if queries is None else f"{compact(queries)} queries a month",
         "" if changed is None else f"changed {changed:%Y-%m-%d}",
     )
     return " · ".join(one for one in said if one)

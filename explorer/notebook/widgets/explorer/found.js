@@ -56,10 +56,10 @@ function addFound(shell) {
         on: { change: (event) => say("tick", { urn: hit.urn, on: event.target.checked }) } }),
       make("button", { type: "button", class: "cx-hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
         make("span", { class: "cx-first" }, make("span", { class: "cx-name" }, ...marked(hit.name, words)), " ",
-          make("span", { class: "cx-dim", text: facts }), " ",
-          hit.measures ? make("span", { class: "cx-measures", text: hit.measures }) : null, " ", hit.state ? make("span", { class: "cx-state", text: hit.state }) : null),
+          make("span", { class: "cx-dim", text: facts }), " ", hit.state ? make("span", { class: "cx-state", text: hit.state }) : null),
         make("span", { class: hit.about.length ? "cx-about" : "cx-about cx-none" },
           hit.mark ? make("span", { class: "cx-edited", title: "edited", text: `${hit.mark} ` }) : null, hit.about.length ? grown(hit.about, words, false) : "no description"),
+        hit.measures ? make("span", { class: "cx-measures", text: hit.measures }) : null,
         hit.why ? make("span", { class: "cx-why" }, make("span", { class: "cx-dim", text: `${hit.why.field}: ` }), ...marked(hit.why.value, words)) : null));
   }
 

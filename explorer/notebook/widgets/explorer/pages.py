@@ -178,8 +178,9 @@ def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) ->
 
     asked = detail.get("hops")
     hops = asked if isinstance(asked, int) and 1 <= asked <= 5 else _HOPS
+    # One hop more than is listed, so that the drawing can count what it leaves out.
     graph = catalog.wait(
-        read_lineage(catalog.core, entity.urn, "BOTH", hops=hops, with_details=True)
+        read_lineage(catalog.core, entity.urn, "BOTH", hops=hops + 1, with_details=True)
     )
     sides = [
         {
@@ -187,7 +188,7 @@ def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) ->
             "ways": [_neighbour(graph, urn, hop) for urn, hop in found[:_NEIGHBOURS]],
             "more": max(len(found) - _NEIGHBOURS, 0),
         }
-        for title, found in _sides(graph, str(entity.urn))
+        for title, found in _sides(graph, str(entity.urn), hops)
     ]
     alone = len(graph) <= 1
     cut = graph.graph.get("truncated")
@@ -198,8 +199,14 @@ def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) ->
     return told if alone else {**told, "drawn": True, "graph": graph}
 
 
-def _sides(graph: "nx.DiGraph", root: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    placed = [(urn, hop) for urn, hop in graph.nodes.data("hops") if urn != root and hop]
+def _sides(
+    graph: "nx.DiGraph", root: str, most: int
+) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    placed = [
+        (urn, hop)
+        for urn, hop in graph.nodes.data("hops")
+        if urn != root and hop and abs(hop) <= most
+    ]
     placed.sort(key=lambda one: (abs(one[1]), str(graph.nodes[one[0]].get("name") or one[0])))
     yield "upstream", [one for one in placed if one[1] < 0]
     yield "downstream", [one for one in placed if one[1] > 0]
