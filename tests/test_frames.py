@@ -1,6 +1,7 @@
 """Frames have the columns and dtypes that they are documented to have, for any number of rows."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -12,10 +13,13 @@ from explorer.client.difference import difference
 from explorer.client.entity import AspectRead, Entity
 from explorer.client.records import (
     AspectDiff,
+    ChangeEvent,
+    ColumnChange,
     Edge,
     Edges,
     Hit,
     Match,
+    Run,
     SearchPage,
     Timeseries,
     Version,
@@ -83,7 +87,8 @@ def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page():
     }
     frame = frames.search_frame(page, summaries)
     assert list(frame.index) == [20, 21]
-    first, second = frame.to_dict("records")
+    assert frame[["rows", "queries", "changed"]].isna().all(axis=None)
+    first, second = frame.drop(columns=["rows", "queries", "changed"]).to_dict("records")
     assert first == {
         "urn": str(ORDERS),
         "name": "orders",
@@ -152,11 +157,15 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns():
                 "timestampMillis": DAY_MILLIS,
                 "rowCount": 2**40,
                 "columnCount": 2,
+                "sizeInBytes": 2**50,
                 "fieldProfiles": [
                     {
                         "fieldPath": "a",
                         "nullProportion": 0.25,
                         "min": "1",
+                        "max": "2026-01-01",
+                        "mean": "1_000",
+                        "stdev": "0.5",
                         "sampleValues": ["x", "y"],
                     }
                 ],
@@ -166,7 +175,11 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns():
     assert frames.profile_frame(series)["rows"].tolist() == [2**40]
     columns = frames.column_profile_frame(series)
     row = columns.iloc[0]
-    assert (row["path"], row["null_proportion"], row["min"]) == ("a", 0.25, "1")
+    assert frames.profile_frame(series)["bytes"].tolist() == [2**50]
+    assert (row["path"], row["null_proportion"], row["min"]) == ("a", 0.25, 1.0)
+    # A date is no number, and no database writes a number with underscores.
+    assert row[["max", "mean"]].tolist() == [pd.NA, pd.NA]
+    assert (row["stdev"], row["min_text"], row["max_text"]) == (0.5, "1", "2026-01-01")
     assert row["sample_values"] == "x, y"
     assert columns["unique_count"].tolist() == [pd.NA]
 
@@ -251,7 +264,68 @@ def test_changes_are_rows_with_texts_as_they_are():
     assert frame["after"].tolist() == ["y", pd.NA, "[1]"]
 
 
+def change(origin="edited", millis=DAY_MILLIS):
+    stamp = AuditStamp(millis, str(MARA)) if millis else None
+    return ColumnChange("a", origin, None, "text", 3, stamp, "run-1")
+
+
+EVENT = ChangeEvent(
+    7,
+    ORDERS,
+    "status",
+    "UPSERT",
+    {"removed": True},
+    None,
+    datetime(1970, 1, 2, tzinfo=UTC),
+    str(MARA),
+)
+
+
+def test_changes_of_columns_say_who_and_when():
+    frame = frames.column_changes_frame([change(), change("ingested", 0)], {MARA: "Mara Berg"})
+    assert frame["time"].tolist() == [pd.Timestamp("1970-01-02", tz="UTC"), pd.NaT]
+    assert frame["who"].tolist() == ["Mara Berg", pd.NA]
+    assert frame[["origin", "after", "version", "run"]].iloc[0].tolist() == [
+        "edited",
+        "text",
+        3,
+        "run-1",
+    ]
+
+
+def test_events_and_runs_are_rows_in_order():
+    events = frames.events_frame([EVENT, replace(EVENT, value=None)], {ORDERS: "Orders"})
+    assert events["name"].tolist() == ["Orders", "Orders"]
+    assert events["who"].tolist() == ["mara", "mara"]
+    assert events["value"].tolist() == ['{"removed":true}', pd.NA]
+    runs = frames.runs_frame([Run("nightly", datetime(1970, 1, 2, tzinfo=UTC), 3)])
+    assert runs.iloc[0].tolist() == ["nightly", pd.Timestamp("1970-01-02", tz="UTC"), 3]
+
+
+def test_users_and_queries_are_rows_for_each_window():
+    window = {
+        "timestampMillis": DAY_MILLIS,
+        "userCounts": [{"user": str(MARA), "count": 3}, {"userEmail": "x@y.example", "count": 1}],
+        "topSqlQueries": ["select 1", "select 2"],
+    }
+    users = frames.user_usage_frame(usage(window), {MARA: "Mara Berg"})
+    assert users["name"].tolist() == ["Mara Berg", "x@y.example"]
+    assert users["queries"].tolist() == [3, 1]
+    queries = frames.query_usage_frame(usage(window, {"timestampMillis": 2 * DAY_MILLIS}))
+    assert queries["query"].tolist() == ["select 1", "select 2"]
+    assert queries.index[0] == datetime(1970, 1, 2, tzinfo=UTC)
+
+
 FULL = {
+    "column_changes_frame": lambda: frames.column_changes_frame([change()]),
+    "events_frame": lambda: frames.events_frame([EVENT]),
+    "query_usage_frame": lambda: frames.query_usage_frame(
+        usage({"timestampMillis": 1, "topSqlQueries": ["select 1"]})
+    ),
+    "runs_frame": lambda: frames.runs_frame([Run("nightly", EVENT.at, 3)]),
+    "user_usage_frame": lambda: frames.user_usage_frame(
+        usage({"timestampMillis": 1, "userCounts": [{"user": str(MARA), "count": 1}]})
+    ),
     "entities_frame": lambda: frames.entities_frame([entity(ORDERS)]),
     "lineage_frame": lambda: frames.lineage_frame([Flow(str(ORDERS), ORDERS, "DownstreamOf")]),
     "versions_frame": lambda: frames.versions_frame(versions(Version(0, {}, AuditStamp(1)))),
@@ -271,6 +345,11 @@ FULL = {
     "edges_frame": lambda: frames.edges_frame([Edges("INCOMING", 1, (Edge("OwnedBy", MARA),))]),
 }
 EMPTY = {
+    "column_changes_frame": lambda: frames.column_changes_frame([]),
+    "events_frame": lambda: frames.events_frame([]),
+    "query_usage_frame": lambda: frames.query_usage_frame(usage()),
+    "runs_frame": lambda: frames.runs_frame([]),
+    "user_usage_frame": lambda: frames.user_usage_frame(usage()),
     "entities_frame": lambda: frames.entities_frame([]),
     "lineage_frame": lambda: frames.lineage_frame([]),
     "versions_frame": lambda: frames.versions_frame(versions()),
@@ -295,15 +374,27 @@ def test_no_rows_have_the_columns_and_dtypes_of_some(name):
     assert some.index.name == none.index.name
 
 
+DTYPES = r"(?:string|bool|int64|Int64|Float64)\b|datetime64\S+ UTC\]"
+
+
 @pytest.mark.parametrize("name", sorted([*FULL, "schema_frame"]))
 def test_every_column_stands_in_the_docstring_with_its_dtype(name, schema):
     frame = frames.schema_frame(schema) if name == "schema_frame" else FULL[name]()
     documented = {}
     for line in getattr(frames, name).__doc__.splitlines():
-        found = re.match(r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64)\b", line)
+        found = re.match(
+            r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64|datetime64\S+ UTC\])", line
+        )
         if found:
             documented |= dict.fromkeys(found[1].split(", "), found[2])
     assert documented == {column: str(dtype) for column, dtype in frame.dtypes.items()}
+
+
+@pytest.mark.parametrize("name", sorted(FULL))
+def test_all_times_have_one_resolution(name):
+    frame = FULL[name]()
+    kinds = {frame.index.dtype, *frame.dtypes}
+    assert {str(kind) for kind in kinds if "datetime" in str(kind)} <= {"datetime64[ms, UTC]"}
 
 
 def _used(path, count):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from explorer.client.connection import Connection
 from explorer.client.exchange import Watching
@@ -69,6 +69,20 @@ class AsyncCatalog(Finding, Stewarding, Undoing, Following):
         # Also of one that could not be made, in the trace that tells why.
         connection = getattr(self, "_connection", None)
         return f"AsyncCatalog({connection.address!r})" if connection else "AsyncCatalog()"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle holds what opens the same catalog again; a token that was given is not in it.
+        return self._connection.options()
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        self.__init__(**options)  # type: ignore[misc]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        # What was read with it is copied; the connection is shared.
+        return self
+
+    def __copy__(self) -> Self:
+        return self
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,7 +5,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from explorer import config
 from explorer.client.aio import AsyncCatalog
@@ -67,6 +67,18 @@ class Catalog(Waiting):
     def __repr__(self) -> str:
         core = getattr(self, "_core", None)
         return f"Catalog({core.address!r})" if core else "Catalog()"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._core.__getstate__()
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        self.__init__(**options)  # type: ignore[misc]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
 
     def __enter__(self) -> Self:
         return self
@@ -168,6 +180,7 @@ class Catalog(Waiting):
     usage = waited(AsyncCatalog.usage)
     profiles = waited(AsyncCatalog.profiles)
     health = waited(AsyncCatalog.health)
+    measures = waited(AsyncCatalog.measures)
     relationships = waited(AsyncCatalog.relationships)
     related = iterated(AsyncCatalog.related)
     lineage = waited(AsyncCatalog.lineage)

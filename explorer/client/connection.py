@@ -74,6 +74,7 @@ class Connection:
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
         server, self.identity = "", ""
+        self._place: dict[str, str] | None = None
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=folder)
             address, login = part_login(found.url or "")
@@ -81,6 +82,10 @@ class Connection:
             fetch, always = found.token, found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
+            # Absolute, and without credentials: it may be opened again in another process.
+            place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}
+            if transport is None:
+                self._place = {"profile": profile} if profile else place
             # The profile too: two of one server are two people, who may not see the same.
             self.identity = part_login(found.identity)[0]
             server = f"{part_login(found.name)[0]} {self.identity}"
@@ -95,6 +100,7 @@ class Connection:
         self._signing = Signing(token, fetch, always=always)
         self._reach = Reach(address, folder, self._timeout_seconds, transport)
         check_offline(offline)
+        self._offline = offline
         # The embedded catalog is always there: nothing of it is kept.
         self._keeping = Keeping(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
@@ -105,6 +111,20 @@ class Connection:
         self.warned: Callable[[str], None] = _warn
         # With a transport of the caller's own nothing is known of the way.
         self._warns_of_token = transport is None
+
+    def options(self) -> dict[str, Any]:
+        """What opens the same catalog again, as a pickle holds it: everything but the token, which
+        is looked up anew where it is opened. Raises `TypeError` for one with a transport of its
+        caller's, which nobody can open again."""
+        if self._place is None:
+            raise TypeError("a catalog with a transport of its own cannot be pickled")
+        return {
+            **self._place,
+            "timeout_seconds": self._timeout_seconds,
+            "read_only": self.read_only,
+            "offline": self._offline,
+            "retry": self._retry,
+        }
 
     @property
     def embedded(self) -> bool:

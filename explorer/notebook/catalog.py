@@ -13,7 +13,7 @@ from explorer import client, config
 from explorer.client import entity as read
 from explorer.client.journal import JOURNAL
 from explorer.client.keeping import Offline
-from explorer.client.records import Health
+from explorer.client.records import ChangePage, Health, Measures
 from explorer.client.retry import Retry
 from explorer.client.secret import Secret
 from explorer.client.transport import Transport
@@ -22,10 +22,19 @@ from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.browsing import Folder, opened
+from explorer.notebook.changes import (
+    Blame,
+    Changes,
+    ColumnChanges,
+    Runs,
+    actors_of,
+    names_of,
+)
 from explorer.notebook.entity import Entity
 from explorer.notebook.names import Names, NamesKnown, find, named
 from explorer.notebook.progress import counted, during, each
 from explorer.notebook.results import Question, Results, answered
+from explorer.notebook.schema import Columns, read_columns_named
 from explorer.notebook.seen import TextsSeen
 from explorer.notebook.server import Server, shown_server
 
@@ -95,9 +104,19 @@ class Catalog(client.Catalog):
         Two requests for a URN; for a name those of a search before. Raises `NotFound` where
         nothing is called so, `InvalidInput` naming the candidates where several are.
         """
+        return self.entity(self.urn_of(name))
+
+    def urn_of(self, name: str | Urn, *types: str) -> Urn:
+        """The URN of what is called so, of any entity type or of some; a URN is given back.
+
+        The requests of a search. Raises `NotFound` where nothing is called so, `InvalidInput`
+        naming the candidates where several are.
+
+        Example: `cat.urn_of("Nina Weber", "corpuser")`
+        """
         if isinstance(name, Urn) or name.startswith("urn:"):
-            return self.entity(name)
-        return self.entity(find(self, name, self._known))
+            return Urn.parse(name)
+        return find(self, name, self._known, types or None)
 
     def info(self) -> Server:
         """What the server says of itself. One request.
@@ -105,6 +124,59 @@ class Catalog(client.Catalog):
         Example: `cat.info()`
         """
         return shown_server(super().info())
+
+    def blame(self, urn: str | Urn) -> Blame:
+        """For each documented column, in the order of the schema, the change that gave it the
+        description it has now: what people wrote where they wrote any, else what came in.
+
+        Two requests where the latest 20 versions tell it, else more, and one for the names.
+
+        Example: `cat.blame(urn).df`
+        """
+        found = super().blame(urn)
+        return Blame.of(found, names_of(self.summaries(actors_of(found.values()))))
+
+    def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
+        """Every change of a column's description, newest first, by ingestion and by people; empty
+        where it never had one. `column` is its exact field path.
+
+        A request for each 20 versions of the schema and of what people wrote of it where the
+        server tells its versions at once, else one for each; and one for the names.
+
+        Example: `cat.column_history(urn, "order_id").df`
+        """
+        found = super().column_history(urn, column)
+        return ColumnChanges(found, names_of(self.summaries(actors_of(found))))
+
+    def changes(
+        self,
+        after: int | None = None,
+        *,
+        limit: int = 100,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+        values: bool = True,
+    ) -> Changes:
+        """A page of what was changed after an offset of the log, or from the first change that is
+        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
+        was written. One request, one more the first time, and one for a hundred names.
+        `changes(limit=0).head` is where the log ends.
+
+        Example: `cat.changes(limit=10).df`
+        """
+        page = super().changes(
+            after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
+        )
+        return _changes(page, self.summaries(_named_in(page)))
+
+    def runs(self, *, start: int = 0, count: int = 100, include_removed: bool = False) -> Runs:
+        """The runs of ingestion that something is left of, newest first; `include_removed` counts
+        belongs to soft-deleted entities too. One request.
+
+        Example: `cat.runs(count=5).df`
+        """
+        return Runs(super().runs(start=start, count=count, include_removed=include_removed))
 
     # Else Python would try to walk it, one number after another.
     __iter__ = None
@@ -148,13 +220,14 @@ class Catalog(client.Catalog):
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
+        measures: bool = True,
     ) -> Results:
         """A page of what matches `text`, best first or sorted, with what a line about each hit
-        needs.
+        needs: its rows, its use and its last change too, unless `measures` is false.
 
         `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
-        `entity` names some; filters and orders may be given as text. One request, and one more for
-        each hundred hits.
+        `entity` names some; filters and orders may be given as text. One request, one more for
+        each hundred hits, and one for the measures of each 25 datasets.
 
         Example: `cat.search("orders platform:snowflake", entity="dataset")`
         """
@@ -167,9 +240,12 @@ class Catalog(client.Catalog):
             count=count,
             superseding=superseding,
         )
-        summaries = self.summaries([hit.urn for hit in page])
+        urns = [hit.urn for hit in page]
+        summaries = self.summaries(urns)
+        measured = self.measures(urns) if measures else {}
         self._known.learn(named(summaries.values()))
-        return answered(page, summaries, Question(self, entity, narrowed_by, sorted_by, count))
+        question = Question(self, entity, narrowed_by, sorted_by, count, measures)
+        return answered(page, summaries, question, measured)
 
     def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its aspects, all of them unless some are named, and the names of its
@@ -277,6 +353,29 @@ class Catalog(client.Catalog):
         self._known.learn(named(found.values()))
         return found
 
+    def columns(
+        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
+    ) -> Columns:
+        """The columns of that name in all tables, or in those that a filter leaves, at most so
+        many tables: their types and what is said of them, side by side.
+
+        The name is that of a column or the end of a nested one, in any case; `*` and `?` stand for
+        letters: `*_id`. One request for 200 tables and one for the columns of a hundred; shows how
+        far it is, and may be interrupted.
+
+        Example: `cat.columns("customer_id", narrowed_by="platform:snowflake").df`
+        """
+        return read_columns_named(self, name, narrowed_by, limit)
+
+    def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
+        """Rows, use and last change of the datasets among these; those of which the server says
+        nothing are left out. One request for each 25; may be interrupted.
+
+        Example: `cat.measures([urn])[Urn.parse(urn)].rows`
+        """
+        wanted = tuple(urns)
+        return during(self, lambda _: self.core.measures(wanted), "reading sizes and use")
+
     @property
     def stewardship(self) -> "Stewardship":
         """Coverage, what to document next, and changes in bulk; no request."""
@@ -366,6 +465,10 @@ class AsyncCatalog(client.AsyncCatalog):
         reading = asyncio.to_thread(self.blocking.__getitem__, name)
         return asyncio.ensure_future(reading)
 
+    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
+        """As `Catalog.urn_of`."""
+        return await asyncio.to_thread(self.blocking.urn_of, name, *types)
+
     __iter__ = None
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -374,6 +477,38 @@ class AsyncCatalog(client.AsyncCatalog):
     async def info(self) -> Server:
         """What the server says of itself. One request."""
         return shown_server(await super().info())
+
+    async def blame(self, urn: str | Urn) -> Blame:
+        """As `Catalog.blame`."""
+        found = await super().blame(urn)
+        return Blame.of(found, names_of(await self.summaries(actors_of(found.values()))))
+
+    async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
+        """As `Catalog.column_history`."""
+        found = await super().column_history(urn, column)
+        return ColumnChanges(found, names_of(await self.summaries(actors_of(found))))
+
+    async def changes(
+        self,
+        after: int | None = None,
+        *,
+        limit: int = 100,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+        values: bool = True,
+    ) -> Changes:
+        """As `Catalog.changes`."""
+        page = await super().changes(
+            after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
+        )
+        return _changes(page, await self.summaries(_named_in(page)))
+
+    async def runs(
+        self, *, start: int = 0, count: int = 100, include_removed: bool = False
+    ) -> Runs:
+        """As `Catalog.runs`."""
+        return Runs(await super().runs(start=start, count=count, include_removed=include_removed))
 
     async def search(
         self,
@@ -385,6 +520,7 @@ class AsyncCatalog(client.AsyncCatalog):
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
+        measures: bool = True,
     ) -> Results:
         """As `Catalog.search`."""
         page = await super().search(
@@ -396,9 +532,11 @@ class AsyncCatalog(client.AsyncCatalog):
             count=count,
             superseding=superseding,
         )
-        summaries = await self.summed_up(hit.urn for hit in page)
-        question = Question(self.blocking, entity, narrowed_by, sorted_by, count)
-        return answered(page, summaries, question)
+        urns = [hit.urn for hit in page]
+        summaries = await self.summed_up(urns)
+        measured = await self.measures(urns) if measures else {}
+        question = Question(self.blocking, entity, narrowed_by, sorted_by, count, measures)
+        return answered(page, summaries, question, measured)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """As `Catalog.entity`."""
@@ -439,6 +577,14 @@ class AsyncCatalog(client.AsyncCatalog):
             self.blocking.names, text, entity=entity, narrowed_by=narrowed_by, limit=limit
         )
 
+    async def columns(
+        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
+    ) -> Columns:
+        """As `Catalog.columns`."""
+        return await asyncio.to_thread(
+            self.blocking.columns, name, narrowed_by=narrowed_by, limit=limit
+        )
+
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
         """As `Catalog.summed_up`, without a bar."""
         found = await self.summaries(urns)
@@ -459,6 +605,16 @@ class AsyncCatalog(client.AsyncCatalog):
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
         """As `Catalog.last_seen`; no request."""
         return self._seen.of(Urn.parse(urn), column)
+
+
+def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> Changes:
+    return Changes(page.changes, page.next, page.head, names_of(known))
+
+
+def _named_in(page: ChangePage) -> tuple[Urn, ...]:
+    """What was changed, and by whom, each once."""
+    actors = Urn.parse_all(one.actor for one in page)
+    return tuple(dict.fromkeys((*(one.urn for one in page), *actors)))
 
 
 def _named_by(found: read.Entity) -> tuple[Urn, ...]:

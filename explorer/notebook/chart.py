@@ -155,6 +155,10 @@ class Charted(Table):
         wanted = set(makers if include is None else include) - set(exclude or ())
         return {mime: make() for mime, make in makers.items() if mime in wanted}
 
+    def _display_(self) -> "go.Figure":
+        # Asked by marimo, which of a bundle shows the HTML alone; a figure it shows alive.
+        return self.figure()
+
     def _as_json(self) -> dict[str, Any]:
         import json
 

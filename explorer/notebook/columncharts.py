@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -50,7 +51,8 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
         if value is not None
     ]
     frame = tabulated([row[1:] for row in found], {"column": "string", "share": "Float64"})
-    return frame.set_index(pd.DatetimeIndex([row[0] for row in found], tz="UTC", name="time"))
+    times = pd.DatetimeIndex([row[0] for row in found], tz="UTC", name="time")
+    return frame.set_index(times.as_unit("ms"))
 
 
 def frequencies(profiles: Profiles, column: str, most: int) -> Chart:
@@ -62,10 +64,8 @@ def frequencies(profiles: Profiles, column: str, most: int) -> Chart:
     bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in shown)
     of = f"{len(shown):,} of {whole:,} values"
 
-    def frame() -> "pd.DataFrame":
-        rows = [(each.value, each.frequency) for each in counted]
-        return tabulated(rows, {"value": "string", "frequency": "Int64"})
-
+    rows = [(each.value, each.frequency) for each in counted]
+    frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
     panel = Bars("frequency", bars)
     empty = "profiling counted no values of this column"
     return Chart(f"Values of {one.name}", (panel,), frame, f"{of}, {_at(at)}", empty)
@@ -81,10 +81,8 @@ def quantiles(profiles: Profiles, column: str) -> Chart:
         if (value := number(each.value)) is not None
     )
 
-    def frame() -> "pd.DataFrame":
-        rows = [(number(each.quantile), each.value) for each in found]
-        return tabulated(rows, {"quantile": "Float64", "value": "string"})
-
+    rows = [(number(each.quantile), each.value) for each in found]
+    frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling measured no quantiles of this column"
     if found and not bars:
         told = ", ".join(f"{_part(each.quantile)} {each.value}" for each in found)
@@ -105,10 +103,8 @@ def histogram(profiles: Profiles, column: str) -> Chart:
         names = ends if len(ends) == len(heights) else [f"{at + 1}" for at in range(len(heights))]
     bars = tuple(Bar(name, height) for name, height in zip(names, heights, strict=True))
 
-    def frame() -> "pd.DataFrame":
-        rows = list(zip(names, heights, strict=True))
-        return tabulated(rows, {"range": "string", "height": "Float64"})
-
+    rows = list(zip(names, heights, strict=True))
+    frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
     empty = "profiling drew no histogram of this column"
     panel = Bars("values in each range", bars, upright=True)
     return Chart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)

@@ -1,49 +1,61 @@
 """One entity that shows itself and can be asked for more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from explorer.client import entity as read
+from explorer.client import records
 from explorer.client.records import Direction, Health
 from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
+from explorer.notebook.edits import Edit, shown_edit
 from explorer.notebook.history import Diff, History, read_diff, read_history
 from explorer.notebook.impact import Impact
-from explorer.notebook.lineage import Lineage, read_lineage
+from explorer.notebook.lineage import (
+    ColumnLineage,
+    Lineage,
+    read_column_lineage,
+    read_lineage,
+)
 from explorer.notebook.paths import Paths
 from explorer.notebook.related import Links, Owners, Relationships
 from explorer.notebook.results import EDITED
-from explorer.notebook.schema import Schema, shown_schema
+from explorer.notebook.schema import Comparison, Schema, shown_schema
 from explorer.notebook.seen import edited_text
-from explorer.notebook.series import Profile, Usage, Window
-from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Shown, Title
+from explorer.notebook.series import Profile, Usage, Window, users_of
+from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Table, Title
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
 
 __all__ = ["Entity"]
 
+_Names = str | Urn | Iterable[str | Urn]
 _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 
 
 @dataclass(frozen=True, repr=False)
-class Entity(Shown, read.Entity):
+class Entity(Table, read.Entity):
     """An entity as it was read, with the catalog it came from.
 
-    It does not change: `describe` and `reload` give the entity as it is afterwards. `names` holds
-    what people call the owners, tags, terms and domains it names, `health` the assertions about it
-    that failed and the incidents that were active when it was read.
+    It does not change: `describe`, `add_tags`, `reload` and the like give the entity as it is
+    afterwards, whose `edit` is what was just done and can `undo()` it. `names` holds what people
+    call the owners, tags, terms and domains it names, `health` the assertions about it that failed
+    and the incidents that were active when it was read.
     """
 
     catalog: "Catalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
     whole: bool = field(default=True, compare=False, kw_only=True)
     health: Health | None = field(default=None, compare=False, kw_only=True)
+    edit: Edit | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         # Completion looks no further than at what is there already: `entity.schema["…"]`.
@@ -60,16 +72,47 @@ class Entity(Shown, read.Entity):
         """Who answers for it."""
         return Owners(super().owners, self.names)
 
+    @overload
     def lineage(
-        self, hops: int = 3, direction: "Extent" = "BOTH", *, limit: int | None = None
-    ) -> Lineage:
+        self,
+        hops: int = 3,
+        direction: "Extent" = "BOTH",
+        *,
+        column: None = None,
+        limit: int | None = None,
+    ) -> Lineage: ...
+
+    @overload
+    def lineage(
+        self,
+        hops: int = 3,
+        direction: "Extent" = "BOTH",
+        *,
+        column: str,
+        limit: int | None = None,
+    ) -> ColumnLineage: ...
+
+    def lineage(
+        self,
+        hops: int = 3,
+        direction: "Extent" = "BOTH",
+        *,
+        column: str | None = None,
+        limit: int | None = None,
+    ) -> Lineage | ColumnLineage:
         """What it is made from and what is made from it, as far as `hops`, at most `limit`
-        entities a direction: a picture, a tree, a DataFrame, a networkx graph.
+        entities a direction: a picture, a tree, a DataFrame, a networkx graph. With a `column`,
+        the columns that one is made from and those made from it: a table and a DataFrame.
 
-        One request a direction where the server walks, and one for a hundred entities.
+        One request a direction where the server walks, and one for a hundred entities; for a
+        column the same. Raises `UnknownName` for a column that is not there.
 
-        Example: `orders.lineage(hops=2, direction="UPSTREAM").df`
+        Example: `orders.lineage(hops=2, column="net_amount").df`
         """
+        if column is not None:
+            return read_column_lineage(
+                self.catalog, self.urn, self.name, column, direction, hops, limit
+            )
         return read_lineage(self.catalog, self.urn, self.name, direction, hops, limit)
 
     def impact(self, column: str | None = None) -> Impact:
@@ -91,6 +134,16 @@ class Entity(Shown, read.Entity):
         Example: `orders.paths_to(cat["mart_customer_360"].urn)`
         """
         return Paths.read(self.catalog, self.urn, urn)
+
+    def compare(self, other: "str | Urn | Entity") -> Comparison:
+        """Its columns beside those of another dataset, given by URN, name or as it was read: which
+        only one has, and where types, nullability, keys or descriptions differ. Two requests for a
+        URN, and those of a search before for a name.
+
+        Example: `orders.compare("int_orders_enriched").df`
+        """
+        there = other if isinstance(other, Entity) else self.catalog[other]
+        return Comparison(self.schema, there.schema, (self.name, there.name))
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
         """The newest versions of an aspect: when, by whom, what changed.
@@ -133,12 +186,15 @@ class Entity(Shown, read.Entity):
         return Relationships(edges, {urn: entity.name for urn, entity in found.items()})
 
     def usage(self, days: int | None = 30) -> Usage:
-        """How it was used in the last `days`, or ever. One request; one more to find the newest
-        where there is nothing in that time.
+        """How it was used in the last `days`, or ever, and by whom. One request, one for a hundred
+        names, and one more to find the newest where there is nothing in that time.
 
-        Example: `orders.usage(days=7)`
+        Example: `orders.usage(days=7).top_users`
         """
-        return Usage(self.name, self._window("datasetUsageStatistics", days))
+        window = self._window("datasetUsageStatistics", days)
+        users = Urn.parse_all(users_of(window))
+        names = {urn: one.name for urn, one in self.catalog.summaries(users).items()}
+        return Usage(self.name, window, names, self)
 
     def profile(self, days: int | None = 30) -> Profile:
         """What profiling measured in the last `days`, or ever. Costs what `usage` costs.
@@ -158,8 +214,80 @@ class Entity(Shown, read.Entity):
         Example: `orders = orders.describe("One row an order.")`
         """
         base = edited_text(self, column) if self.whole else None
-        self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
-        return self.reload()
+        return self._edited(
+            self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
+        )
+
+    def add_tags(self, tags: _Names, column: str | None = None) -> "Entity":
+        """Put tags on it, or on its column of that exact path, and read it again; those that it
+        has stay. Tags are given by name or URN, one or several. `edit.undo()` takes it back.
+
+        Four requests, and two for each name. Raises `NotFound` where there is no such tag.
+
+        Example: `orders = orders.add_tags("PII", column="customer_id")`
+        """
+        return self._edited(self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column))
+
+    def remove_tags(self, tags: _Names, column: str | None = None) -> "Entity":
+        """Take tags off, as `add_tags` puts them on; those that it has not do no harm.
+
+        Example: `orders = orders.remove_tags(["Tier1", "Finance"])`
+        """
+        return self._edited(
+            self.catalog.remove_tags(self.urn, self._urns(tags, "tag"), column=column)
+        )
+
+    def add_terms(self, terms: _Names, column: str | None = None) -> "Entity":
+        """Put glossary terms on it, or on its column, as `add_tags`.
+
+        Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
+        """
+        urns = self._urns(terms, "glossaryTerm")
+        return self._edited(self.catalog.add_terms(self.urn, urns, column=column))
+
+    def remove_terms(self, terms: _Names, column: str | None = None) -> "Entity":
+        """Take glossary terms off, as `remove_tags`.
+
+        Example: `orders = orders.remove_terms("Net revenue")`
+        """
+        urns = self._urns(terms, "glossaryTerm")
+        return self._edited(self.catalog.remove_terms(self.urn, urns, column=column))
+
+    def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "Entity":
+        """Give it owners, people and groups by name or URN, as `add_tags`; `ownership` is of which
+        kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type.
+
+        Example: `orders = orders.add_owners("Nina Weber", "DATA_STEWARD")`
+        """
+        urns = self._urns(owners, "corpuser", "corpGroup")
+        return self._edited(self.catalog.add_owners(self.urn, urns, ownership=ownership))
+
+    def remove_owners(self, owners: _Names, ownership: str | None = None) -> "Entity":
+        """Take owners away, in one kind of ownership or in all.
+
+        Example: `orders = orders.remove_owners("Jordan Doe")`
+        """
+        urns = self._urns(owners, "corpuser", "corpGroup")
+        return self._edited(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
+
+    def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "Entity":
+        """Put it into a domain, by name or URN, out of any other; with None out of all.
+
+        Where somebody else changed its domain since it was read, nothing is written and `Conflict`
+        says so, unless with `force`. Requests as for `add_tags`.
+
+        Example: `orders = orders.set_domain("Finance")`
+        """
+        urn = None if domain is None else self._urns(domain, "domain")[0]
+        seen = self.domains if self.whole and not force else None
+        return self._edited(self.catalog.set_domain(self.urn, urn, instead_of=seen))
+
+    def made_by(self, edit: records.Edit) -> "Entity":
+        """The same, with the edit that made it so.
+
+        Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
+        """
+        return replace(self, edit=shown_edit(edit, self.catalog))
 
     def reload(self) -> "Entity":
         """The entity as it is now, with all its aspects. Two requests.
@@ -167,6 +295,23 @@ class Entity(Shown, read.Entity):
         Example: `orders.reload()`
         """
         return self.catalog.entity(self.urn)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row that tells of it; see `explorer.frames.entities_frame`. No request.
+
+        Example: `orders.to_frame().T`
+        """
+        from explorer import frames
+
+        return frames.entities_frame([self])
+
+    def _edited(self, edit: records.Edit) -> "Entity":
+        return self.reload().made_by(edit)
+
+    def _urns(self, given: _Names, *types: str) -> list[Urn]:
+        """Those named, each by its URN or by the name of one of these types."""
+        each = (given,) if isinstance(given, str | Urn) else tuple(given)
+        return [self.catalog.urn_of(one, *types) for one in each]
 
     def _schema(self) -> Schema:
         return shown_schema(read.Entity(self.urn, self.aspects).schema)
@@ -196,6 +341,8 @@ class Entity(Shown, read.Entity):
             yield Say(f"deprecated: {self.deprecation}", "loud")
         if self.health is not None:
             yield from _wrong(self.health)
+        if self.edit is not None:
+            yield Say(f"just edited: {self.edit.summary}; .edit.undo() takes it back")
         yield Facts(list(self._facts()))
         if self.edited_description:
             yield Prose(f"{EDITED} description, edited", self.edited_description)

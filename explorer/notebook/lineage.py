@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
 from explorer.notebook.impact import Impact
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from explorer.client.records import Flow
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.widgets.lineage import LineageWidget
 
-__all__ = ["Lineage", "read_lineage", "state_of"]
+__all__ = ["ColumnLineage", "Lineage", "read_column_lineage", "read_lineage", "state_of"]
 
 _MOST_DRAWN = 60
 _MOST_ROWS = 60
@@ -36,6 +38,9 @@ _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string") | {
     "removed": "boolean",
     "deprecated": "boolean",
 }
+_COLUMN_FRAME = dict.fromkeys(
+    ("urn", "table", "column", "path", "type", "platform", "dataset"), "string"
+) | {"hops": "int64", "certainty": "string"}
 _WORDS: Mapping[str, str] = {
     "BOTH": "both ways",
     "UPSTREAM": "upstream",
@@ -236,6 +241,174 @@ class Lineage(Table):
         return next((self.names.get(one) or one.name for one in Urn.parse_all([urn])), urn)
 
 
+@dataclass(frozen=True, repr=False)
+class ColumnLineage(Table):
+    """The columns that one column is made from and those made from it: iterable for the URNs of
+    their schema fields, nearest first.
+
+    `graph` is a networkx `DiGraph` of columns whose edges go the way that data flows; see
+    `explorer.graph.columns` for what its nodes and edges say. Charts and dashboards that say which
+    columns they use are in it too.
+    """
+
+    name: str
+    root: Urn
+    column: str
+    graph: "nx.DiGraph"
+    names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
+    catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    @property
+    def truncated(self) -> str | None:
+        """What was left out, in words; None when it is complete as far as was asked."""
+        said: str | None = self.graph.graph["truncated"]
+        return said
+
+    @cached_property
+    def urns(self) -> tuple[str, ...]:
+        """Everything reached, nearest first, without the column itself."""
+        roots = set(self.graph.graph["roots"])
+        reached = [(abs(far), far, node) for node, far in self.graph.nodes.data("hops")]
+        return tuple(node for *_, node in sorted(reached) if node not in roots)
+
+    def __len__(self) -> int:
+        return len(self.urns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.urns)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each column reached, nearest first. No request.
+
+        urn                          string   of the schema field; of a chart or dashboard
+        table, column, path          string   column as people write it, path exact
+        type, platform               string   of the table
+        dataset                      string   its URN
+        hops                         int64    how far it is; upstream negative
+        certainty                    string   said, or guessed: a column of the same name is all
+                                              there is for a part of the way
+        """
+        return tabulated([self._row(node) for node in self.urns], _COLUMN_FRAME)
+
+    def edges_to_frame(self) -> "pd.DataFrame":
+        """A row for each edge: `upstream` and `downstream` (schema fields), `transform`, `via` (the
+        job or query) and `certainty`. No request."""
+        rows = [
+            (source, target, said.get("transform"), said.get("via"), _sure(not said["guess"]))
+            for source, target, said in self.graph.edges(data=True)
+        ]
+        names = ("upstream", "downstream", "transform", "via", "certainty")
+        return tabulated(rows, dict.fromkeys(names, "string"))
+
+    def widget(self, hops: int = 1) -> "LineageWidget":
+        """The tables around it to be walked, with the ways of this column drawn."""
+        from explorer.notebook.widgets.lineage import LineageWidget
+
+        made = LineageWidget(self.catalog, self.root, hops=hops)
+        made.follow_column(self.root, self.column)
+        return made
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        far = [self.graph.nodes[node]["hops"] for node in self.urns]
+        counts = f"{sum(n < 0 for n in far):,} upstream, {sum(n > 0 for n in far):,} downstream"
+        shown_name = FieldPath(self.column).simple
+        yield Title(f"Lineage of {self.name}.{shown_name}", counts if far else "no lineage")
+        for title, side in (("made from", -1), ("feeds", 1)):
+            nodes = [node for node in self.urns if self.graph.nodes[node]["hops"] * side > 0]
+            if not nodes:
+                continue
+            yield Say(f"{title}:")
+            headers = ("table", "column", "platform", "hops", "")
+            rows = [self._line(node) for node in nodes[:_MOST_ROWS]]
+            yield Grid(headers, rows, frozenset({"hops"}))
+            if len(rows) < len(nodes):
+                yield Say(f"{len(rows)} of {len(nodes):,} drawn; .to_frame() has them all")
+        if any(node not in self._certain for node in self.urns):
+            yield Say("a guess: a column of the same name is all there is for a part of the way")
+        if self.truncated:
+            yield Say(f"incomplete: {self.truncated}", "loud")
+
+    @cached_property
+    def _certain(self) -> frozenset[str]:
+        """What is reached by ways alone that ingestion said."""
+        import networkx as nx
+
+        known = [(s, t) for s, t, guess in self.graph.edges.data("guess") if not guess]
+        said = self.graph.edge_subgraph(known)
+        found: set[str] = set()
+        for root in self.graph.graph["roots"]:
+            if root in said:
+                found |= nx.ancestors(said, root) | nx.descendants(said, root)
+        return frozenset(found)
+
+    def _called(self, node: str) -> str:
+        known = self.names.get(_table_of(self.graph, node))
+        return known or str(self.graph.nodes[node].get("name") or node)
+
+    def _line(self, node: str) -> tuple[Cell, ...]:
+        said = self.graph.nodes[node]
+        return (
+            Cell(self._called(node), detail=str(said.get("dataset") or node), tone="loud"),
+            Cell(str(said.get("column") or "")),
+            Cell(str(said.get("platform") or "")),
+            Cell(f"{said['hops']:+d}"),
+            Cell("" if node in self._certain else "a guess", tone="quiet"),
+        )
+
+    def _row(self, node: str) -> tuple[Any, ...]:
+        said = self.graph.nodes[node]
+        return (
+            *(node, self._called(node), said.get("column"), said.get("path")),
+            *(said.get("type"), said.get("platform"), said.get("dataset"), said["hops"]),
+            _sure(node in self._certain),
+        )
+
+
+def _table_of(graph: "nx.DiGraph", node: str) -> str:
+    return str(graph.nodes[node].get("dataset") or node)
+
+
+def _sure(told: bool) -> str:
+    return "said" if told else "guessed"
+
+
+def read_column_lineage(
+    catalog: "Catalog",
+    urn: Urn,
+    name: str,
+    column: str,
+    direction: "Extent",
+    hops: int,
+    limit: int | None,
+) -> ColumnLineage:
+    """The lineage of a column; see `Entity.lineage`."""
+    import networkx as nx
+
+    from explorer.graph.columns import read_columns
+
+    _check(direction, hops)
+    asked: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
+    found = [
+        during(
+            catalog,
+            lambda _, side=side: read_columns(  # type: ignore[misc]
+                catalog.core, urn, column, side, hops=hops, limit=limit
+            ),
+            f"following {line(column, 40)} of {line(name, 40)}",
+        )
+        for side in asked
+        if direction.upper() in ("BOTH", side)
+    ]
+    cut = [one.graph["truncated"] for one in found if one.graph["truncated"]]
+    roots = sorted({root for one in found for root in one.graph["roots"]})
+    whole = nx.compose_all(found)
+    whole.graph.update(found[0].graph, roots=roots, truncated="; ".join(cut) or None)
+    tables = dict.fromkeys(_table_of(whole, node) for node in whole)
+    names = {str(key): one.name for key, one in catalog.summaries(Urn.parse_all(tables)).items()}
+    return ColumnLineage(name, urn, column, whole, names=names, catalog=catalog)
+
+
 def read_lineage(
     catalog: "Catalog",
     urn: Urn,
@@ -247,15 +420,11 @@ def read_lineage(
     """Lineage around an entity, and the names of what it reaches; see `Entity.lineage`."""
     from explorer.graph import lineage
 
-    wanted = direction.upper()
-    if wanted not in _WORDS:
-        raise UnknownName("direction", direction, _WORDS)
-    if hops < 1:
-        raise InvalidInput(f"hops is at least 1, not {hops}")
+    wanted = _check(direction, hops)
     graph = during(
         catalog,
         lambda _: lineage.read_lineage(
-            catalog.core, urn, _EXTENTS[wanted], hops=hops, limit=limit, with_details=True
+            catalog.core, urn, wanted, hops=hops, limit=limit, with_details=True
         ),
         f"walking the lineage of {line(name, 40)}",
     )
@@ -268,6 +437,15 @@ def read_lineage(
     )
     names = {one.urn: one.name for one in catalog.summaries(Urn.parse_all(others)).values()}
     return Lineage(name, graph, names=names, catalog=catalog)
+
+
+def _check(direction: str, hops: int) -> "Extent":
+    wanted = direction.upper()
+    if wanted not in _EXTENTS:
+        raise UnknownName("direction", direction, _EXTENTS)
+    if hops < 1:
+        raise InvalidInput(f"hops is at least 1, not {hops}")
+    return _EXTENTS[wanted]
 
 
 def state_of(said: Mapping[str, Any]) -> str:

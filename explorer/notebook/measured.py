@@ -38,7 +38,6 @@ class Histogram(Camel, frozen=True):
 class ColumnMeasures(FieldProfile, frozen=True):
     """What was measured of a column."""
 
-    stdev: str | None = None
     quantiles: tuple[Quantile, ...] | None = None
     histogram: Histogram | None = None
 
@@ -58,7 +57,6 @@ class _Partition(Camel, frozen=True):
 class TableMeasures(DatasetProfile, frozen=True):
     """What was measured of a table, or of a part of it."""
 
-    size_in_bytes: int | None = None
     partition_spec: _Partition | None = None
     field_profiles: tuple[ColumnMeasures, ...] | None = None
 

@@ -4,7 +4,7 @@ Filled by whatever was read and by `Catalog.names`; completing asks no server.
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import singular
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 
@@ -101,17 +102,21 @@ class Names(Table):
             yield Say(f"{len(rows)} of {len(self):,} drawn; .to_frame() has them all")
 
 
-def find(catalog: "Catalog", name: str, known: NamesKnown) -> Urn:
-    """The one entity of this name, among those known and those a search for it finds.
+def find(
+    catalog: "Catalog", name: str, known: NamesKnown, types: Sequence[str] | None = None
+) -> Urn:
+    """The one entity of this name, of any type or of some, among those known and those a search
+    for it finds.
 
     Names are compared without regard to case where none is quite the same. Raises `NotFound`
     where there is none, `InvalidInput` where there are several, naming them.
     """
     if not name.strip():
         raise InvalidInput("give a name or a URN")
-    page = catalog.search(name, count=_LOOKED_AT)
+    page = catalog.search(name, entity=types, count=_LOOKED_AT, measures=False)
     met = {urn: entity.name for urn, entity in page.summaries.items()}
-    met |= {urn: name for urn in known.called(name) if urn not in met}
+    called = known.called(name)
+    met |= {urn: name for urn in called if types is None or urn.entity_type in types}
     exact = [urn for urn, held in met.items() if name in _spellings(urn, held)]
     folded = name.casefold()
     alike = exact or [
@@ -125,7 +130,8 @@ def find(catalog: "Catalog", name: str, known: NamesKnown) -> Urn:
     if not alike:
         near = ", ".join(dict.fromkeys(line(held, 60) for held in list(met.values())[:3]))
         hint = f"; a search for it finds {near}" if near else ""
-        raise NotFound(f"nothing here is called {shown!r}{hint}")
+        what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
+        raise NotFound(f"{what} is called {shown!r}{hint}")
     listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
     more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
     raise InvalidInput(

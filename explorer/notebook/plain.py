@@ -24,6 +24,7 @@ __all__ = ["draw"]
 _WIDTH = 100
 _GAP = "  "
 _NARROWEST = 8
+_FIRST = 28
 
 
 def draw(parts: Iterable[Part]) -> str:
@@ -77,11 +78,16 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _fitted(widths: list[int]) -> list[int]:
-    """The widths with the widest columns made narrower until all fit."""
+    """The widths with the widest columns made narrower until all fit; the first, which says what a
+    row is about, is the last to go below 28 cells."""
     fitted = list(widths)
     room = _WIDTH - len(_GAP) * (len(widths) - 1)
-    while sum(fitted) > room and max(fitted) > _NARROWEST:
-        fitted[fitted.index(max(fitted))] -= 1
+    for spared in (_FIRST, 0):
+        while sum(fitted) > room:
+            asked = [fitted[0] if fitted[0] > spared else 0, *fitted[1:]]
+            if max(asked) <= _NARROWEST:
+                break
+            fitted[asked.index(max(asked))] -= 1
     return fitted
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sized
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -155,10 +156,55 @@ class _Running(Generic[_T]):
 
 
 def _bar(what: str) -> _Bar:
-    # Imported when there is something to show: it looks for a notebook around it.
+    # Imported when there is something to show.
+    from IPython.core.getipython import get_ipython
+
+    off = os.environ.get("TQDM_DISABLE", "").lower() not in ("", "0", "false")
+    if not off and hasattr(get_ipython(), "kernel"):
+        return _Displayed(what)
     from tqdm.auto import tqdm
 
     # Its bars for notebooks pass over what switches all of its bars off.
-    off = os.environ.get("TQDM_DISABLE", "").lower() not in ("", "0", "false")
     bar: _Bar = tqdm(desc=what, leave=False, dynamic_ncols=True, disable=off)
     return bar
+
+
+class _Displayed:
+    """A bar in a notebook's output, which ends as an empty text: a bar that is a widget is saved as
+    one whose kernel is gone, and opens as an error."""
+
+    def __init__(self, what: str) -> None:
+        from IPython.display import DisplayHandle
+
+        self.n: float = 0
+        self.total: float | None = None
+        self._what, self._begun, self._drawn = what, time.monotonic(), 0.0
+        handle: Callable[[], Any] = DisplayHandle
+        self._handle = handle()
+        self._handle.display(self._told(), raw=True)
+
+    def update(self, n: float = 1) -> bool:
+        """So many more are done."""
+        self.n += n
+        if time.monotonic() - self._drawn < _TICK_SECONDS:
+            return False
+        self.refresh()
+        return True
+
+    def refresh(self) -> None:
+        """Draw how far it is."""
+        self._drawn = time.monotonic()
+        self._handle.update(self._told(), raw=True)
+
+    def close(self) -> None:
+        """Leave nothing to be seen."""
+        self._handle.update({"text/plain": ""}, raw=True)
+
+    def _told(self) -> dict[str, str]:
+        seconds = f"{time.monotonic() - self._begun + _QUIET_SECONDS:.0f} s"
+        counted = f"{self.n:,.0f} of {self.total:,.0f}" if self.total else f"{self.n:,.0f}"
+        said = " · ".join(one for one in (self._what, counted if self.n else "", seconds) if one)
+        # A number that is not known yet makes the bar run to and fro.
+        share = f' value="{self.n:.0f}" max="{self.total:.0f}"' if self.total else ""
+        html = f'<progress{share} style="vertical-align:middle"></progress> {escape(said)}'
+        return {"text/plain": said, "text/html": html}

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.client.entity import Entity
-from explorer.client.records import Facet, Hit, SearchPage
+from explorer.client.records import Facet, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
+from explorer.notebook.amounts import compact
 from explorer.notebook.tabular import tabulated
-from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Table, Title
+from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Say, Shown, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity as NotebookEntity
 
-__all__ = ["EDITED", "Question", "Results", "answered"]
+__all__ = ["EDITED", "Found", "Question", "Results", "answered"]
 
 EDITED = "✎"
 """Stands before every text that people wrote over what ingestion says."""
 
 _MOST_ROWS = 60
 _MOST_VALUES = 6
-_NUMBERS = frozenset({"score", "of it for its use"})
+_HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
+_NUMBERS = frozenset(("rows", "queries", "changed", "score", "of it for its use"))
 _MOST_MATCHED = 2
 # Names that a machine made up tell a reader nothing.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -46,6 +48,7 @@ class Question:
     narrowed_by: "Filter | str | None" = None
     sorted_by: "str | Sequence[Order] | None" = None
     count: int = 20
+    measures: bool = True
 
     @property
     def words(self) -> str:
@@ -57,15 +60,54 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Results(Table, SearchPage):
-    """A page of a search, best first: iterable, with `total` over the whole result.
+class Found(Shown, Hit, Mapping[str, Any]):
+    """A hit with what a line about it needs: `found["name"]`, by the columns of the DataFrame."""
 
-    `summaries` holds what is known of each hit, by URN; `facets` counts the whole result by the
-    values of its fields. A hit by its place or its name, `results[0]`, is read as an `Entity`.
+    entity: Entity | None = field(default=None, compare=False)
+    measures: Measures | None = field(default=None, compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._row()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._row())
+
+    def __len__(self) -> int:
+        return len(self._row())
+
+    def _row(self) -> dict[str, Any]:
+        from explorer import frames
+
+        return frames.search_row(self, self.entity, self.measures)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        told = self._row()
+        kinds = [told["type"], told["platform"]]
+        yield Title(told["name"], " · ".join(one for one in kinds if one))
+        said = {name: value for name, value in told.items() if name not in ("name", "edited")}
+        yield Facts([(name, Cell(str(value))) for name, value in said.items() if value is not None])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Table, SearchPage):
+    """A page of a search, best first: iterable for its hits, with `total` over the whole result.
+    `pd.DataFrame(results)` has the columns of `results.df`.
+
+    `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
+    change; `facets` counts the whole result by the values of its fields. A hit by its place or its
+    name, `results[0]`, is read as an `Entity`.
     """
 
     summaries: Mapping[Urn, Entity] = field(default_factory=dict)
+    measures: Mapping[Urn, Measures] = field(default_factory=dict, compare=False)
     question: Question | None = field(default=None, compare=False)
+
+    def __iter__(self) -> Iterator[Found]:
+        for hit in self.hits:
+            held = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+            entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
+            yield Found(**held, entity=entity, measures=measures)
 
     @property
     def urns(self) -> tuple[Urn, ...]:
@@ -76,7 +118,7 @@ class Results(Table, SearchPage):
         """A row for each hit on this page; see `explorer.frames.search_frame`."""
         from explorer import frames
 
-        return frames.search_frame(self, self.summaries)
+        return frames.search_frame(self, self.summaries, self.measures)
 
     def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
         """A row for each value of each facet, or of the one named, most frequent first. No
@@ -114,6 +156,7 @@ class Results(Table, SearchPage):
                 sorted_by=asked.sorted_by,
                 start=page.end,
                 count=asked.count,
+                measures=asked.measures,
             )
             if page.hits or not page.unreadable:
                 return page
@@ -141,9 +184,12 @@ class Results(Table, SearchPage):
 
         with pages:
             hits = tuple(each(pages, f"reading {line(self._title(), 40)}", total=total))
-        summaries = asked.catalog.summed_up(hit.urn for hit in hits)
+        urns = [hit.urn for hit in hits]
+        summaries = asked.catalog.summed_up(urns)
+        measured = asked.catalog.measures(urns) if asked.measures else {}
         found = max(len(hits), pages.total or 0)
-        return replace(self, start=0, total=found, hits=hits, unreadable=(), summaries=summaries)
+        whole = replace(self, start=0, total=found, hits=hits, unreadable=())
+        return replace(whole, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> "NotebookEntity":
         """The entity at a place of this page, or of that name or URN on it. Two requests."""
@@ -188,8 +234,12 @@ class Results(Table, SearchPage):
         if not self.hits:
             return
         shown = self.hits[:_MOST_ROWS]
-        headers = ("name", "type", "platform", "description", "matched")
-        yield Grid(headers, [self._row(hit) for hit in shown])
+        rows = [self._row(hit) for hit in shown]
+        # Nothing is said in a column that is empty for every hit.
+        kept = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
+        yield Grid(
+            [_HEADERS[at] for at in kept], [[row[at] for at in kept] for row in rows], _NUMBERS
+        )
         if len(shown) < len(self.hits):
             yield Say(f"{len(shown)} of {len(self.hits):,} rows drawn; .to_frame() has them all")
         if self.truncated:
@@ -217,10 +267,15 @@ class Results(Table, SearchPage):
         first = text.splitlines()[0] if text else ""
         mark = EDITED if entity.edited_description else ""
         gone = entity.deprecation is not None
+        measured = self.measures.get(hit.urn) or Measures()
+        rows, queries, changed = measured.rows, measured.queries, measured.changed
         return (
             Cell(entity.name, detail=str(hit.urn), tone="loud", mark="deprecated:" if gone else ""),
             Cell(entity.kind),
             Cell(entity.platform or ""),
+            Cell("" if rows is None else compact(rows)),
+            Cell("" if queries is None else compact(queries)),
+            Cell("" if changed is None else f"{changed:%Y-%m-%d}"),
             Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
             Cell(_matched(hit), tone="quiet"),
         )
@@ -236,10 +291,15 @@ class Results(Table, SearchPage):
         )
 
 
-def answered(page: SearchPage, summaries: Mapping[Urn, Entity], question: Question) -> Results:
+def answered(
+    page: SearchPage,
+    summaries: Mapping[Urn, Entity],
+    question: Question,
+    measures: Mapping[Urn, Measures] | None = None,
+) -> Results:
     """The page, with what is known of its hits and what it answers."""
     held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
-    return Results(**held, summaries=summaries, question=question)
+    return Results(**held, summaries=summaries, measures=measures or {}, question=question)
 
 
 def _matched(hit: Hit) -> str:

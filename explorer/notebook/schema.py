@@ -1,21 +1,56 @@
-"""A dataset's columns that show themselves, and can be narrowed."""
+"""Columns that show themselves: those of a dataset, of two side by side, and of many."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from explorer.client import schema as read
 from explorer.client.display import line
-from explorer.errors import UnknownName
+from explorer.client.entity import Entity
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.urn import Urn
+from explorer.notebook.progress import during, each
 from explorer.notebook.results import EDITED
-from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Shown, Table, Title
+from explorer.notebook.tabular import tabulated
+from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Shown, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Schema", "shown_schema"]
+    from explorer.metadata.filters import Filter
+    from explorer.notebook.catalog import Catalog
+
+__all__ = [
+    "Column",
+    "Columns",
+    "Comparison",
+    "Schema",
+    "described",
+    "read_columns_named",
+    "shown_schema",
+]
 
 _MOST_ROWS = 60
+# What the name, the kind and the columns of a dataset are read from.
+_ASPECTS = (
+    *("datasetKey", "datasetProperties", "schemaMetadata", "editableSchemaMetadata"),
+    *("subTypes", "dataPlatformInstance"),
+)
+_DIFFERENCES: "tuple[Difference, ...]" = ("only here", "only there", "different", "same")
+_COMPARED = (
+    dict.fromkeys(("column", "difference", "what", "type", "type_there"), "string")
+    | dict.fromkeys(("nullable", "nullable_there"), "boolean")
+    | dict.fromkeys(("description", "description_there"), "string")
+)
+_ACROSS = (
+    dict.fromkeys(("urn", "table", "platform", "column", "path", "type", "native_type"), "string")
+    | {"nullable": "bool", "key": "bool", "description": "string", "edited": "bool"}
+    | dict.fromkeys(("tags", "terms"), "string")
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -89,6 +124,10 @@ class Schema(Table, read.Schema):
         )
         return Schema(self.name, found, self.orphans, self.whole or len(self.columns))
 
+    def compare(self, other: "Schema") -> "Comparison":
+        """Where these columns and those of another dataset differ; see `Entity.compare`."""
+        return Comparison(self, other, (self.name, other.name))
+
     def to_frame(self) -> "pd.DataFrame":
         """A row for each column; see `explorer.frames.schema_frame`."""
         from explorer import frames
@@ -123,6 +162,219 @@ class Schema(Table, read.Schema):
             Cell("key" if column.is_key else ""),
             described(column.ingested, column.edited),
         )
+
+
+Difference = Literal["same", "different", "only here", "only there"]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Table):
+    """The columns of two datasets side by side, matched by path without regard to case: those that
+    only one has first, then those that differ, then the same."""
+
+    here: Schema
+    there: Schema
+    names: tuple[str, str]
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[Difference, read.Column | None, read.Column | None], ...]:
+        """How each column compares, and the column on either side."""
+        left = {one.path.simple.casefold(): one for one in self.here.columns}
+        right = {one.path.simple.casefold(): one for one in self.there.columns}
+        found = [(_compared(left.get(key), right.get(key)), key) for key in {**left, **right}]
+        # Sorted keeps the order of the schemas within each kind.
+        found.sort(key=lambda one: _DIFFERENCES.index(one[0]))
+        return tuple((kind, left.get(key), right.get(key)) for kind, key in found)
+
+    def __len__(self) -> int:
+        return sum(kind != "same" for kind, *_ in self.pairs)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each column of either dataset. No request.
+
+        column                              string    its path, as people write it
+        difference                          string    only here, only there, different or same
+        what                                string    what differs: type, nullable, key, description
+        type, type_there                    string    as the platform says it
+        nullable, nullable_there            boolean
+        description, description_there      string    what people wrote where they wrote any
+        """
+        rows = [
+            (
+                _either(left, right).path.simple,
+                kind,
+                ", ".join(_unlike(left, right)) or None,
+                *(_type(left), _type(right)),
+                *(one.nullable if one else None for one in (left, right)),
+                *((one.description or None) if one else None for one in (left, right)),
+            )
+            for kind, left, right in self.pairs
+        ]
+        return tabulated(rows, _COMPARED)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        names = self.names
+        counts = Counter(kind for kind, *_ in self.pairs)
+        said = " · ".join(f"{counts[kind]:,} {kind}" for kind in _DIFFERENCES if counts[kind])
+        yield Title(f"{names[0]} and {names[1]}", said or "no columns")
+        unlike = [one for one in self.pairs if one[0] != "same"]
+        shown = unlike[:_MOST_ROWS]
+        if shown:
+            headers = ("column", "", f"in {names[0]}", f"in {names[1]}", "what differs")
+            yield Grid(headers, [_side_by_side(*one) for one in shown])
+        if len(shown) < len(unlike):
+            yield Say(f"{len(shown)} of {len(unlike):,} drawn; .to_frame() has them all")
+        alike = [left.path.simple for kind, left, _ in self.pairs if kind == "same" and left]
+        if alike:
+            yield Fold("the same in both", [Say(", ".join(alike), "plain")])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Columns(Table):
+    """Columns of many datasets that have a name: iterable for (URN of the dataset, column)."""
+
+    asked: str
+    found: tuple[tuple[Entity, read.Column], ...]
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[tuple[Urn, read.Column]]:
+        return ((entity.urn, column) for entity, column in self.found)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each column found, datasets in the order of the search. No request.
+
+        urn, table, platform   string   of the dataset
+        column, path           string   as people write it, and exact
+        type, native_type      string
+        nullable, key          bool
+        description            string   what people wrote where they wrote any, else ingested
+        edited                 bool     whether people wrote it
+        tags, terms            string   names, joined by ", "
+        """
+        rows = [
+            (
+                *(str(entity.urn), entity.name, entity.platform),
+                *(column.path.simple, column.path.raw, column.type or None),
+                *(column.native_type or None, column.nullable, column.is_key),
+                *(column.description or None, bool(column.edited)),
+                *(", ".join(one.name for one in of) or None for of in (column.tags, column.terms)),
+            )
+            for entity, column in self.found
+        ]
+        return tabulated(rows, _ACROSS)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        tables = len({entity.urn for entity, _ in self.found})
+        count = f"{len(self):,} in {tables:,} tables" if self.found else "no column is called so"
+        yield Title(f"Columns called {self.asked}", count)
+        shown = self.found[:_MOST_ROWS]
+        if shown:
+            types = Counter(column.native_type or column.type for _, column in self.found)
+            yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
+            rows = [
+                (
+                    Cell(entity.name, detail=str(entity.urn), tone="loud"),
+                    Cell(entity.platform or ""),
+                    Cell(column.path.simple),
+                    Cell(column.native_type or column.type),
+                    described(column.ingested, column.edited),
+                )
+                for entity, column in shown
+            ]
+            yield Grid(("table", "platform", "column", "type", "description"), rows)
+        if len(shown) < len(self):
+            yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+        if self.truncated:
+            yield Say("there are more tables; a greater limit reads them")
+
+
+def read_columns_named(
+    catalog: "Catalog", name: str, narrowed_by: "Filter | str | None", limit: int
+) -> Columns:
+    """The columns of that name in all datasets; see `Catalog.columns`."""
+    from explorer.metadata.filters import Criterion, Filter, all_of
+    from explorer.metadata.filtertext import read_filter
+
+    wanted = name.strip().casefold()
+    if not wanted:
+        raise InvalidInput("give the name of a column, or a part of it with *")
+    # What every path that fits holds; the server looks for that, and the rest is looked at here.
+    literal = max(re.split(r"[*?\[\]]+", wanted), key=len)
+    narrowing = narrowed_by if isinstance(narrowed_by, Filter) else Filter()
+    if isinstance(narrowed_by, str) and narrowed_by.strip():
+        narrowing = read_filter(narrowed_by, catalog.registry)
+    if literal:
+        having = all_of(Criterion("fieldPaths", (literal,), "CONTAIN"))
+        narrowing = narrowing.narrowed_by(having)
+    pages = catalog.hits("*", entity="dataset", narrowed_by=narrowing, limit=limit)
+    with pages:
+        urns = [hit.urn for hit in each(pages, f"reading tables with {line(name, 40)}")]
+    held = during(catalog, lambda _: catalog.core.entities(urns, _ASPECTS), "reading their columns")
+    found = [
+        (entity, column)
+        for entity in (held[urn] for urn in urns if urn in held)
+        for column in shown_schema(entity.schema).columns
+        if _fits(column, wanted)
+    ]
+    return Columns(name, tuple(found), truncated=(pages.total or 0) > len(urns))
+
+
+def _fits(column: read.Column, wanted: str) -> bool:
+    path = column.path.simple.casefold()
+    last = path.rpartition(".")[2]
+    return any(one == wanted or fnmatchcase(one, wanted) for one in (path, last))
+
+
+def _compared(left: read.Column | None, right: read.Column | None) -> Difference:
+    if right is None:
+        return "only here"
+    if left is None:
+        return "only there"
+    return "different" if _unlike(left, right) else "same"
+
+
+def _unlike(left: read.Column | None, right: read.Column | None) -> list[str]:
+    """What of two columns is not the same; where only one is there, nothing is compared."""
+    if left is None or right is None:
+        return []
+    types = _type(left) != _type(right)
+    said = left.description.strip() != right.description.strip()
+    flags = (types, left.nullable != right.nullable, left.is_key != right.is_key, said)
+    words = ("type", "nullable", "key", "description")
+    return [word for word, differs in zip(words, flags, strict=True) if differs]
+
+
+def _either(left: read.Column | None, right: read.Column | None) -> read.Column:
+    found = left or right
+    if found is None:
+        raise AssertionError("a pair has a column")
+    return found
+
+
+def _type(column: read.Column | None) -> str | None:
+    return (column.native_type or column.type or None) if column else None
+
+
+def _side_by_side(
+    kind: Difference, left: read.Column | None, right: read.Column | None
+) -> tuple[Cell, ...]:
+    sides = (
+        Cell("—", tone="quiet")
+        if one is None
+        else Cell(_type(one) or "", detail="" if one.nullable else "never null")
+        for one in (left, right)
+    )
+    return (
+        Cell(_either(left, right).path.simple, tone="loud"),
+        Cell(kind, tone="quiet"),
+        *sides,
+        Cell(", ".join(_unlike(left, right))),
+    )
 
 
 def shown_schema(schema: read.Schema) -> Schema:

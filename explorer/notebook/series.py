@@ -1,8 +1,8 @@
 """How a dataset was used and what profiling measured of it, over time, showing themselves."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput
 from explorer.metadata.aspects import DatasetProfile, DatasetUsageStatistics, FieldProfile
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
 from explorer.notebook import columncharts
 from explorer.notebook.amounts import written
 from explorer.notebook.chart import (
@@ -26,17 +27,22 @@ from explorer.notebook.chart import (
     with_gaps,
 )
 from explorer.notebook.drift import Drift
-from explorer.notebook.measured import Profiles, TableMeasures, read_profiles
+from explorer.notebook.measured import Profiles, read_profiles
 from explorer.notebook.tabular import tabulated
-from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Title
+from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Table, Title
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["Profile", "Usage", "Window", "sparkline"]
+    from explorer.notebook.entity import Entity
+    from explorer.notebook.widgets.usage import UsageControls
+
+__all__ = ["Profile", "TopQueries", "TopUsers", "Usage", "Window", "sparkline", "users_of"]
 
 _MOST_ROWS = 20
+_MOST_USERS = 10
+_MOST_QUERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,8 @@ class Usage(Charted):
 
     name: str
     window: Window
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
+    entity: "Entity | None" = field(default=None, compare=False)
 
     @cached_property
     def points(self) -> tuple[DatasetUsageStatistics, ...]:
@@ -96,6 +104,42 @@ class Usage(Charted):
         from explorer import frames
 
         return frames.column_usage_frame(self.window.series)
+
+    @cached_property
+    def top_users(self) -> "TopUsers":
+        """Who queried it in all that time, most first."""
+        counts: Counter[str] = Counter()
+        windows: Counter[str] = Counter()
+        for point in self.points:
+            for used in point.user_counts:
+                user = used.user or used.user_email or ""
+                counts[user] += used.count
+                windows[user] += 1
+        called = {user: _called(user, self.names) for user in counts}
+        rows = [(user, called[user], count, windows[user]) for user, count in counts.items()]
+        rows.sort(key=lambda row: (-row[2], row[1]))
+        return TopUsers(self.name, self.window.words, tuple(rows))
+
+    @cached_property
+    def top_queries(self) -> "TopQueries":
+        """The queries that were among the most frequent in most windows of that time."""
+        counts: Counter[str] = Counter()
+        for point in self.points:
+            counts.update(dict.fromkeys(point.top_sql_queries, 1))
+        ranked = sorted(counts.items(), key=lambda one: -one[1])
+        return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points))
+
+    def users_to_frame(self) -> "pd.DataFrame":
+        """A row for each window and user; see `explorer.frames.user_usage_frame`."""
+        from explorer import frames
+
+        return frames.user_usage_frame(self.window.series, self.names)
+
+    def queries_to_frame(self) -> "pd.DataFrame":
+        """A row for each window and frequent query; see `explorer.frames.query_usage_frame`."""
+        from explorer import frames
+
+        return frames.query_usage_frame(self.window.series)
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
         """Queries and users over time, as a plotly figure, in UTC or in this machine's zone."""
@@ -125,12 +169,31 @@ class Usage(Charted):
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
         return Chart(title, (panel,), self._uses_frame, note, empty)
 
+    def by_user(self, most: int = _MOST_ROWS) -> Chart:
+        """How many queries each user made in all that time, the most first, at most so many."""
+        if most < 1:
+            raise InvalidInput("the number of users to draw is 1 or more")
+        users = self.top_users
+        title = f"Use by user of {self.name}, {self.window.words}"
+        empty = f"no user is told {self.window.words}"
+        note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
+        return Chart(title, (users.panel(most),), users.to_frame, note, empty)
+
+    def controls(self) -> "UsageControls":
+        """The chart with controls beside it: the range of time, and what is measured. No request
+        until another range is chosen."""
+        from explorer.notebook.widgets.usage import UsageControls
+
+        return UsageControls(self)
+
     def chart(self, zone: Zone = "UTC") -> Chart:
-        """What it shows: queries and users over time, and the columns used most."""
+        """What it shows: queries and users over time, the columns used most, and by whom."""
         whole = self.over_time(zone)
-        if not self._uses:
+        if not self._uses and not self.top_users:
             return whole
-        panels = (*whole.panels, self._columns(_MOST_ROWS))
+        columns = (self._columns(_MOST_ROWS),) if self._uses else ()
+        users = (self.top_users.panel(_MOST_USERS),) if self.top_users else ()
+        panels = (*whole.panels, *columns, *users)
         return Chart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
 
     def parts(self) -> Iterator[Part]:
@@ -159,6 +222,15 @@ class Usage(Charted):
                 yield Say(
                     f"{len(rows)} of {len(self._uses):,} columns; .columns_to_frame() has all"
                 )
+        if self.top_users:
+            yield self.top_users.table(_MOST_USERS)
+            if len(self.top_users) > _MOST_USERS:
+                yield Say(f"{_MOST_USERS} of {len(self.top_users):,} users; .top_users has all")
+        if self.top_queries:
+            yield self.top_queries.table(_MOST_QUERIES)
+            if len(self.top_queries) > _MOST_QUERIES:
+                more = f"{_MOST_QUERIES} of {len(self.top_queries):,} queries"
+                yield Say(f"{more}; .top_queries has all")
 
     @cached_property
     def _uses(self) -> tuple[tuple[str, int], ...]:
@@ -179,6 +251,8 @@ class Usage(Charted):
 
     def _totals(self) -> tuple[str, str]:
         queries = sum(point.total_sql_queries or 0 for point in self.points)
+        if self.top_users:
+            return f"{queries:,}", f"{len(self.top_users):,}"
         told = [one.unique_user_count for one in self.points if one.unique_user_count is not None]
         return f"{queries:,}", f"at most {max(told):,} at once" if told else "not measured"
 
@@ -188,6 +262,86 @@ class Usage(Charted):
         queries, users = self._totals()
         times = _span([point.timestamp_millis for point in self.points], zone)
         return f"{queries} queries · users: {users} · {times}"
+
+
+@dataclass(frozen=True, repr=False)
+class TopUsers(Table):
+    """Who queried a dataset, most first: rows of who (a URN or an address), their name, how many
+    queries, and in how many windows of time."""
+
+    name: str
+    when: str
+    rows: tuple[tuple[str, str, int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each: `user` (a URN), `name`, `queries`, `windows`, most queries first."""
+        dtypes = {"user": "string", "name": "string", "queries": "int64", "windows": "int64"}
+        return tabulated(self.rows, dtypes)
+
+    def table(self, most: int) -> Grid:
+        """The first of them."""
+        rows = [
+            (Cell(name, tone="loud"), Cell(f"{count:,}")) for _, name, count, _ in self.rows[:most]
+        ]
+        return Grid(("user", "queries"), rows, frozenset({"queries"}))
+
+    def panel(self, most: int) -> Bars:
+        """The first of them as bars."""
+        shown = self.rows[:most]
+        of = f", {len(shown)} of {len(self):,} users" if len(shown) < len(self) else ""
+        return Bars(f"queries by user{of}", tuple(Bar(name, count) for _, name, count, _ in shown))
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title(f"Users of {self.name}", f"{len(self):,} {self.when}")
+        if self.rows:
+            yield self.table(_MOST_ROWS)
+        if len(self) > _MOST_ROWS:
+            yield Say(f"{_MOST_ROWS} of {len(self):,} drawn; .to_frame() has them all")
+
+
+@dataclass(frozen=True, repr=False)
+class TopQueries(Table):
+    """Queries that were among the most frequent, and in how many of the `windows` of time."""
+
+    name: str
+    when: str
+    rows: tuple[tuple[str, int], ...]
+    windows: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each, most often among the top first: `query`, its text, and `windows`."""
+        return tabulated(self.rows, {"query": "string", "windows": "int64"})
+
+    def table(self, most: int) -> Grid:
+        """The first of them."""
+        rows = [(Cell(text), Cell(f"{count:,}")) for text, count in self.rows[:most]]
+        return Grid(("query", "times among the top"), rows, frozenset({"times among the top"}))
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        said = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
+        yield Title(f"Frequent queries of {self.name}", said)
+        if self.rows:
+            yield self.table(_MOST_ROWS)
+        if len(self) > _MOST_ROWS:
+            yield Say(f"{_MOST_ROWS} of {len(self):,} drawn; .to_frame() has them all")
+
+
+def users_of(window: Window) -> tuple[str, ...]:
+    """Who is named in the points of a window of `datasetUsageStatistics`, each once."""
+    users = (one.user for point in window.series.usage() for one in point.user_counts if one.user)
+    return tuple(dict.fromkeys(users))
+
+
+def _called(user: str, names: Mapping[Urn, str]) -> str:
+    return next((names.get(urn) or urn.name for urn in Urn.parse_all([user])), user or "unknown")
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,7 +393,7 @@ class Profile(Charted):
         )
         measured = tuple(panel for panel in panels if panel.lines[0].values)
         title = f"Size of {self.name}"
-        return self._chart(title, measured or panels[:1], self._sizes_frame, zone)
+        return self._chart(title, measured or panels[:1], self.to_frame, zone)
 
     def nulls(self, *columns: str, zone: Zone = "UTC") -> Chart:
         """The share of nulls over time, in the columns named or the six that have most.
@@ -352,12 +506,6 @@ class Profile(Charted):
         note = " · ".join(said for said in (_span(millis, zone), self._left_out) if said)
         empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
         return Chart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
-
-    def _sizes_frame(self) -> "pd.DataFrame":
-        import pandas as pd
-
-        sizes = [one.size_in_bytes for one in self.window.series.records(TableMeasures)]
-        return self.to_frame().assign(bytes=pd.array(sizes, dtype="Int64"))
 
 
 def _span(millis: Sequence[int], zone: Zone) -> str:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import stewardship
 from explorer.client.records import LoadReport
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import during
+from explorer.notebook.schema import described
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 from explorer.stewardship.changeset import KINDS
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import Catalog
     from explorer.stewardship.progress import Progress
 
-__all__ = ["Changeset", "Coverage", "Loaded", "Stewardship", "Worklist", "loaded"]
+__all__ = [
+    "Changeset",
+    "Coverage",
+    "Documentation",
+    "Loaded",
+    "Stewardship",
+    "Worklist",
+    "loaded",
+]
 
 _MOST_ROWS = 60
 _LONGEST = 160
@@ -37,6 +47,9 @@ _LISTED = (
 )
 _CHANGED = dict.fromkeys(("place", "urn", "table", "column", "kind"), "string") | dict.fromkeys(
     ("base", "theirs", "mine", "why"), "string"
+)
+_WRITTEN = dict.fromkeys(
+    ("urn", "table", "column", "path", "type", "ingested", "edited", "tags"), "string"
 )
 _REFUSED = {"position": "int64"} | dict.fromkeys(("urn", "aspect", "reason"), "string")
 
@@ -169,6 +182,38 @@ class Loaded(Table, LoadReport):
         yield from _rest(len(shown), len(self.refused))
 
 
+class Documentation(Table, tuple[stewardship.Row, ...]):
+    """What is written of tables and their columns, a row for each."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each table, then for each of its columns, all of them text. No request.
+
+        urn, table         of the table
+        column, path       of a column: as people write it, and exact; missing for the table itself
+        type               the column's, or the kind of table
+        ingested, edited   both descriptions; missing where there is none
+        tags               names, joined by ", "
+        """
+        rows = [
+            (
+                *(one.urn, one.table, FieldPath(one.column).simple if one.column else None),
+                *(one.column or None, one.type, one.ingested or None, one.edited or None),
+                ", ".join(one.tags) or None,
+            )
+            for one in self
+        ]
+        return tabulated(rows, _WRITTEN)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        tables = sum(not one.column for one in self)
+        yield Title("Documentation", f"{tables:,} tables, {len(self) - tables:,} columns")
+        shown = self[:_MOST_ROWS]
+        if shown:
+            yield Grid(("table", "column", "type", "description"), [_written(one) for one in shown])
+        yield from _rest(len(shown), len(self))
+
+
 class Stewardship(stewardship.Stewardship):
     """`explorer.stewardship.Stewardship`, whose answers show themselves and say how far they are
     while they are read; each may be interrupted."""
@@ -176,6 +221,32 @@ class Stewardship(stewardship.Stewardship):
     def __init__(self, catalog: "Catalog") -> None:
         super().__init__(catalog)
         self._shown_in = catalog
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Stewardship, (self._shown_in,)
+
+    def documentation(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        progress: "Progress | None" = None,
+    ) -> Documentation:
+        """See `explorer.stewardship.reading.read_documentation`."""
+        found = during(
+            self._shown_in,
+            lambda tell: self.core.documentation(
+                urns,
+                text=text,
+                narrowed_by=narrowed_by,
+                folder=folder,
+                progress=progress or tell,
+            ),
+            "reading what is written",
+        )
+        return Documentation(found)
 
     def coverage(
         self,
@@ -299,6 +370,16 @@ def _to_do(item: stewardship.Item) -> tuple[Cell, ...]:
         Cell(item.type),
         Cell(f"{item.use:,}", detail="of the table" if item.use_of == "table" else ""),
         Cell(f"{item.downstream:,}{more}"),
+    )
+
+
+def _written(row: stewardship.Row) -> tuple[Cell, ...]:
+    path = FieldPath(row.column).simple if row.column else ""
+    return (
+        Cell(row.table, detail=row.urn if not row.column else "", tone="loud"),
+        Cell(path) if path else Cell("the table", tone="quiet"),
+        Cell(row.type),
+        described(row.ingested, row.edited),
     )
 
 

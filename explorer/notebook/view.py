@@ -7,10 +7,13 @@ the HTML one escapes it; nothing else in this package writes text into a page.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from explorer.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
+    from itables.widget import ITable
 
 __all__ = [
     "Cell",
@@ -26,6 +29,8 @@ __all__ = [
     "Table",
     "Title",
 ]
+
+_MOMENT = "%Y-%m-%d %H:%M"
 
 Tone = Literal["plain", "quiet", "loud"]
 
@@ -153,3 +158,26 @@ class Table(Shown):
     def df(self) -> "pd.DataFrame":
         """The same as `to_frame()`, made anew each time."""
         return self.to_frame()
+
+    def sortable(self, **options: Any) -> "ITable":
+        """The same as a table that sorts by its headers, filters and pages, in any notebook.
+
+        It is a widget of itables', which takes the `options` and which the extra `tables` brings;
+        raises `MissingExtra` without it.
+
+        Example: `cat.search("orders").sortable(paging=False)`
+        """
+        try:
+            from itables.widget import ITable
+        except ImportError:
+            raise MissingExtra("tables that sort are itables'", "tables") from None
+        frame = self.to_frame()
+        # The longest text of a row, which people look at last.
+        if "urn" in frame:
+            frame = frame[[*frame.columns.drop("urn"), "urn"]]
+        # Moments as texts that sort like them.
+        moments = frame.select_dtypes("datetimetz").columns
+        frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
+        if frame.index.dtype.kind == "M":
+            frame = frame.set_axis(frame.index.map(lambda at: f"{at:{_MOMENT}}"))
+        return ITable(frame, **options)

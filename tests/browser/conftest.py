@@ -27,6 +27,8 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 _THEMES = {
     "light": "<body style='margin:12px;background:#fff' data-jp-theme-light='true'>",
+    # An application that says nothing of its theme: its colours do.
+    "night": "<body style='margin:12px;background:#181c1a;color:#eceeed'>",
     "dark": """<body data-jp-theme-light="false" style="margin:12px;background:#111;
 --jp-ui-font-color1:rgba(255,255,255,.87);--jp-ui-font-color2:rgba(255,255,255,.6);
 --jp-layout-color1:#111;--jp-layout-color2:#1d1d1d;--jp-border-color2:#424242;
@@ -59,6 +61,47 @@ _START = """async ({esm, css, state}) => {
   const el = document.createElement('div');
   document.body.append(el);
   window.remove = await widget.render({model: window.model, el});
+}"""
+
+
+# Of each text that can be seen: how its colour stands out from what is behind it, by WCAG 2.
+_CONTRASTS = """() => {
+  const parse = (color) => {
+    const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
+    const by = color.startsWith('color') ? 255 : 1;
+    return [r * by, g * by, b * by, a];
+  };
+  const over = ([r, g, b, a], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
+  const light = (color) => {
+    const [r, g, b] = color.map((one) => one / 255).map((one) =>
+      one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const chain = (one) => one ? [...chain(one.parentElement), one] : [];
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode, of = text.parentElement;
+    if (!text.data.trim() || !of.checkVisibility() || of.closest('title, style, option, :disabled'))
+      continue;
+    let ground = [255, 255, 255], solid = 1;
+    for (const one of chain(of)) {
+      const style = getComputedStyle(one);
+      solid *= Number(style.opacity);
+      const [r, g, b, a] = parse(style.backgroundColor);
+      ground = over([r, g, b, a], ground);
+    }
+    // There until the pointer comes.
+    if (!solid) continue;
+    const node = of.closest('.cx-node')?.querySelector('.cx-box');
+    if (of.closest('svg')) ground = parse(getComputedStyle(node || document.body).fill).slice(0, 3);
+    const style = getComputedStyle(of);
+    const [r, g, b, a] = parse(of.closest('svg') ? style.fill : style.color);
+    const shown = over([r, g, b, a * solid], ground);
+    const [one, other] = [light(shown), light(ground)].sort((x, y) => y - x);
+    found.push([(one + 0.05) / (other + 0.05), text.data.trim().slice(0, 60)]);
+  }
+  return found;
 }"""
 
 
@@ -97,6 +140,10 @@ class Page:
     def tell(self, message):
         """A message of the kernel's."""
         self.page.evaluate("(message) => window.tell(message)", message)
+
+    def contrasts(self):
+        """Each text that can be seen and its contrast, the palest first."""
+        return sorted(map(tuple, self.page.evaluate(_CONTRASTS)))
 
     def foreign_classes(self):
         """The classes on the page whose names are not reserved for this package's widgets."""

@@ -61,7 +61,8 @@ READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
     *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
-    *("timeseries", "usage", "profiles", "health", "relationships", "lineage", "runs", "changes"),
+    *("timeseries", "usage", "profiles", "measures", "health", "relationships", "lineage"),
+    *("runs", "changes"),
 }
 ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
 

@@ -140,6 +140,35 @@ def test_use_and_profiles_of_the_last_days(client):
         client.usage("urn:li:tag:x")
 
 
+def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client):
+    table, other = Urn.dataset("hive", "reading.measured"), Urn.dataset("hive", "reading.bare")
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    now = int(today.timestamp() * 1000)
+    points = {
+        "datasetProfile": {"timestampMillis": now, "rowCount": 7},
+        "datasetUsageStatistics": {"timestampMillis": now, "totalSqlQueries": 5},
+        "operation": {
+            "timestampMillis": now,
+            "lastUpdatedTimestamp": 86_400_000,
+            "operationType": "INSERT",
+        },
+    }
+    for name, value in points.items():
+        client.ingest(Proposal(table, name, value))
+    client.ingest(Proposal(other, "status", {"removed": False}))
+    # The first time, the server is asked what it measures.
+    client.measures([table])
+    asked = []
+    client.watch(asked.append)
+    found = client.measures([table, str(other), "urn:li:tag:x", table])
+    client.watch(None)
+    assert len(asked) == 1
+    assert (found[table].rows, found[table].queries) == (7, 5)
+    assert found[table].changed == datetime(1970, 1, 2, tzinfo=UTC)
+    assert other not in found
+    assert client.measures([]) == {}
+
+
 def test_what_was_done_is_read_as_operations(client):
     told = {
         "timestampMillis": int(FIRST.timestamp() * 1000),

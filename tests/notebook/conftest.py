@@ -39,8 +39,10 @@ ALLOWED = {
     "thead": set(),
     "tr": {"style"},
     "ul": set(),
+    "wbr": set(),
 }
-VOID = {"br", "hr", "img"}
+VOID = {"br", "hr", "img", "wbr"}
+BREAK = "\0"
 PICTURE = "data:image/svg+xml;base64,"
 
 
@@ -56,13 +58,16 @@ class Page(HTMLParser):
 
     @property
     def text(self):
-        return "\n".join(self.texts)
+        return "\n".join(self.texts).replace(f"{BREAK}\n", "").replace(BREAK, "")
 
     def handle_starttag(self, tag, attrs):
         if tag not in ALLOWED:
             self.wrong.append(tag)
         if tag not in VOID:
             self.open.append(tag)
+        # A name that may be broken there is one text.
+        if tag == "wbr":
+            self.texts[-1] += BREAK
         for name, value in attrs:
             if name not in ALLOWED.get(tag, ()):
                 self.wrong.append(f"{tag} {name}={value}")

@@ -204,7 +204,15 @@ def test_each_tab_is_read_when_it_is_looked_at(explore):
         "upstream",
         "downstream",
     ]
-    assert explorer.tab["parts"][0]["is"] == "picture"
+    # The drawing is the lineage widget's, walked from here.
+    root = explorer.selected
+    assert explorer.drawing["picture"]["root"] == root
+    drawn = {node["id"]: node for node in explorer.drawing["picture"]["nodes"]}
+    near = next(urn for urn, node in drawn.items() if node["down"]["hidden"] and urn != root)
+    hear(explorer, "drawing", told={"kind": "unfold", "urn": near, "side": "DOWNSTREAM"})
+    assert len(explorer.drawing["picture"]["nodes"]) > len(drawn)
+    hear(explorer, "drawing", told={"kind": "selected", "urn": near})
+    assert explorer.drawing["selected"] == near
     near = sum(len(one["ways"]) for one in explorer.tab["sides"])
     hear(explorer, "tab", tab="lineage", hops=2)
     assert sum(len(one["ways"]) for one in explorer.tab["sides"]) > near

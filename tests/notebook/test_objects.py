@@ -1,14 +1,16 @@
 """What a notebook gets shows itself well, says what is not there, and is a frame when asked."""
 
 import re
+import sys
 from datetime import UTC, datetime, timedelta
 
+import pandas as pd
 import pytest
 
 from explorer import Catalog, client
 from explorer.client.entity import AspectRead
 from explorer.client.records import SearchPage
-from explorer.errors import CatalogError, InvalidInput
+from explorer.errors import CatalogError, InvalidInput, MissingExtra, NotFound, UnknownName
 from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -319,3 +321,157 @@ def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat, read):
     assert f"{since:%Y-%m}" in page.text
     assert [one.urn.name for one in table.health.failing] == ["stock-cover-range"]
     assert cat.dataset(ORDERS).health.is_sound
+
+
+def test_results_tell_rows_use_and_the_last_change(cat, read):
+    found = cat.search("fct_orders", entity="dataset", count=5)
+    frame = found.df.set_index("urn")
+    profile, usage = cat.dataset(ORDERS).profile(), cat.dataset(ORDERS).usage()
+    row = frame.loc[ORDERS]
+    assert row["rows"] == profile.df["rows"].iloc[-1]
+    assert row["queries"] == usage.df["queries"].sum()
+    assert str(frame["changed"].dtype) == "datetime64[ms, UTC]"
+    assert f"{row['changed']:%Y-%m-%d}" in read(found).text
+    assert f"{row['queries']:,}" in repr(found)
+    # Names are not cut for the numbers.
+    assert all(found.summaries[urn].name in repr(found) for urn in found.urns)
+    bare = cat.search("fct_orders", entity="dataset", count=5, measures=False)
+    assert bare.df["rows"].isna().all()
+    assert "queries" not in repr(bare).splitlines()[1]
+
+
+def test_everything_found_has_its_measures_too(cat):
+    whole = cat.search("orders", entity="dataset", count=2).all(limit=30)
+    assert len(whole) == 30
+    assert whole.df["queries"].notna().sum() > 5
+
+
+def test_a_frame_made_of_results_is_their_frame(cat):
+    found = cat.search("orders", count=10)
+    made, frame = pd.DataFrame(found), found.df
+    assert list(made.columns) == list(frame.columns)
+    for name in ("urn", "name", "description", "edited", "rows", "matched"):
+        assert made[name].astype(frame[name].dtype).tolist() == frame[name].tolist()
+    hit = next(iter(found))
+    assert hit["name"] in repr(hit)
+    assert dict(hit)["urn"] == str(hit.urn)
+
+
+def test_an_entity_and_what_tells_of_changes_are_frames(cat, orders, read):
+    row = orders.df.iloc[0]
+    assert (row["urn"], row["name"], row["type"]) == (ORDERS, "fct_orders", "dataset")
+    blame = cat.blame(ORDERS)
+    frame = blame.df.set_index("path")
+    assert frame.loc["net_amount", "who"] == "Jordan Doe"
+    assert frame.loc["net_amount", "after"] == orders.schema["net_amount"].edited
+    assert blame["net_amount"].origin == "edited"
+    assert "Jordan Doe" in read(blame).text
+    history = cat.column_history(ORDERS, "net_amount")
+    assert list(history.df["origin"]) == [one.origin for one in history]
+    assert "Jordan Doe" in read(history).text
+    page = cat.changes(limit=3)
+    assert list(page.df["offset"]) == [one.offset for one in page]
+    assert f"changes({page.next}) goes on" in read(page).text
+    runs = cat.runs()
+    assert "sample-catalog" in list(runs.df["run"])
+    assert "sample-catalog" in read(runs).text
+    written = cat.stewardship.documentation([ORDERS])
+    assert written.df["column"].isna().sum() == 1
+    assert len(written.df) == len(orders.schema) + 1
+    assert f"1 tables, {len(orders.schema)} columns" in read(written).text
+
+
+def test_usage_tells_who_asked_and_what(orders, read):
+    usage = orders.usage()
+    users = usage.top_users
+    counted = usage.users_to_frame().groupby("user")["queries"].sum()
+    assert users.df["queries"].tolist() == sorted(counted, reverse=True)
+    assert counted.sum() == usage.df["queries"].sum()
+    assert "Jordan Doe" in list(users.df["name"])
+    queries = usage.top_queries
+    assert queries.df["windows"].max() <= len(usage)
+    for shown in (usage, users, queries):
+        assert read(shown).text
+    for text in (repr(usage), read(usage).text):
+        assert "Jordan Doe" in text
+        assert queries.df["query"][0][:30] in text
+    # A live notebook draws them as bars.
+    assert "Jordan Doe" in usage.figure().to_json() or "Jordan Doe" in str(usage.chart().figure())
+
+
+def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat, orders, read):
+    found = orders.lineage(2, column="net_amount")
+    frame = found.df
+    above, below = frame[frame["hops"] < 0], frame[frame["hops"] > 0]
+    assert "gross_amount" in list(above["column"])
+    assert "net_revenue" in list(below["column"])
+    assert frame["hops"].abs().is_monotonic_increasing
+    assert set(frame["certainty"]) <= {"said", "guessed"}
+    edges = found.edges_to_frame()
+    assert set(frame["urn"]) <= set(edges["upstream"]) | set(edges["downstream"])
+    for text in (repr(found), read(found).text):
+        assert "mart_customer_360" in text
+        assert "made from:" in text
+    up = orders.lineage(2, "UPSTREAM", column="net_amount")
+    assert (up.df["hops"] < 0).all()
+    assert len(up) < len(found)
+    with pytest.raises(UnknownName, match="no_such_column"):
+        orders.lineage(column="no_such_column")
+    widget = found.widget()
+    assert widget.wait(20)
+    assert "net_amount" in widget.picture["about"]
+    widget.close()
+
+
+def test_columns_of_a_name_are_found_in_all_tables(cat, read):
+    found = cat.columns("customer_id")
+    frame = found.df
+    tables = cat.search("*", entity="dataset", narrowed_by="column:customer_id", count=1).total
+    assert len(frame) == frame["urn"].nunique() == tables > 40
+    assert set(frame["column"]) == {"customer_id"}
+    assert "fct_orders" in read(found).text
+    assert f"{len(found)} in {tables} tables" in repr(found)
+    assert set(cat.columns("cust*_ID", narrowed_by="platform:kafka").df["platform"]) == {"kafka"}
+    assert "postal_code" in set(cat.columns("*code").df["column"])
+    # The end of a nested path is a name too.
+    assert "shipping.address.city" in set(cat.columns("city").df["column"])
+    assert "no column is called so" in repr(cat.columns("xyzzy"))
+    assert cat.columns("customer_id", limit=3).truncated
+    with pytest.raises(InvalidInput, match="name of a column"):
+        cat.columns(" ")
+
+
+def test_two_tables_are_compared_column_by_column(cat, orders, read):
+    found = orders.compare("int_orders_enriched")
+    frame = found.df.set_index("column")
+    assert frame.loc["channel", "difference"] == "only here"
+    assert frame.loc["fx_rate", "difference"] == "only there"
+    assert frame.loc["status", "difference"] == "same"
+    assert frame.loc["customer_id", "what"] == "nullable, description"
+    assert pd.isna(frame.loc["channel", "type_there"])
+    for text in (repr(found), read(found).text):
+        assert "fct_orders and int_orders_enriched" in text
+        assert "21 only here" in text
+    assert len(orders.compare(orders)) == 0
+    assert len(orders.compare(ORDERS).df) == len(orders.schema)
+
+
+def test_a_name_that_nothing_of_that_type_has_is_refused(cat, orders):
+    assert str(cat.urn_of("Nina Weber", "corpuser")) == "urn:li:corpuser:nweber"
+    assert cat.urn_of("fct_orders") == orders.urn
+    with pytest.raises(NotFound, match="no domain is called 'Nina Weber'"):
+        orders.set_domain("Nina Weber")
+
+
+def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(cat, monkeypatch):
+    found = cat.search("orders", count=3)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "itables.widget", None)
+        with pytest.raises(MissingExtra, match=r"catalog-explorer\[tables\]"):
+            found.sortable()
+    pytest.importorskip("itables")
+    made = found.sortable(paging=False)
+    assert made.df.shape == found.df.shape
+    assert made.df.columns[-1] == "urn"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", made.df["changed"].dropna().iloc[0])
+    assert len(cat.dataset(ORDERS).usage().sortable().df) == 30

@@ -120,3 +120,33 @@ def test_a_load_tells_how_many_were_sent(cat, at_once, capsys):
     assert cat.ingest_batch(proposals).written == 300
     assert "loading" in capsys.readouterr().err
     assert cat.ingest_batch(iter(proposals[:2])).written == 2
+
+
+def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(cat, at_once, monkeypatch):
+    told = []
+
+    class Handle:
+        def display(self, data, raw):
+            told.append(data)
+
+        update = display
+
+    class Kernel:
+        kernel = object()
+
+    monkeypatch.setattr("IPython.display.DisplayHandle", Handle)
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", Kernel)
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+
+    async def work(tell):
+        for done in range(1, 4):
+            tell(done, 3)
+            await asyncio.sleep(0.05)
+
+    progress.during(cat, work, "loading <all>")
+    assert any("of 3" in one["text/plain"] for one in told)
+    assert any('max="3"' in one["text/html"] for one in told[:-1])
+    assert all("&lt;all&gt;" in one["text/html"] for one in told[:-1])
+    # No widget is left whose kernel is gone when the notebook is opened again.
+    assert told[-1] == {"text/plain": ""}
+    assert not any("widget" in kind for one in told for kind in one)

@@ -40,6 +40,7 @@ from explorer.client import (
     Lineage,
     LineageEdge,
     LoadReport,
+    Measures,
     Named,
     Offline,
     Pager,
@@ -261,6 +262,8 @@ async def read(catalog: AsyncCatalog) -> None:
         assert_type(point, dict[str, Any])
     used = await catalog.usage(TEXT, start=THEN, end=NOW)
     assert_type(used.usage(), tuple[DatasetUsageStatistics, ...])
+    measured = await catalog.measures({TABLE})
+    assert_type(measured[TABLE].rows, int | None)
     profiled = await catalog.profiles(TABLE, start=None, end=NOW, days=30)
     assert_type(profiled.profiles(), tuple[DatasetProfile, ...])
 
@@ -427,6 +430,7 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.every_point(TEXT, "operation", end=NOW), Iterator[dict[str, Any]])
     assert_type(catalog.usage(TABLE, start=None, days=7, end=NOW), Timeseries)
     assert_type(catalog.profiles(TEXT, start=THEN), Timeseries)
+    assert_type(catalog.measures([TABLE, TEXT]), dict[Urn, Measures])
     assert_type(catalog.relationships(TABLE, "INCOMING"), Edges)
     assert_type(catalog.health(TABLE), Health)
     assert_type(catalog.related(TEXT, "OUTGOING"), Iterator[Edge])

@@ -1,5 +1,6 @@
 """Entities, aspects and their points in time."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -7,9 +8,10 @@ import orjson
 
 from explorer.client.answers.shape import Json, as_object, value_of
 from explorer.client.entity import AspectRead, Entity
-from explorer.client.records import ServerInfo, Timeseries
+from explorer.client.records import Measures, ServerInfo, Timeseries
 from explorer.client.records.history import Version, Versions
 from explorer.errors import InvalidUrn, ServerFault, UnknownName, Unreadable
+from explorer.metadata.aspects import moment_of
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 
@@ -19,6 +21,7 @@ __all__ = [
     "entities",
     "entity",
     "legacy_entity",
+    "measures",
     "millis_of",
     "timeseries",
     "version_of",
@@ -167,6 +170,40 @@ def _value(value: Any, what: str) -> Json:
         except orjson.JSONDecodeError as error:
             raise Unreadable(f"the server's {what} is not JSON: {error}") from error
     return as_object(value, what)
+
+
+def measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
+    """What GraphQL says of datasets, asked for as `d0`, `d1`, …, where it says anything."""
+    data = as_object(body, "measures").get("data")
+    found = data if isinstance(data, dict) else {}
+    read = ((urn, _measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
+    return {urn: said for urn, said in read if said != Measures()}
+
+
+def _measures(said: Any) -> Measures:
+    summary = _inside(said, "statsSummary")
+    changes = (
+        _count(_inside(said, "operations"), "lastUpdatedTimestamp"),
+        _count(_inside(_inside(said, "properties"), "lastModified"), "time"),
+    )
+    known = [one for one in changes if one]
+    return Measures(
+        _count(_inside(said, "datasetProfiles"), "rowCount"),
+        _count(summary, "queryCountLast30Days"),
+        _count(summary, "uniqueUserCountLast30Days"),
+        moment_of(max(known)) if known else None,
+    )
+
+
+def _inside(said: Any, field: str) -> Any:
+    """What a field holds, the first where it holds several."""
+    held = said.get(field) if isinstance(said, dict) else None
+    return next(iter(held), None) if isinstance(held, list) else held
+
+
+def _count(said: Any, field: str) -> int | None:
+    held = said.get(field) if isinstance(said, dict) else None
+    return int(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
 
 
 def _point(entry: Any) -> Json:

@@ -1,13 +1,13 @@
 """Points in time: how things are used, what profiling measured, what was done."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from explorer.client import answers, requests
-from explorer.client.parts.part import Part
-from explorer.client.records import Timeseries
-from explorer.errors import InvalidInput, ServerFault
+from explorer.client import answers, documents, requests
+from explorer.client.parts.part import Part, in_chunks
+from explorer.client.records import Measures, Timeseries
+from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
@@ -15,6 +15,7 @@ from explorer.metadata.urn import Urn
 __all__ = ["Measuring"]
 
 _MAX_POINTS = 10_000
+_MEASURED_AT_ONCE = 25
 
 
 class Measuring(Part):
@@ -121,6 +122,38 @@ class Measuring(Part):
         """
         begin = _begin(start, end, days)
         return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
+
+    async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
+        """Size and use of the datasets among these, and when they changed last; those of which the
+        server says nothing are left out. One request for each 25.
+
+        Example: `cat.measures([urn])[Urn.parse(urn)].rows`
+        """
+        wanted = dict.fromkeys(Urn.parse(urn) for urn in urns)
+        datasets = [urn for urn in wanted if urn.entity_type == "dataset"]
+        found: dict[Urn, Measures] = {}
+        for chunk in in_chunks(datasets, _MEASURED_AT_ONCE):
+            found |= await self._measures(chunk)
+        return found
+
+    async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
+        asked = [
+            text
+            for (kind, field), text in documents.MEASURES.items()
+            if await self._offers(kind, field)
+        ]
+        names = range(len(urns))
+        given = ", ".join(f"$u{at}: String!" for at in names)
+        each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(asked)} }}" for at in names)
+        operation = requests.editing.graphql(
+            f"query measures({given}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
+        )
+        try:
+            body = await self._connection.send(operation)
+        except (InvalidInput, NotFound, ServerFault):
+            # A server that does not measure, or whose GraphQL is another one.
+            return {}
+        return answers.reading.measures(body, urns)
 
 
 def _begin(start: datetime | None, end: datetime | None, days: int | None) -> datetime | None:

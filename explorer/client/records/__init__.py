@@ -15,7 +15,7 @@ from explorer.client.records.finding import (
 from explorer.client.records.following import ChangeEvent, ChangePage
 from explorer.client.records.health import FailingAssertion, Health, OpenIncident
 from explorer.client.records.history import AspectDiff, ColumnChange, Origin, Version, Versions
-from explorer.client.records.reading import ServerInfo, Timeseries
+from explorer.client.records.reading import Measures, ServerInfo, Timeseries
 from explorer.client.records.relating import (
     Direction,
     Edge,
@@ -69,6 +69,7 @@ __all__ = [
     "LineageEdge",
     "LoadReport",
     "Match",
+    "Measures",
     "Named",
     "OpenIncident",
     "Origin",

@@ -13,7 +13,7 @@ from explorer.metadata.aspects import (
     read_aspect,
 )
 
-__all__ = ["ServerInfo", "Timeseries"]
+__all__ = ["Measures", "ServerInfo", "Timeseries"]
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -30,6 +30,17 @@ class ServerInfo:
     sample: bool = False
     entities: int | None = None
     user: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Size and use of a dataset, None for what is not measured: `rows` of its newest profile,
+    `queries` and `users` of the last 30 days, `changed`, when it or its rows changed last."""
+
+    rows: int | None = None
+    queries: int | None = None
+    users: int | None = None
+    changed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from explorer.metadata.aspects.measures import (
     FieldProfile,
     FieldUsage,
     Operation,
+    UserUsage,
     ValueFrequency,
 )
 from explorer.metadata.aspects.moment import moment_of
@@ -99,6 +100,7 @@ __all__ = [
     "TagProperties",
     "Upstream",
     "UpstreamLineage",
+    "UserUsage",
     "ValueFrequency",
     "aspect_of",
     "moment_of",

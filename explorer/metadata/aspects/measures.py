@@ -13,10 +13,11 @@ __all__ = [
     "FieldProfile",
     "FieldUsage",
     "Operation",
+    "UserUsage",
     "ValueFrequency",
 ]
 
-Summary = Literal["min", "max", "mean", "median"]
+Summary = Literal["min", "max", "mean", "median", "stdev"]
 
 
 class FieldUsage(Camel, frozen=True):
@@ -26,6 +27,14 @@ class FieldUsage(Camel, frozen=True):
     count: int = 0
 
 
+class UserUsage(Camel, frozen=True):
+    """How often somebody, a URN, queried a dataset."""
+
+    user: str | None = None
+    count: int = 0
+    user_email: str | None = None
+
+
 class DatasetUsageStatistics(Camel, frozen=True):
     """Use of a dataset in the window that starts at `timestamp_millis`."""
 
@@ -33,6 +42,8 @@ class DatasetUsageStatistics(Camel, frozen=True):
     unique_user_count: int | None = None
     total_sql_queries: int | None = None
     field_counts: tuple[FieldUsage, ...] = ()
+    user_counts: tuple[UserUsage, ...] = ()
+    top_sql_queries: tuple[str, ...] = ()
 
     @property
     def at(self) -> datetime | None:
@@ -59,6 +70,7 @@ class FieldProfile(Camel, frozen=True):
     max: str | None = None
     mean: str | None = None
     median: str | None = None
+    stdev: str | None = None
     sample_values: tuple[str, ...] | None = None
     distinct_value_frequencies: tuple[ValueFrequency, ...] | None = None
 
@@ -73,6 +85,7 @@ class DatasetProfile(Camel, frozen=True):
     timestamp_millis: int = 0
     row_count: int | None = None
     column_count: int | None = None
+    size_in_bytes: int | None = None
     field_profiles: tuple[FieldProfile, ...] | None = None
 
     @property

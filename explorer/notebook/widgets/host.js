@@ -12,12 +12,74 @@ function keepKeys(root, own = () => false) {
   const leaves = (event) => (event.ctrlKey || event.metaKey || event.key === "Control" || event.key === "Meta") && !own(event);
   const stop = (event) => { if (!leaves(event)) event.stopPropagation(); };
   const mark = (event) => {
-    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !leaves(event));
+    // Within a shadow root, as marimo shows widgets, a listener out here is told of its host alone.
+    const target = event.composedPath()[0];
+    if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !leaves(event));
   };
   root.tabIndex = -1;
   for (const kind of ["keydown", "keypress", "keyup"]) root.addEventListener(kind, stop);
   window.addEventListener("keydown", mark, true);
   return () => window.removeEventListener("keydown", mark, true);
+}
+
+// Marks a widget as standing on a dark page, now and whenever the page's theme changes. JupyterLab
+// and Notebook say which theme is on; elsewhere (marimo, VS Code) the colour of the text around tells.
+function followTheme(root) {
+  // As `rgb(…)` of 255, or as `color(srgb …)` of 1.
+  const told = (color) => (color.match(/[\d.]+/g) || [0, 0, 0]).slice(0, 3).map((one) => one * (color.startsWith("color") ? 255 : 1));
+  const look = () => {
+    const said = document.body.dataset.jpThemeLight;
+    const [red, green, blue] = told(getComputedStyle(root.parentElement || document.body).color);
+    const bright = (0.299 * red + 0.587 * green + 0.114 * blue) / 255 > 0.5;
+    root.classList.toggle("cx-dark", said ? said === "false" : bright);
+  };
+  const seen = new MutationObserver(look);
+  for (const one of [document.documentElement, document.body]) seen.observe(one, { attributes: true });
+  // A widget may be drawn before it is on the page, where nothing has a colour yet.
+  const sized = new ResizeObserver(look);
+  sized.observe(root);
+  look();
+  return () => { seen.disconnect(); sized.disconnect(); };
+}
+
+// A name that may be broken where a reader would break it; what is copied of it is the name.
+function breakable(name) {
+  return name.split(/(?<=[_./-])(?=[^_./-])/).flatMap((part, at) => at ? [document.createElement("wbr"), part] : [part]);
+}
+
+// A button that copies a text; beside a page that was not fetched safely there is no clipboard.
+function copyButton(text, label, attributes = {}) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "cx-quiet cx-copy";
+  made.title = label;
+  made.setAttribute("aria-label", label);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 14 14", "aria-hidden": "true", style: "display:inline;width:12px;height:12px;vertical-align:-1px;fill:none;stroke:currentColor;stroke-width:1.3;cursor:pointer" })) icon.setAttribute(name, value);
+  const pages = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  pages.setAttribute("d", "M4.5 4.5h8v8h-8zM9.5 4.5v-3h-8v8h3");
+  icon.append(pages);
+  made.append(icon);
+  let back = null;
+  made.addEventListener("click", async (event) => {
+    event.stopPropagation();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      made.after(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+      made.focus({ preventScroll: true });
+    }
+    made.textContent = "✓";
+    clearTimeout(back);
+    back = setTimeout(() => made.replaceChildren(icon), 1500);
+  });
+  return made;
 }
 
 // Hides the HTML that a notebook saves beside a widget, while the widget is on the page. By a rule,

@@ -1,6 +1,6 @@
 """What a page gets of a widget: its module, its style, and a picture for where it cannot live."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -8,29 +8,27 @@ from uuid import uuid4
 import anywidget
 import traitlets
 
-__all__ = ["Widget", "module", "style"]
+__all__ = ["SavedWithHtml", "Still", "Widget", "module", "style"]
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Widget(anywidget.AnyWidget):
-    """A widget that a notebook saves with its HTML.
+class SavedWithHtml:
+    """Of a widget: a notebook saves its HTML as an output of its own before it.
 
     An application that trusts a notebook shows nothing of an output but its widget, also where no
-    kernel runs any more. So the HTML is an output of its own before the widget, which the page
-    hides while the widget is alive there (`hideStill` in host.js).
+    kernel runs any more. The page hides the HTML while the widget is alive there (`hideStill` in
+    host.js), which it finds by `still`.
     """
 
-    still = traitlets.Unicode().tag(sync=True)
-    """What tells the HTML of this widget from all others in a page."""
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(still=uuid4().hex, **values)
+    still: Any
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        data, metadata = self._repr_mimebundle_() or ({"text/plain": repr(self)}, {})
+        bundle: Callable[[], Any] = getattr(self, "_repr_mimebundle_", lambda: None)
+        made = bundle() or {"text/plain": repr(self)}
+        data, metadata = made if isinstance(made, tuple) else (made, {})
         html = data.pop("text/html", None)
         if html is not None and _VIEW in data:
             told = {
@@ -40,6 +38,22 @@ class Widget(anywidget.AnyWidget):
             display(told, raw=True)  # type: ignore[no-untyped-call]
             data["text/plain"] = "(a widget: it lives while its kernel runs)"
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+
+
+class Widget(SavedWithHtml, anywidget.AnyWidget):
+    """A widget drawn by scripts of its own.
+
+    It is anywidget's alone, and not put together from those of ipywidgets: a tree, results as one
+    types, a drawing that is walked by keys, and an editor that keeps the cursor are one page with
+    one focus, which a box of ready-made controls is not; and marimo, which shows no ipywidgets,
+    shows it. Where ready-made controls do, they are taken: `explorer.notebook.widgets.usage`.
+    """
+
+    still = traitlets.Unicode().tag(sync=True)
+    """What tells the HTML of this widget from all others in a page."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(still=uuid4().hex, **values)
 
 
 def module(folder: Path, *names: str) -> str:
@@ -63,3 +77,12 @@ def _rows(script: Path) -> Iterator[str]:
         told = row.strip()
         if told and not told.startswith("//"):
             yield told
+
+
+class Still(anywidget.AnyWidget):
+    """An invisible part of a box of ipywidgets, which hides the HTML saved beside the box."""
+
+    still = traitlets.Unicode().tag(sync=True)
+    _esm = module(Path(__file__).parent, "host.js") + (
+        "\nexport default { render: ({ model }) => hideStill(model) };"
+    )

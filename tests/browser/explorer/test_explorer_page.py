@@ -373,7 +373,12 @@ def test_hostile_texts_are_text(show):
             editor={}, tab=columns({**column(text, text), "ingested": line, "labels": [text]})
         )
     assert widget.page.evaluate("window.__xss") is None
-    assert widget.page.locator(".catalog-explorer :is(script, svg, img, iframe)").count() == 0
+    assert (
+        widget.page.locator(
+            ".catalog-explorer :is(script, svg:not(.cx-copy > svg), img, iframe)"
+        ).count()
+        == 0
+    )
     addresses = widget.page.locator(".catalog-explorer a").evaluate_all(
         "all => all.map((a) => a.href)"
     )
@@ -441,3 +446,140 @@ def test_the_focus_goes_back_to_the_pencil_that_was_pressed(show, path, pencil):
     assert page.get_by_role("button", name=pencil, exact=True).evaluate(
         "(one) => one === document.activeElement"
     )
+
+
+THEMES = ["light", "dark", "night"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_text_stands_out_from_its_ground(show, theme):
+    widget = show(
+        find=found(hits=[hit(0, "orders", state="deprecated"), hit(1, "bare", about=[])]),
+        page=head(states=["removed"], drafts=[None]),
+        tab=columns(column("a", "what it is"), column("b", "")),
+        problem="the server did not answer",
+        said="Saved.",
+        theme=theme,
+        width=1300,
+    )
+    seen = widget.contrasts()
+    assert len(seen) > 40
+    assert [one for one in seen if one[0] < 4.5] == []
+    widget.set(editor=editor("comparing", diff=["@@ -1 +1 @@", "-was", "+is"], note="kept here"))
+    assert [one for one in widget.contrasts() if one[0] < 4.5] == []
+    widget.picture(f"explorer-{theme}")
+
+
+@pytest.mark.parametrize("theme", ["light", "night"])
+def test_a_widget_is_as_dark_as_the_page_around_it_also_later(show, theme):
+    page = show(theme=theme).page
+    dark = page.locator(".catalog-explorer.cx-dark")
+    assert dark.count() == (theme == "night")
+    page.evaluate(
+        "(color) => { delete document.body.dataset.jpThemeLight;"
+        " document.body.style.color = color; }",
+        "#111" if theme == "night" else "#eee",
+    )
+    page.wait_for_function(
+        "(count) => document.querySelectorAll('.cx-dark').length === count",
+        arg=int(theme == "light"),
+    )
+
+
+def test_names_break_at_underscores_and_are_copied_whole(show):
+    widget = show(page=head(name="fct_order_items"), tab=columns(column("net_amount_eur", "")))
+    page = widget.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    name = page.locator("td.cx-name").first
+    assert name.inner_html().count("<wbr>") == 2
+    assert name.text_content() == "net_amount_eur"
+    for label, copied in (
+        ("copy the name fct_order_items", "fct_order_items"),
+        ("copy the URN", URNS[0]),
+    ):
+        button = page.get_by_role("button", name=label)
+        button.evaluate(
+            "(one) => { window.copied = ''; navigator.clipboard || Object.defineProperty(navigator,"
+            " 'clipboard', { value: {} }); navigator.clipboard.writeText = async (text) =>"
+            " { window.copied = text; }; }"
+        )
+        button.click()
+        page.wait_for_function("(text) => window.copied === text", arg=copied)
+
+
+def test_results_say_their_rows_and_use(show):
+    told = "4.86 M rows · 1,211 queries a month · changed 2026-11-21"
+    page = show(find=found(hits=[hit(0, "orders", measures=told), hit(1, "bare")])).page
+    assert page.locator(".cx-measures").all_text_contents() == [told]
+
+
+def test_the_drawing_of_the_lineage_is_walked_in_its_tab(show):
+    def node(at, x, **more):
+        side = {"hidden": 0, "open": False, "known": True}
+        told = {
+            "id": URNS[at],
+            "name": f"t{at}",
+            "whole": f"t{at}",
+            "words": "Table",
+            "spoken": f"t{at}, Table",
+        }
+        place = {
+            "x": x,
+            "y": 20,
+            "w": 160,
+            "h": 40,
+            "ports": [],
+            "state": "plain",
+            "sign": "",
+            "far": "",
+        }
+        look = {"colour": "#888888", "entity": "dataset", "text": "", "hops": at}
+        return {**told, **place, **look, "up": side, "down": side, **more}
+
+    picture = {
+        "root": URNS[0],
+        "nodes": [node(0, 20), node(1, 300)],
+        "edges": [],
+        "links": [],
+        "width": 480,
+        "height": 80,
+        "hops": 1,
+        "direction": "BOTH",
+        "more": False,
+        "back": False,
+        "about": "",
+        "names": {"urn": "", "columns": []},
+        "types": [],
+        "platforms": [],
+    }
+    drawing = {
+        "picture": picture,
+        "said": "all shown",
+        "busy": "",
+        "problem": "",
+        "selected": URNS[0],
+    }
+    sides = [
+        {"label": "downstream, 1", "ways": [{"urn": URNS[1], "text": "t1", "after": ""}], "more": 0}
+    ]
+    tab = {"tab": "lineage", "urn": URNS[0], "drawn": True, "sides": sides, "hops": 1, "parts": []}
+    widget = show(page=head(), tab=tab, drawing=drawing)
+    page = widget.page
+    boxes = page.locator(".catalog-lineage .cx-node")
+    assert boxes.count() == 2
+    assert boxes.first.locator(".cx-box").bounding_box()["width"] < 200
+    boxes.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("window.sent.some((one) => one.told?.kind === 'selected')")
+    page.get_by_role("button", name="Open its page").click()
+    told = [one["told"] for one in widget.sent if one["kind"] == "drawing"]
+    assert {"kind": "selected", "urn": URNS[1]} in told
+    assert [one["urn"] for one in told if one["kind"] == "open"] == [URNS[1]]
+    # What is told of the tab again leaves the drawing as it is; another tab takes it away.
+    page.evaluate("window.box = document.querySelector('.catalog-lineage')")
+    widget.set(tab={**tab, "sides": []})
+    assert page.evaluate("window.box === document.querySelector('.catalog-lineage')")
+    widget.set(drawing={**drawing, "picture": {**picture, "nodes": [node(0, 20)]}})
+    assert boxes.count() == 1
+    widget.set(tab=columns(column("a", "")))
+    assert page.locator(".catalog-lineage").count() == 0

@@ -230,6 +230,12 @@ def answers(url, server):
     return False
 
 
+@pytest.fixture(scope="session")
+def answering():
+    """Waits for a server to answer an address."""
+    return answers
+
+
 @pytest.fixture(scope="module")
 def data_dir():
     """Where a catalog lies that holds the sample; its path is short enough for a socket."""

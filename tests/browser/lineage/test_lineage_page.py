@@ -374,3 +374,14 @@ def test_no_class_is_one_that_an_application_may_style(show):
         page.page.get_by_role("button", name="Zoom out").click()
     assert page.page.locator(".cx-far").count() == 1
     assert page.foreign_classes() == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "night"])
+def test_every_text_stands_out_from_its_ground(open_widget, theme):
+    told = state(small(), problem="")
+    told["problem"] = "the server did not answer"
+    widget = open_widget(LineageWidget._esm, LineageWidget._css, told, theme=theme)
+    seen = widget.contrasts()
+    assert {"? b", "Fit", "Filter"} <= {text for _, text in seen}
+    assert [one for one in seen if one[0] < 4.5] == []
+    widget.picture(f"lineage-contrast-{theme}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, SupportsIndex, TypeVar
 
 from explorer.client.display import line
 from explorer.errors import CatalogError, Superseded
@@ -20,7 +20,7 @@ __all__ = ["Asking", "Kind"]
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-Kind = Literal["search", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
+Kind = Literal["search", "measures", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
 _LONGEST_SENTENCE = 400
 
 
@@ -42,6 +42,10 @@ class _Asked(Catalog):
         self.__dict__.update(vars(whole))
         # Kept, for a catalog that nobody has any more ends its thread.
         self._whole, self._question, self._lock = whole, question, lock
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        # What was read with it outlives the question.
+        return self._whole.__reduce_ex__(protocol)
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         return super().wait(self._stoppable(work))

@@ -29,13 +29,14 @@ function addEntity(shell) {
     }
     redraw(head,
       make("div", { class: "cx-line" },
-        make("h3", { tabindex: "-1", "data-f": "name", text: shown.name }),
+        make("h3", { tabindex: "-1", "data-f": "name" }, ...breakable(shown.name)),
+        copyButton(shown.name, `copy the name ${shown.name}`, { "data-f": "copy name" }),
         make("span", { class: "cx-dim", text: (shown.facts || []).join(" · ") }),
         make("span", { class: "cx-gap" }),
         shown.tabs?.length && !shown.why_not ? make("button", { type: "button", "data-f": "edit", text: (shown.drafts || []).includes(null) ? "✎ Go on writing" : "✎ Edit description", on: { click: () => say("edit") } }) : null,
         make("button", { type: "button", class: "cx-quiet", "data-f": "back", title: "back to the results", "aria-label": "close, back to the results", text: "✕",
           on: { click: back } })),
-      make("div", { class: "cx-urn", text: shown.urn }),
+      make("div", { class: "cx-urn" }, shown.urn, copyButton(shown.urn, "copy the URN", { "data-f": "copy urn" })),
       (shown.states || []).map((one) => make("div", { class: "cx-state", text: one })),
       shown.why_not ? make("div", { class: "cx-dim", text: shown.why_not }) : null,
       (shown.drafts || []).length ? make("div", { class: "cx-dim", text: `${shown.drafts.length} ${shown.drafts.length === 1 ? "draft is" : "drafts are"} kept here, not saved` }) : null);
@@ -77,6 +78,7 @@ function addEntity(shell) {
   function drawTab() {
     const shown = model.get("tab") || {};
     drawTabs();
+    if (shown.tab !== "lineage" || shown.reading || !shown.sides) shell.leaveDrawing();
     if (!shown.tab) { redraw(panel); return; }
     if (shown.reading) { redraw(panel, make("p", { class: "cx-dim", text: "reading …" })); return; }
     const body = shell.bodies[shown.tab];

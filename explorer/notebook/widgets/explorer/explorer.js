@@ -60,6 +60,7 @@ function render({ model, el }) {
     if (event.key === "Escape" && !writing && !desk.contains(event.target) && (model.get("page") || {}).urn) back();
   });
   el.append(whole);
+  const unfollow = followTheme(whole);
   const showStill = hideStill(model);
 
   const drawn = {
@@ -78,6 +79,8 @@ function render({ model, el }) {
   kernel.look();
   return () => {
     release();
+    unfollow();
+    shell.leaveDrawing();
     showStill();
     kernel.release();
     for (const [name, draw] of Object.entries(drawn)) model.off(`change:${name}`, draw);

@@ -10,15 +10,17 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.filters import Criterion, Filter, all_of
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
+from explorer.notebook.amounts import compact
 from explorer.notebook.results import EDITED
 from explorer.notebook.widgets.explorer.marked import marked_line
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
+    from explorer.client.records import Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.results import Results
 
-__all__ = ["ORDERS", "PAGE", "Answer", "Search", "offers_of", "read_answer"]
+__all__ = ["ORDERS", "PAGE", "Answer", "Search", "measured", "offers_of", "read_answer"]
 
 PAGE = 20
 ORDERS = {
@@ -155,6 +157,7 @@ class Answer:
             "platform": line(entity.platform, 60),
             "about": marked_line(text, 2 * _SHORT),
             "mark": EDITED if entity.edited_description else "",
+            "measures": _measured(self.page.measures.get(hit.urn)),
             "state": "deprecated" if entity.deprecation is not None else "",
             "why": _why(hit, f"{entity.name} {text}".lower(), self.search.words),
             "ticked": str(hit.urn) in ticked,
@@ -193,7 +196,8 @@ class Answer:
 
 def read_answer(catalog: "Catalog", search: Search) -> Answer:
     """Ask the catalog. One request, one for each hundred hits, one for each facet some of whose
-    values are taken on, and one for the names of what the facets count."""
+    values are taken on, and one for the names of what the facets count. Rows and use are asked for
+    later, with `measured`."""
     words = search.words.strip() or "*"
     page = catalog.search(
         words,
@@ -201,6 +205,7 @@ def read_answer(catalog: "Catalog", search: Search) -> Answer:
         sorted_by=search.order or None,
         start=search.start,
         count=PAGE,
+        measures=False,
     )
     adding = {
         facet.name: facet
@@ -216,6 +221,12 @@ def read_answer(catalog: "Catalog", search: Search) -> Answer:
     is_long = page.total > _MOST
     most = None if is_long and catalog.abilities().deep_pages else _MOST
     return Answer(search, page, names, adding, most)
+
+
+def measured(catalog: "Catalog", answer: Answer) -> Answer:
+    """The same with rows, use and last change of the datasets found. One request."""
+    page = answer.page
+    return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
@@ -234,6 +245,19 @@ def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
 def kind_of(entity: "Entity") -> str:
     """What the platform calls it, else its type in a word."""
     return entity.kind if entity.kind != entity.entity_type else singular(entity.entity_type)
+
+
+def _measured(known: "Measures | None") -> str:
+    """Rows, use and last change in a few words; "" for nothing."""
+    if known is None:
+        return ""
+    rows, queries, changed = known.rows, known.queries, known.changed
+    said = (
+        "" if rows is None else f"{compact(rows)} rows",
+        "" if queries is None else f"{compact(queries)} queries a month",
+        "" if changed is None else f"changed {changed:%Y-%m-%d}",
+    )
+    return " · ".join(one for one in said if one)
 
 
 def _why(hit: Hit, shown: str, words: str) -> dict[str, str] | None:

@@ -59,6 +59,7 @@ function addFound(shell) {
           make("span", { class: "cx-dim", text: facts }), " ", hit.state ? make("span", { class: "cx-state", text: hit.state }) : null),
         make("span", { class: hit.about.length ? "cx-about" : "cx-about cx-none" },
           hit.mark ? make("span", { class: "cx-edited", title: "edited", text: `${hit.mark} ` }) : null, hit.about.length ? grown(hit.about, words, false) : "no description"),
+        hit.measures ? make("span", { class: "cx-measures", text: hit.measures }) : null,
         hit.why ? make("span", { class: "cx-why" }, make("span", { class: "cx-dim", text: `${hit.why.field}: ` }), ...marked(hit.why.value, words)) : null));
   }
 

@@ -1,6 +1,6 @@
 """The page of an entity: its head, and each of its tabs, read when it is looked at."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -174,14 +174,13 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
 
 def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) -> Told:
     """A picture of what is around it, and each neighbour as a way on."""
-    from explorer.graph.export.svg import to_svg
     from explorer.graph.lineage import read_lineage
-    from explorer.notebook.view import Picture
 
     asked = detail.get("hops")
     hops = asked if isinstance(asked, int) and 1 <= asked <= 5 else _HOPS
+    # One hop more than is listed, so that the drawing can count what it leaves out.
     graph = catalog.wait(
-        read_lineage(catalog.core, entity.urn, "BOTH", hops=hops, with_details=True)
+        read_lineage(catalog.core, entity.urn, "BOTH", hops=hops + 1, with_details=True)
     )
     sides = [
         {
@@ -189,19 +188,25 @@ def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) ->
             "ways": [_neighbour(graph, urn, hop) for urn, hop in found[:_NEIGHBOURS]],
             "more": max(len(found) - _NEIGHBOURS, 0),
         }
-        for title, found in _sides(graph, str(entity.urn))
+        for title, found in _sides(graph, str(entity.urn), hops)
     ]
     alone = len(graph) <= 1
-    parts: Sequence[Any] = [Say("nothing is upstream or downstream of it")]
-    if not alone:
-        parts = [Picture(to_svg(graph, most_nodes=40), f"Lineage of {entity.name}")]
     cut = graph.graph.get("truncated")
-    more = [Say(f"cut: {cut}")] if cut else []
-    return {"parts": parts_of([*parts, *more]), "sides": [] if alone else sides, "hops": hops}
+    parts = [Say("nothing is upstream or downstream of it")] if alone else []
+    parts += [Say(f"cut: {cut}")] if cut else []
+    told: Told = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
+    # The drawing is made of the graph, and is not told with the rest.
+    return told if alone else {**told, "drawn": True, "graph": graph}
 
 
-def _sides(graph: "nx.DiGraph", root: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    placed = [(urn, hop) for urn, hop in graph.nodes.data("hops") if urn != root and hop]
+def _sides(
+    graph: "nx.DiGraph", root: str, most: int
+) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    placed = [
+        (urn, hop)
+        for urn, hop in graph.nodes.data("hops")
+        if urn != root and hop and abs(hop) <= most
+    ]
     placed.sort(key=lambda one: (abs(one[1]), str(graph.nodes[one[0]].get("name") or one[0])))
     yield "upstream", [one for one in placed if one[1] < 0]
     yield "downstream", [one for one in placed if one[1] > 0]

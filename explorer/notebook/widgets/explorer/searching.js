@@ -6,7 +6,7 @@ function addSearching(shell) {
 
   const search = later(() => say("search", { text: box.value, filter: filter.value }));
   const box = make("input", {
-    type: "search", class: "cx-box", role: "combobox", placeholder: "Search names, columns, descriptions …",
+    type: "search", class: "cx-asked", role: "combobox", placeholder: "Search names, columns, descriptions …",
     "aria-label": "Search the catalog", "aria-autocomplete": "list", "aria-expanded": "false",
     "aria-controls": `${own}-offers`, autocomplete: "off", spellcheck: "false",
     on: {

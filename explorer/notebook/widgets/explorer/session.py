@@ -1,7 +1,7 @@
 """What an explorer knows: the search, the folders, the entity that is open, the drafts.
 
 It says what the page is to draw through `show`, by name: `find`, `offers`, `tree`, `entity`,
-`tab`, `editor`, `typed`, `preview`, `busy`, `problem`, `said`.
+`tab`, `drawing`, `editor`, `typed`, `preview`, `busy`, `problem`, `said`; `message` is sent to it.
 """
 
 import threading
@@ -20,10 +20,11 @@ from explorer.notebook.widgets.explorer.writing import Writing
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity as Summary
-    from explorer.client.records import Hit
+    from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
     from explorer.notebook.widgets.explorer.pages import Tab
+    from explorer.notebook.widgets.lineage import EmbeddedLineage
 
 __all__ = ["Session"]
 
@@ -56,6 +57,9 @@ class Session:
         self.entity: Entity | None = None
         self.tab: Tab = "overview"
         self.writing = Writing(catalog, self.asking, show, self._written)
+        self.drawing: EmbeddedLineage | None = None
+        self._drawn = ""
+        self.measures: dict[Urn, Measures] = {}
         self._tree = tree.Tree()
         self._details: dict[str, Mapping[str, Any]] = {}
         self._put = 0
@@ -77,6 +81,7 @@ class Session:
             self._show("find", {**self._told(), "fault": fault})
             return True
 
+        self.asking.forget("measures")
         self.asking.ask(
             "search",
             "searching …",
@@ -101,6 +106,22 @@ class Session:
     def _found(self, answer: Answer) -> None:
         self.answer = answer
         self._show("find", self._told())
+
+        def measured(more: Answer) -> None:
+            self.measures.update(more.page.measures)
+            if self.answer is answer:
+                self.answer = more
+                self._show("find", self._told())
+
+        # Results are shown before it is known how large and how much used they are.
+        if any(urn.entity_type == "dataset" for urn in answer.page.urns):
+            self.asking.ask(
+                "measures",
+                "",
+                lambda catalog: finding.measured(catalog, answer),
+                measured,
+                failed=lambda error: isinstance(error, CatalogError),
+            )
 
     def _told(self) -> dict[str, Any]:
         held = self.answer.told(self.ticked) if self.answer else {}
@@ -190,6 +211,8 @@ class Session:
                 self.entity, self.tab, self._details = None, tab, {}
                 self._show("entity", {"urn": self.urn, "name": line(target.name), "tabs": []})
                 self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
+        if not again:
+            self.end_drawing()
         self._opened(self.urn)
         self._read_entity(target)
 
@@ -202,6 +225,7 @@ class Session:
             self.writing.close()
             self._show("entity", {})
             self._show("tab", {})
+        self.end_drawing()
         self._opened("")
 
     def turn(self, tab: "Tab", detail: Mapping[str, Any] | None = None) -> None:
@@ -253,9 +277,41 @@ class Session:
             "tab",
             said,
             lambda catalog: pages.read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
-            lambda told: self._show("tab", told),
+            self._show_tab,
             failed=lambda error: self._tab_failed(tab, error),
         )
+
+    def _show_tab(self, told: dict[str, Any]) -> None:
+        graph = told.pop("graph", None)
+        if graph is not None and (self.drawing is None or self._drawn != told["urn"]):
+            from explorer.notebook.widgets.lineage import EmbeddedLineage
+
+            self.end_drawing()
+            self._drawn = told["urn"]
+            self.drawing = EmbeddedLineage(
+                self.catalog,
+                told["urn"],
+                graph=graph,
+                changed=lambda shown: self._show("drawing", shown),
+                message=lambda told: self._show("message", {"kind": "drawing", "told": told}),
+            )
+        self._show("tab", told)
+
+    def hear_drawing(self, told: Any) -> None:
+        """What the page says of the drawing of the lineage."""
+        match told:
+            case {"kind": "open", "urn": str(urn)}:
+                self.open(urn)
+            case _ if self.drawing is not None:
+                self.drawing.hear(told)
+
+    def end_drawing(self) -> None:
+        """Hang up what the drawing reads, and forget it."""
+        with self.lock:
+            drawing, self.drawing = self.drawing, None
+        if drawing is not None:
+            drawing.close()
+            self._show("drawing", {})
 
     def _tab_failed(self, tab: "Tab", error: Exception) -> bool:
         said = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}

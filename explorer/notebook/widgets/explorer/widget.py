@@ -50,6 +50,7 @@ class Explorer(Widget):
     tree = traitlets.List(traitlets.Any()).tag(sync=True)
     page = traitlets.Dict().tag(sync=True)
     tab = traitlets.Dict().tag(sync=True)
+    drawing = traitlets.Dict().tag(sync=True)
     editor = traitlets.Dict().tag(sync=True)
     typed = traitlets.Dict().tag(sync=True)
     preview = traitlets.List(traitlets.Any()).tag(sync=True)
@@ -115,10 +116,11 @@ class Explorer(Widget):
             ticked, answer = list(self._session.ticked.values()), self._session.answer
             words = self._session.search.words
         if not ticked and answer is not None:
-            return frames.search_frame(answer.page, answer.page.summaries)
+            return frames.search_frame(answer.page, answer.page.summaries, answer.page.measures)
         hits = tuple(hit for hit, _ in ticked)
         known = {hit.urn: entity for hit, entity in ticked if entity is not None}
-        return frames.search_frame(SearchPage(words, 0, len(hits), hits), known)
+        measures = self._session.measures
+        return frames.search_frame(SearchPage(words, 0, len(hits), hits), known, measures)
 
     def search(self, text: str = "", *, narrowed_by: str = "") -> None:
         """Search for something else; the boxes on the page say so."""
@@ -130,7 +132,9 @@ class Explorer(Widget):
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until everything asked for is there; whether it was in time."""
-        return self._session.asking.wait(timeout_seconds)
+        there = self._session.asking.wait(timeout_seconds)
+        drawing = self._session.drawing
+        return there and (drawing is None or drawing.wait(timeout_seconds))
 
     def close(self) -> None:
         """Hang up what is being read, and take the widget off the page."""
@@ -138,6 +142,7 @@ class Explorer(Widget):
         session = getattr(self, "_session", None)
         if session is not None:
             session.asking.end()
+            session.end_drawing()
         super().close()
 
     def hand_over(self) -> Session:
@@ -160,6 +165,9 @@ class Explorer(Widget):
         return {**data, **more}, metadata
 
     def _show(self, name: str, value: Any) -> None:
+        if name == "message":
+            self.send(value)
+            return
         setattr(self, "page" if name == "entity" else name, value)
 
     def _opened(self, urn: str) -> None:
@@ -198,8 +206,12 @@ class Explorer(Widget):
         match content:
             case {"view": str(view), "seq": int(seq)}:
                 self.send({"kind": "heard", "view": view, "seq": seq})
-        self.problem = self.said = ""
         session = self._session
+        match content:
+            case {"kind": "drawing", "told": told}:
+                session.asking.guarded(lambda: session.hear_drawing(told))
+                return
+        self.problem = self.said = ""
         session.asking.guarded(lambda: self._answer(session, content))
 
     def _answer(self, session: Session, content: Any) -> None:

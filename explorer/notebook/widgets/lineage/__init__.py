@@ -1,5 +1,5 @@
 """The lineage widget."""
 
-from explorer.notebook.widgets.lineage.widget import LineageWidget
+from explorer.notebook.widgets.lineage.widget import EmbeddedLineage, LineageWidget
 
-__all__ = ["LineageWidget"]
+__all__ = ["EmbeddedLineage", "LineageWidget"]

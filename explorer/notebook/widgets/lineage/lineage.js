@@ -57,11 +57,14 @@ function render({ model, el }) {
   const root = make("div", { class: "catalog-lineage" }, bar, note, stage, here, make("div", { class: "cx-foot" }, asList, keys));
   const release = keepKeys(root);
   el.append(root);
+  const unfollow = followTheme(root);
+  // The document's own is the host of the shadow root that some applications show widgets in.
+  const active = () => root.getRootNode().activeElement;
   const showStill = hideStill(model);
 
   function drawAll() {
     picture = model.get("picture") || {};
-    const before = nodes.get(focus), had = layer.contains(document.activeElement);
+    const before = nodes.get(focus), had = layer.contains(active());
     nodes = new Map((picture.nodes || []).map((node) => [node.id, node]));
     boxes = new Map();
     lines = [];
@@ -142,7 +145,7 @@ function render({ model, el }) {
   function reach(urn, quiet) {
     const box = boxes.get(urn), node = nodes.get(urn);
     if (!box) return;
-    if (document.activeElement !== box) box.focus({ preventScroll: true });
+    if (active() !== box) box.focus({ preventScroll: true });
     if (quiet) return;
     // Brought into view, no further than is needed.
     const { width, height } = stage.getBoundingClientRect(), room = 24;
@@ -187,13 +190,14 @@ function render({ model, el }) {
         `Show more ${word}`, () => send("unfold", { urn: node.id, side: SIDES[side] })));
       if (held.open) acts.append(button(`− ${word}`, `Hide what is ${word}`, () => send("fold", { urn: node.id, side: SIDES[side] })));
     }
+    if (model.get("opens")) acts.append(button("Open", "Open its page", () => send("open", { urn: node.id })));
     if (node.id !== picture.root) acts.append(button("Start here", "See the lineage from here", () => start(node.id)));
     if (node.entity === "dataset") acts.append(columnsOf(node));
     if (picture.about) acts.append(button("Tables only", "No longer show columns", () => send("tables")));
     here.replaceChildren(...[
-      make("div", { class: "cx-line" }, make("strong", {}, node.whole), make("span", { class: "cx-dim" }, [node.words, node.far].filter(Boolean).join(" · "))),
+      make("div", { class: "cx-line" }, make("strong", {}, ...breakable(node.whole)), copyButton(node.whole, `Copy the name ${node.whole}`), make("span", { class: "cx-dim" }, [node.words, node.far].filter(Boolean).join(" · "))),
       node.text ? make("div", { class: "cx-text" }, node.text) : null,
-      make("code", {}, node.id), picture.about ? make("div", { class: "cx-about" }, `Shown: ${picture.about}; dashed is a guess by name`) : null, acts].filter(Boolean));
+      make("div", { class: "cx-line" }, make("code", {}, node.id), copyButton(node.id, "Copy the URN")), picture.about ? make("div", { class: "cx-about" }, `Shown: ${picture.about}; dashed is a guess by name`) : null, acts].filter(Boolean));
     if (wantsNames && picture.names?.urn === node.id) { wantsNames = false; here.querySelector("select")?.focus(); }
   }
 
@@ -282,7 +286,7 @@ function render({ model, el }) {
 
   // The wheel scrolls the notebook until the drawing has the focus, or Ctrl is held.
   stage.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey && !stage.contains(document.activeElement)) return;
+    if (!event.ctrlKey && !event.metaKey && !stage.contains(active())) return;
     event.preventDefault();
     const rect = stage.getBoundingClientRect();
     zoom(Math.exp(-event.deltaY / 400), event.clientX - rect.left, event.clientY - rect.top);
@@ -375,7 +379,7 @@ function render({ model, el }) {
   tell();
   drawAll();
   kernel.look();
-  return () => { for (const [name, call] of heeded) model.off(name, call); release(); showStill(); kernel.release(); clearTimeout(saving); sized.disconnect(); root.remove(); };
+  return () => { for (const [name, call] of heeded) model.off(name, call); release(); unfollow(); showStill(); kernel.release(); clearTimeout(saving); sized.disconnect(); root.remove(); };
 }
 
 export default { render };

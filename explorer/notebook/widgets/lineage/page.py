@@ -4,9 +4,12 @@ from pathlib import Path
 
 from explorer.notebook.widgets import page
 
-__all__ = ["MODULE", "STYLE"]
+__all__ = ["MODULE", "SCRIPTS", "STYLE"]
 
 _HERE = Path(__file__).parent
 
-MODULE = page.module(_HERE, "../host.js", "elements.js", "saving.js", "lineage.js")
+SCRIPTS = page.module(_HERE, "elements.js", "saving.js", "lineage.js")
+"""Without what all widgets share."""
+
+MODULE = page.module(_HERE, "../host.js") + "\n" + SCRIPTS
 STYLE = page.style(_HERE, "lineage.css")

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from explorer.client.records import Flow
     from explorer.graph import Extent
 
-__all__ = ["LineageWidget"]
+__all__ = ["EmbeddedLineage", "LineageWidget"]
 
 _MOST_READ = 2_000
 _FIRST_SECONDS = 3.0
 _COLUMN = 60
+_SHOWN = ("picture", "said", "busy", "problem", "selected")
 
 
 class LineageWidget(Widget):
@@ -365,6 +366,46 @@ class LineageWidget(Widget):
     def _tell_problem(self, said: str) -> None:
         self.problem = said
         self._drawn.set()
+
+
+class EmbeddedLineage(LineageWidget):
+    """The same as a part of another widget, which shows it and carries its messages; it has no
+    model on the page of its own."""
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        urn: str | Urn,
+        *,
+        graph: "nx.DiGraph",
+        changed: Callable[[dict[str, Any]], None],
+        message: Callable[[Any], None],
+    ) -> None:
+        """`changed` is told all that is shown whenever some of it changes, `message` what goes to
+        the page besides."""
+        self._changed, self._message = changed, message
+        super().__init__(catalog, urn, graph=graph)
+        self.observe(lambda _: self._tell(), _SHOWN)
+        self._tell()
+
+    def open(self) -> None:
+        """Nothing: the other widget is on the page."""
+
+    def send(self, content: Any, buffers: Any = None) -> None:
+        """Have the other widget send it."""
+        del buffers
+        self._message(content)
+
+    def hear(self, told: Any) -> None:
+        """What the page says of this part."""
+        match told:
+            case {"kind": "selected", "urn": str(urn)}:
+                self.selected = urn
+            case _:
+                self._heard_from_page(self, told, None)
+
+    def _tell(self) -> None:
+        self._changed({name: getattr(self, name) for name in _SHOWN})
 
 
 async def _nothing(_: "AsyncCatalog") -> None:

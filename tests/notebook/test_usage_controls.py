@@ -1,0 +1,83 @@
+"""The controls beside the chart of a dataset's use."""
+
+import threading
+
+import pytest
+
+from explorer.errors import CatalogError, InvalidInput
+from explorer.notebook.series import Usage
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
+PLOTLY = "application/vnd.plotly.v1+json"
+
+
+@pytest.fixture
+def controls(cat):
+    made = cat.dataset(ORDERS).usage(30).controls()
+    yield made
+    assert made.wait(20)
+    made.close()
+
+
+def drawn(controls):
+    """The figure that is shown."""
+    (output,) = controls.children[1].outputs
+    return output["data"][PLOTLY]
+
+
+def test_a_range_is_read_and_drawn_and_known_to_python(controls):
+    assert controls.range.value == "30 days"
+    assert len(controls.usage) == 30
+    assert len(drawn(controls)["data"][0]["x"]) == 30
+    controls.range.value = "7 days"
+    assert controls.wait(20)
+    assert 6 <= len(controls.usage) <= 8
+    assert len(drawn(controls)["data"][0]["x"]) == len(controls.usage)
+    assert "in the last 7 days" in repr(controls)
+
+
+def test_a_measure_is_drawn_without_a_request(controls):
+    asked = []
+    controls.usage.entity.catalog.watch(asked.append)
+    controls.measure.value = "by user"
+    assert "Jordan Doe" in str(drawn(controls)["layout"])
+    controls.measure.value = "by column"
+    assert "order_id" in str(drawn(controls)["layout"])
+    controls.usage.entity.catalog.watch(None)
+    assert asked == []
+
+
+def test_of_several_ranges_chosen_in_a_row_the_last_one_is_shown(controls):
+    for name in ("7 days", "90 days", "a year", "7 days", "90 days"):
+        controls.range.value = name
+    assert controls.wait(20)
+    assert controls.usage.window.days == 90
+    for one in threading.enumerate():
+        if one.name == "catalog-usage":
+            one.join(20)
+            assert not one.is_alive()
+    assert controls.usage.window.days == 90
+
+
+def test_what_goes_wrong_is_said_beside_the_controls(controls, monkeypatch):
+    def fail(_, days):
+        raise CatalogError(f"no {days} days")
+
+    monkeypatch.setattr(type(controls.usage.entity), "usage", fail)
+    controls.range.value = "7 days"
+    assert controls.wait(20)
+    assert controls.children[0].children[2].value == "no 7 days"
+    assert len(controls.usage) == 30
+
+
+def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls):
+    bundle = controls._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "Usage of fct_orders" in bundle["text/html"]
+    assert "1," in bundle["text/plain"]
+    assert controls._display_().data[0].name == "queries"
+
+
+def test_a_usage_made_by_hand_has_no_controls(controls):
+    with pytest.raises(InvalidInput, match="made by hand"):
+        Usage("orders", controls.usage.window).controls()
