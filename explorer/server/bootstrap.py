@@ -40,7 +40,7 @@ def bootstrap_proposals() -> Iterator[Proposal]:
     for name, (shown, description) in _OWNERSHIP_TYPES.items():
         info = {"name": shown, "description": description, "created": stamp, "lastModified": stamp}
         yield _proposal("ownershipType", f"__system__{name}", "ownershipTypeInfo", info)
-    user = {"active": True, "displayName": "DataHub", "title": "Administrator"}
+    user = {"active": True, "displayName": "DataHub", "title": "Administrator", "system": True}
     yield _proposal("corpuser", "datahub", "corpUserInfo", user)
 
 

@@ -28,6 +28,7 @@ _PART_OF = "IsPartOf"
 _NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
 _DEEPEST = 100
 _UNLISTED = ("dataPlatform", "ownershipType")
+_SYSTEM = "system"
 
 
 def read_filter(given: Any) -> Filter:
@@ -95,15 +96,18 @@ def _is_nested(urn: str) -> bool:
     return urn.startswith("urn:li:") and urn.split(":", 3)[2] in _NESTED
 
 
-def leave_out_unlisted(query: SearchQuery) -> SearchQuery:
-    """Return a search of all entity types without those that only describe what others name: data
-    platforms and ownership types. They stay where the filter asks for types or URNs."""
+def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
+    """Return a search of all entity types without those that only describe what others name, data
+    platforms and ownership types, and without the system's own users. They stay where the filter
+    asks for types or URNs."""
     asked = query.filter
     if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
         return query
-    listed = Criterion(ENTITY_TYPE, _UNLISTED, negated=True)
+    listed = [Criterion(ENTITY_TYPE, _UNLISTED, negated=True)]
+    if vocabulary.meant_by(_SYSTEM, vocabulary.known(None)):
+        listed.append(Criterion(_SYSTEM, ("true",), negated=True))
     groups = asked.any_of or ((),)
-    return replace(query, filter=Filter(tuple((*group, listed) for group in groups)))
+    return replace(query, filter=Filter(tuple((*group, *listed) for group in groups)))
 
 
 def check_size(asked: Filter) -> None:

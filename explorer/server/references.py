@@ -14,6 +14,7 @@ from msgspec import Struct
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.server.intake import NO_RUN, Intake
+from explorer.server.intake.derived import fill_derived
 from explorer.server.store import Reference, Transaction, Write
 
 __all__ = ["Unlinked", "references_to", "unlink", "without_references"]
@@ -70,9 +71,11 @@ def unlink(
     if stored is None or aspect == registry.entity(entity_type).key:
         return Unlinked(left=references)
     paths = _paths(registry, aspect, references)
-    value = without_references(registry, aspect, orjson.loads(stored.value), paths, urn)
+    before = orjson.loads(stored.value)
+    value = without_references(registry, aspect, before, paths, urn)
     if value is None:
         return Unlinked(left=references)
+    value = fill_derived(aspect, before, value, adds=False)
     if stamp is not None:
         system = orjson.dumps({"lastObserved": stamp[0], "runId": NO_RUN})
         edges = intake.edges(aspect, value)

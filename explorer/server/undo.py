@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.server.dialect import Dialect
 from explorer.server.intake import Intake
 from explorer.server.store import StoredAspect, Transaction, Write
 
@@ -19,7 +20,7 @@ class Undone(Struct):
     """What a rollback did, or would do.
 
     `rows` counts versions, points among them; `unsafe` are the entities that the run made and
-    that others have written to since.
+    that others have written to since, `others` how many of their aspects those wrote.
     """
 
     run: str
@@ -29,6 +30,7 @@ class Undone(Struct):
     entities: set[str] = set()
     deleted: list[str] = []
     unsafe: list[str] = []
+    others: int = 0
 
     def add(self, other: "Undone") -> None:
         """Count what was done to other entities too."""
@@ -38,14 +40,16 @@ class Undone(Struct):
         self.entities |= other.entities
         self.deleted += other.deleted
         self.unsafe += other.unsafe
+        self.others += other.others
 
-    def to_wire(self) -> dict[str, Any]:
-        """The `value` of the rollback's answer."""
+    def to_wire(self, dialect: Dialect = "plain") -> dict[str, Any]:
+        """The `value` of the rollback's answer. DataHub's command warns of `aspectsAffected` as of
+        what others wrote to the entities that go."""
         return {
             "runId": self.run,
             "aspectRowSummaries": self.summaries,
             "entitiesAffected": len(self.entities),
-            "aspectsAffected": self.rows,
+            "aspectsAffected": self.rows if dialect == "plain" else self.others,
             "aspectsReverted": self.reverted,
             "entitiesDeleted": len(self.deleted),
             "unsafeEntitiesCount": len(self.unsafe),
@@ -76,7 +80,7 @@ def roll_back(
     for version in transaction.written_by(run, urn):
         by_aspect.setdefault(version.name, []).append(version)
     # What others wrote is known before anything is taken back.
-    shared = any(
+    shared = sum(
         len(by_aspect.get(aspect.name, ())) < transaction.version_count(urn, aspect.name)
         for aspect in transaction.aspects(urn)
         if aspect.name != key
@@ -100,6 +104,7 @@ def roll_back(
     if key in by_aspect:
         if shared:
             undone.unsafe.append(urn)
+            undone.others += shared
         if shared and safe:
             if stamp is not None:
                 _soft_delete(transaction, urn, stamp)

@@ -239,3 +239,58 @@ def _urns(found):
     if isinstance(found, list):
         return [urn for value in found for urn in _urns(value)]
     return [found] if isinstance(found, str) and found.startswith("urn:li:") else []
+
+
+def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop, served):
+    made = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.measured,PROD)"
+    run, day = "measuring-run", 1_700_000_000_000
+
+    def proposal(urn, aspect, value):
+        return {
+            "entityType": "dataset",
+            "entityUrn": urn,
+            "changeType": "UPSERT",
+            "aspectName": aspect,
+            "aspect": {"json": value},
+        }
+
+    def documents(urn, aspect):
+        asked = {"urn": urn, "entity": "dataset", "aspect": aspect}
+        return served.action("/aspects?action=getTimeseriesAspectValues", **asked)["values"]
+
+    window = {"timestampMillis": day, "eventGranularity": {"unit": "DAY", "multiple": 1}}
+    measures = {
+        "datasetProfile": {"timestampMillis": day, "rowCount": 7, "columnCount": 2},
+        "datasetUsageStatistics": {**window, "totalSqlQueries": 5, "uniqueUserCount": 1},
+        "operation": {
+            "timestampMillis": day,
+            "operationType": "INSERT",
+            "lastUpdatedTimestamp": day,
+        },
+    }
+    file = shop.home / "measured.json"
+    written = [proposal(made, "datasetProperties", {"name": "measured"})]
+    written += [proposal(urn, *one) for urn in (made, ORDERS) for one in measures.items()]
+    file.write_text(json.dumps(written))
+    before = {aspect: documents(ORDERS, aspect) for aspect in measures}
+    assert "Pipeline finished successfully" in shop("ingest", "-c", recipe(shop, file, run))
+    assert all(len(documents(ORDERS, one)) == len(before[one]) + 1 for one in measures)
+
+    shown = shop("ingest", "show", "--run-id", run)
+    for aspect in ("datasetKey", "datasetProperties", *measures):
+        assert aspect in shown
+    assert '"rowCount":7' in shop("ingest", "show", "--run-id", run, "-a").replace("\\", "")
+    told = shop("ingest", "rollback", "--run-id", run, "--dry-run")
+    # It calls affected entities deleted; what others wrote is not touched.
+    assert "will delete 2 entities" in told
+    assert "WARNING" not in told
+    for aspect in measures:
+        assert aspect in told
+    assert len(documents(made, "datasetProfile")) == 1
+    assert "deleted 2 entities" in shop("ingest", "rollback", "--run-id", run, "--force")
+    assert shop.run("exists", "--urn", made).stdout.strip().endswith("false")
+    for aspect in measures:
+        assert documents(made, aspect) == []
+        assert documents(ORDERS, aspect) == before[aspect]
+    assert "datasetProperties" in served.aspects(ORDERS)
+    assert run not in shop("ingest", "list-runs")

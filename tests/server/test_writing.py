@@ -755,6 +755,14 @@ class TestPartsThatFollowFromOthers:
         assert write("ownership", patch, "PATCH").status_code == 200
         del by_type["urn:li:ownershipType:data%2Elead"]
         assert caller.value(dataset, "ownership")["ownerTypes"] == by_type
+        # A plain caller that changes what has them, and one that sends what has none.
+        patch = [{"op": "remove", "path": f"/owners/{self.TEAM}"}]
+        assert write("ownership", patch, "PATCH", "plain").status_code == 200
+        by_type["urn:li:ownershipType:__system__dataowner"] = [self.ADA]
+        assert caller.value(dataset, "ownership")["ownerTypes"] == by_type
+        body = {"urn": self.ADA, "dryRun": False}
+        assert caller.post("/entities?action=deleteReferences", body).status_code == 200
+        assert caller.value(dataset, "ownership") == {"owners": [], "ownerTypes": {}}
         assert write("ownership", {"owners": owners}, dialect="plain").status_code == 200
         assert caller.value(dataset, "ownership") == {"owners": owners}
 

@@ -22,7 +22,7 @@ def own_state(tmp_path, monkeypatch):
 
 async def test_facets_and_results_take_turns_where_there_is_little_room(sample, at):
     async with at(sample, size=(80, 24)) as reader:
-        shown = await reader.sees("335 results", "f facets")
+        shown = await reader.sees("326 results", "f facets")
         assert "entity type" not in shown
         await reader.press("f")
         shown = await reader.sees("entity type")

@@ -183,8 +183,9 @@ DECISIONS = (
     ),
     Decision(
         "A search without entity types",
-        "Of all types but dataPlatform and ownershipType, which only describe what others name; "
-        "these too where the filter asks for _entityType or urn.",
+        "Of all types but dataPlatform and ownershipType, which only describe what others name, "
+        "and without users that are the system's; of these too where the filter asks for "
+        "_entityType or urn.",
     ),
     Decision("An entity name that is none", "400, naming those that are."),
     Decision(

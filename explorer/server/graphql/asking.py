@@ -48,7 +48,7 @@ def read_query(
     )
     if session.dialect == "datahub":
         query = forgive_query(query, session.catalog.index.vocabulary)
-    return leave_out_unlisted(query)
+    return leave_out_unlisted(query, session.catalog.index.vocabulary)
 
 
 def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:

@@ -5,30 +5,36 @@ from typing import Any
 
 from explorer.errors import InvalidAspect
 
-__all__ = ["fill_derived"]
+__all__ = ["DERIVED", "fill_derived"]
 
 _OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
 _Value = Mapping[str, Any]
 
 
-def fill_derived(aspect: str, stored: _Value | None, value: dict[str, Any]) -> dict[str, Any]:
+def fill_derived(
+    aspect: str, stored: _Value, value: dict[str, Any], *, adds: bool
+) -> dict[str, Any]:
     """Return the value of an aspect with the parts that follow from others.
 
     `ownership` gets `ownerTypes`, the owners by the URN of their ownership type; the two lists of
-    `domains` are kept in step. `stored` is the value before. Raises `InvalidAspect` where what is
-    given contradicts itself.
+    `domains` are kept in step. `stored` is the value before, empty where there was none. Unless it
+    `adds`, only a part that was left as it was stored is made to follow. Raises `InvalidAspect`
+    where what is given contradicts itself.
     """
-    fill = _FILLED.get(aspect)
-    return value if fill is None else fill(stored or {}, value)
+    if aspect not in _FILLED:
+        return value
+    part, fill = _FILLED[aspect]
+    is_left = value.get(part) is not None and value[part] == stored.get(part)
+    return fill(stored, value) if adds or is_left else value
 
 
 def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
-    for owner in value["owners"]:
+    for owner in value.get("owners") or ():
         named = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
         # DataHub's search takes a dot for a step into a field.
         owners = found.setdefault(named.replace(".", "%2E"), [])
-        if owner["owner"] not in owners:
+        if owner.get("owner") not in (None, *owners):
             owners.append(owner["owner"])
     return {**value, "ownerTypes": found}
 
@@ -39,11 +45,11 @@ def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     Where both changed, the associations count and must agree with the domains; those that
     propagation made name no domain of the entity itself.
     """
-    domains = list(dict.fromkeys(value["domains"]))
+    domains = list(dict.fromkeys(value.get("domains") or ()))
     given, before = value.get("domainAssociations"), stored.get("domainAssociations")
     if given is not None and given != before:
         named = list(dict.fromkeys(one["domain"] for one in given if not _is_propagated(one)))
-        if set(named) != set(domains) and value["domains"] != stored.get("domains"):
+        if set(named) != set(domains) and value.get("domains") != stored.get("domains"):
             raise InvalidAspect(
                 "domains", "domainAssociations", "they name other domains than 'domains' does"
             )
@@ -60,7 +66,10 @@ def _is_propagated(association: _Value) -> bool:
     return str(detail.get("propagated")).lower() == "true"
 
 
-_FILLED: Mapping[str, Callable[[_Value, dict[str, Any]], dict[str, Any]]] = {
-    "ownership": _owner_types,
-    "domains": _domains,
+# The part that follows, and what fills it in.
+_FILLED: Mapping[str, tuple[str, Callable[[_Value, dict[str, Any]], dict[str, Any]]]] = {
+    "ownership": ("ownerTypes", _owner_types),
+    "domains": ("domainAssociations", _domains),
 }
+DERIVED = frozenset(_FILLED)
+"""The aspects that have such parts."""

@@ -20,7 +20,7 @@ from explorer.server.failures import Refusal
 from explorer.server.intake.change import UNKNOWN_ACTOR, Change
 from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
-from explorer.server.intake.derived import fill_derived
+from explorer.server.intake.derived import DERIVED, fill_derived
 from explorer.server.intake.standing import require
 from explorer.server.store import StoredAspect, StoredEdge, Transaction
 
@@ -144,10 +144,8 @@ class Intake:
             return
         if stored and change.aspect == "editableSchemaMetadata" and change.kind != "PATCH":
             value = keep_descriptions(orjson.loads(stored.value), value)
-        if change.dialect == "datahub":
-            value = fill_derived(
-                change.aspect, orjson.loads(stored.value) if stored else None, value
-            )
+        before = orjson.loads(stored.value) if stored and change.aspect in DERIVED else {}
+        value = fill_derived(change.aspect, before, value, adds=change.dialect == "datahub")
         if change.aspect == "dataPlatformInfo":
             for urn, paths in moved_paths(transaction, change.urn, value):
                 self._put(transaction, _about(change, urn), "browsePaths", paths, now_millis)

@@ -192,7 +192,8 @@ class DiscoveryRoutes:
         query = replace(query, filter=expand_related(query.filter, self._catalog.store))
         if call.dialect == "datahub":
             query = forgive_query(query, index.vocabulary)
-        return await self._catalog.offload(index.search, leave_out_unlisted(query))
+        query = leave_out_unlisted(query, index.vocabulary)
+        return await self._catalog.offload(index.search, query)
 
     async def _autocomplete(self, call: Call) -> Answer:
         parameters = await call.parameters()

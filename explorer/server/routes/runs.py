@@ -107,7 +107,8 @@ class RunRoutes:
                     ),
                 ),
                 gives=(
-                    "aspectRowSummaries (100 at most), aspectsAffected (versions and documents), "
+                    "aspectRowSummaries (100 at most), aspectsAffected (versions and documents; "
+                    "for DataHub's callers the aspects that others wrote to unsafe entities), "
                     "aspectsReverted (whose value changed), entitiesAffected, entitiesDeleted, "
                     "unsafeEntitiesCount and unsafeEntities {urn}"
                 ),
@@ -175,4 +176,4 @@ class RunRoutes:
             dry_run=parameters.flag("dryRun", default=False),
             safe=parameters.flag("safe", default=True),
         )
-        return Answer.of({"value": undone.to_wire()})
+        return Answer.of({"value": undone.to_wire(call.dialect)})

@@ -1,7 +1,7 @@
 """Why a document was found: the fields and values that have what was asked for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from explorer.server.cache import cached_short
@@ -30,10 +30,12 @@ class Evidence:
         leaves = list(_asked(node))
         self._vocabulary = vocabulary
         self._compared: dict[str, list[Value]] = {}
+        self._loose: dict[str, list[Value]] = {}
         for leaf in leaves:
             if isinstance(leaf, Value):
+                compared = self._loose if leaf.loose else self._compared
                 for name in CALLED if leaf.field == DISPLAY else (leaf.field,):
-                    self._compared.setdefault(name, []).append(leaf)
+                    compared.setdefault(name, []).append(leaf)
         self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
@@ -67,7 +69,22 @@ class Evidence:
                 or any(_compares(leaf, value, trait) for leaf in tests)
             )
             found += islice(hits, _MOST_A_FIELD)
+        if len(found) < _MOST:
+            found += self._loosely(document, set(found), weights)
         return tuple(found[:_MOST])
+
+    def _loosely(
+        self, document: Document, told: set[tuple[str, str]], weights: Mapping[str, float]
+    ) -> Iterator[tuple[str, str]]:
+        names = (name for name in document.fields if name in self._loose)
+        for name in sorted(names, key=lambda one: (-weights.get(one, 0), one)):
+            trait = self._vocabulary.trait(name)
+            hits = (
+                (name, as_text(value))
+                for value in values_of(document, name)
+                if any(_compares(leaf, value, trait) for leaf in self._loose[name])
+            )
+            yield from islice((hit for hit in hits if hit not in told), _MOST_A_FIELD)
 
     def _may_have(self, values: tuple[Scalar, ...]) -> bool:
         # Most fields have nothing of what is asked for: a look at the letters of all their values

@@ -230,7 +230,7 @@ class _Parser:
         if not meant:
             return word
         self._plurals_left -= 1
-        texts = (Value(name, "words", one) for one in meant for name in self._texts)
+        texts = (Value(name, "words", one, loose=True) for one in meant for name in self._texts)
         return any_of((word, *texts))
 
     def _wildcards(self, given: Text) -> Node | None:

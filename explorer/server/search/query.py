@@ -80,12 +80,14 @@ class Reference:
 class Value:
     """A field has a value that compares so with a folded text.
 
-    `words` are whole words of prose one after the other.
+    `words` are whole words of prose one after the other. A `loose` one stands for something else
+    that was typed, and is told as evidence after all that was taken by the letter.
     """
 
     field: str
     how: How
     text: str
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,12 +157,26 @@ def test_a_hit_tells_the_values_that_have_what_was_asked_for(
         "id": "db.orders",
         "description": "All the daily orders: one row each.",
     }
+    assert told("rows") == {"description": "All the daily orders: one row each."}
     assert told("zip") == {"fieldPaths": "address.zip"}
     assert told("tags:PII") == {"tags": "urn:li:tag:PII"}
     assert told("pii") == {"tags": "urn:li:tag:PII"}
     assert told("fctuserscreated") == {"id": "db.fctUsersCreated"}
     assert told('"user lives"') == {"fieldDescriptions": "Where the user lives"}
     assert told("*") == {}
+
+
+def test_what_was_typed_is_told_before_what_it_stands_for(
+    filled: Fill, dataset: Make, search: Callable
+) -> None:
+    schema = {"fields": [{"fieldPath": "a", "description": "Of many orders"}]}
+    described = {"description": "One order"}
+    index = filled(dataset("t", datasetProperties=described, schemaMetadata=schema))
+    (hit,) = search(index, "orders").hits
+    assert list(hit.matched) == [
+        ("fieldDescriptions", "Of many orders"),
+        ("description", "One order"),
+    ]
 
 
 def test_a_text_in_another_script_is_found(filled: Fill, dataset: Make, names: Names) -> None:
