@@ -69,6 +69,7 @@ class CatalogApp(DressedApp):
     Screen { background: $background; }
     ModalScreen { background: $background 60%; }
     ModalScreen:ansi { background: ansi_default; }
+    ModalScreen.-clear:ansi { background: transparent; }
     EditorScreen { background: $background; }
     * {
         scrollbar-background: $background; scrollbar-background-hover: $background;
@@ -356,6 +357,12 @@ class CatalogApp(DressedApp):
             view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
+
+    def _missed_changes(self) -> None:
+        for view in self._desk.query(FindView):
+            view.refresh_results()
+        if self._furnished:
+            self._entity_view.refresh_missed()
 
     def _open(self, urn: Urn) -> None:
         self._visit(urn)

@@ -49,6 +49,15 @@ EDITED = [
 COLUMNS = a_dataset(FIELDS, EDITED).schema.columns
 
 
+def test_the_names_over_the_table_stand_over_its_parts():
+    drawing = Drawing.of(a_dataset(FIELDS, EDITED).schema, (), {"id": 3}, {})
+    heading = drawing.heading(100).plain
+    row = drawing.draw(Shown(COLUMNS[0]), " ", 100).plain
+    assert heading.index("description") == row.index("Surrogate key")
+    assert heading.index("key ") == row.index("PK")
+    assert heading.index("use") == row.index("━")
+
+
 def passing(text, names=()):
     chosen = read_filter(text).chosen(COLUMNS, dict(names))
     return [COLUMNS[at].path.raw for at in sorted(chosen)]
@@ -165,7 +174,7 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
         await reader.press("escape")
         await reader.sees("13 of 29 documented", "customer_id")
         await reader.press("s")
-        await reader.sees("Most used in 30 days first.", "use ▾")
+        await reader.sees("Most used in 30 days first.", "use ↓")
         view = reader.app.query_one(ColumnsView)
         counts = [view._measured.use.get(one.column.path.raw, 0) for one in view._shown]
         assert counts == sorted(counts, reverse=True)

@@ -182,7 +182,7 @@ async def test_completions_drop_down_are_chosen_and_taken(sample, at):
         await reader.press("tab")
         await reader.sees("snowflake", "121")
         await reader.press("down", "down")
-        await reader.sees("▸ postgres")
+        await reader.sees("› postgres")
         await reader.press("enter")
         assert reader.box.value == "orders platform:postgres"
         await reader.sees("12 results")

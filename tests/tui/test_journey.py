@@ -68,7 +68,7 @@ async def test_folders_are_read_as_they_are_unfolded(sample, at):
         await reader.press("b")
         assert "datasets" not in reader.screen()
         await reader.press("b")
-        await reader.sees("datasets", "▶ postgres")
+        await reader.sees("datasets", "▸ postgres")
 
 
 async def test_a_column_is_described_and_stays_described(desk, at):

@@ -157,6 +157,16 @@ async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
         assert reader.app.theme == "colour-blind"
 
 
+@pytest.mark.parametrize("theme", ["high-contrast", "terminal"])
+async def test_colours_are_tried_on_with_the_page_in_sight(sample, at, theme):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("f2")
+        while reader.app.theme != theme:
+            await reader.press("down")
+        assert "discount_amount" in reader.app.export_screenshot(simplify=True)
+
+
 async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(sample, at):
     read = Read(Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",))
     async with at(sample, size=(80, 24), look=Look(read)) as reader:

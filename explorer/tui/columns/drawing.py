@@ -66,7 +66,8 @@ class Drawing:
         return cls(
             max((len(one.name) + one.depth * _INDENT + 4 for one in schema), default=0),
             max((len(_kind(one)) for one in schema), default=0),
-            max(keys, default=0),
+            # As wide as the word over it.
+            max(len("key"), *keys) if any(keys) else 0,
             foreign,
             use,
             max(use.values(), default=0),
@@ -82,7 +83,7 @@ class Drawing:
         if room.key:
             text.append(f"{'key':<{room.key}} ")
         if room.use:
-            text.append(f"{'use ▾' if self.ranked else 'use':<{room.use}} ")
+            text.append(f"{'use ↓' if self.ranked else 'use':<{room.use}} ")
         return text.append("  description")
 
     def draw(self, shown: "Shown", fold: str, width: int) -> Text:

@@ -201,6 +201,8 @@ class EditorScreen(ModalScreen[Left]):
         if self._is_done and action in ("compare", "edit_outside", "look", "discard", "take"):
             return False
         match action, parameters:
+            case "save", _ if self._is_done:
+                return False
             case "save" | "compare", _:
                 return None if self._session.read_only else True
             case "look", _:

@@ -189,7 +189,13 @@ class Saves:
         held = self._held[save.key]
         told: list[str] = []
         theirs: str | None = None
-        with self._session.reporting(f"saving {save.title}", told.append):
+
+        def tell(sentence: str) -> bool:
+            # Whoever is told of the failure says it.
+            told.append(sentence)
+            return True
+
+        with self._session.reporting(f"saving {save.title}", tell):
             try:
                 await self._describe(await self._session.catalog(), save, held)
             except TextConflict as conflict:

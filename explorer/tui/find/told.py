@@ -25,11 +25,11 @@ _AROUND = 14
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the results are: how many there are, which rows are in view, counted from 0."""
+    """What the results are: how many there are, and which rows are in view, the first and the last,
+    counted from 0; None while something else is shown in their place."""
 
     total: int
-    first: int
-    last: int
+    seen: tuple[int, int] | None
     order: str
     has_words: bool
     has_filter: bool
@@ -50,17 +50,24 @@ def found_line(found: Found, width: int) -> Text:
         return Text.assemble(("No results", "bold"), hint)
     thing = "result" if found.total == 1 else "results"
     text = Text.assemble((f"{found.total:,} {thing}", "bold"))
-    if found.last - found.first + 1 < found.total:
-        text.append(f" · {found.first + 1:,}–{found.last + 1:,}")
-    if found.total > PAGE:
-        pages = -(-min(found.total, found.stopped_at or MOST) // PAGE)
-        text.append(f" · page {found.first // PAGE + 1:,} of {pages:,}")
+    if found.seen is not None:
+        text.append(_place(found.seen, found))
     if found.has_words or found.order:
         text.append(f" · {order_label(found.order, has_words=found.has_words)}")
     if found.stopped_at is not None and found.stopped_at < found.total:
         stop = f" · the server stops at {found.stopped_at:,}"
         text.append(stop if text.cell_len + len(stop) <= width else f" · stops at {MOST:,}", "bold")
     return text
+
+
+def _place(seen: tuple[int, int], found: Found) -> str:
+    """Which of the results are in view, and on which page."""
+    first, last = seen
+    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < found.total else ""
+    if found.total > PAGE:
+        pages = -(-min(found.total, found.stopped_at or MOST) // PAGE)
+        place += f" · page {first // PAGE + 1:,} of {pages:,}"
+    return place
 
 
 def fault_line(fault: FilterSyntax, width: int) -> Text:

@@ -93,6 +93,7 @@ class FindView(Searching):
             self._is_at_facets = at_facets
         self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
         self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
+        self._tell()
 
     def focus_box(self) -> None:
         """Type into the box, what stands there selected so that typing replaces it."""

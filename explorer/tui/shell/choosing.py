@@ -101,11 +101,13 @@ class Choosing(ModalScreen[None]):
     TITLE_SHOWN: ClassVar[str] = ""
     HEADINGS: ClassVar[bool] = False
     """Whether entries stand under the heading of their part, while nothing is typed."""
+    GROUND: ClassVar[str] = "-over"
+    """How the page behind the list is seen: shaded, or with `-clear` as it is."""
     CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
     """Letters that close the list while nothing is typed."""
 
     def __init__(self) -> None:
-        super().__init__(classes="-over")
+        super().__init__(classes=self.GROUND)
         self._rows: list[_Row] = []
         self._entries: Sequence[Entry] = ()
         self._early = ""

@@ -91,7 +91,8 @@ class DressedApp(ConnectedApp):
 
     @work(group="welcome", exclusive=True)
     async def _introduce(self) -> None:
-        with self._session.reporting("opening the catalog"):
+        # Whoever asks for what is to be seen tells why it cannot be had.
+        with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
             found = self._desk.query_one(FindView).query("#found")
             if found and not self._desk.query(Welcome):
