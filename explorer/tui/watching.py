@@ -41,8 +41,10 @@ _WORDS = {
 
 class Watch:
     """Follows the change log of a session's server and tells `changed` of it, on the loop it runs
-    on; calls `missed` where changes were lost, so that anything may be other than shown. A server that keeps no log is not followed. A connection that is lost is taken up again;
-    one that cannot be is left quietly, for every question tells of its own trouble."""
+    on; calls `missed` where changes were lost, so that anything may be other than shown.
+
+    A server that keeps no log is not followed. A connection that is lost is taken up again; one
+    that cannot be is left quietly, for every question tells of its own trouble."""
 
     def __init__(
         self,

@@ -121,7 +121,9 @@ def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Tex
         instead = _named(replacement, names) if replacement is not None else Text()
         if instead.plain:
             # First, for a long note is cut.
-            text.append(" use ", "not reverse").append_text(instead).append(" instead", "not reverse")
+            text.append(" use ", "not reverse").append_text(instead).append(
+                " instead", "not reverse"
+            )
             text.append(" ·", "not reverse")
         parts.append(text.append(" ").append_text(said(note)))
     return Text(" ").join(parts)
