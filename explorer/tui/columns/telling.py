@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from explorer.client.schema import Column
     from explorer.metadata.aspects import FieldProfile
 
-__all__ = ["Known", "told"]
+__all__ = ["Known", "facts_of", "told"]
 
 _NOBODY = "unknown"
 _SAMPLES = 6
@@ -57,6 +57,12 @@ def told(column: "Column", known: Known, times: Times, lines: int, width: int) -
     return Text("\n").join(parts)
 
 
+def facts_of(column: "Column", measured: Measured) -> Text:
+    """Type and key, use, and sample values of a column, in one line."""
+    known = Known(measured, None, None, {})
+    return join([*_typed(column), _measured(column, known)])
+
+
 def _cut(text: Text, width: int) -> Text:
     text.truncate(max(width, 1), overflow="ellipsis")
     return text
@@ -73,9 +79,7 @@ def _facts(column: "Column", known: Known) -> Text:
     return join(
         [
             said(column.path.simple, "bold"),
-            said(column.native_type or column.type),
-            Text("nullable" if column.nullable else "not null"),
-            Text("key" if column.is_key else ""),
+            *_typed(column),
             foreign,
             Text("recursive" if column.recursive else ""),
             said(f"{column.children} inside" if column.children else ""),
@@ -83,6 +87,15 @@ def _facts(column: "Column", known: Known) -> Text:
             *(Text.assemble((TERM, "dim"), said(name(term), "bold")) for term in column.terms),
         ]
     )
+
+
+def _typed(column: "Column") -> list[Text]:
+    """Its type, whether it may be empty, whether it is a key."""
+    return [
+        said(column.native_type or column.type),
+        Text("nullable" if column.nullable else "not null"),
+        Text("key" if column.is_key else ""),
+    ]
 
 
 def _measured(column: "Column", known: Known) -> Text:

@@ -23,9 +23,8 @@ from explorer.tui.columns.measured import (
     ForeignKey,
     Measured,
     foreign_keys,
-    read_profile,
+    read_measured,
     schema_of,
-    use_of,
 )
 from explorer.tui.columns.outline import Shown, by_use, in_tree_order
 from explorer.tui.columns.rows import ColumnRows
@@ -35,6 +34,7 @@ from explorer.tui.entity.tab import Tab
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records.history import ColumnChange
     from explorer.client.schema import Column, Schema
@@ -116,28 +116,35 @@ class ColumnsView(Vertical, Tab):
         if schema is None or not len(schema):
             return
         catalog = await self._session.catalog()
-        questions = [catalog.summaries(_labels(schema, self._foreign))]
-        measured = []
-        if entity.entity_type == "dataset" and entity.exists:
-            measured = [
-                catalog.usage(entity.urn, days=DAYS),
-                catalog.timeseries(entity.urn, "datasetProfile", latest=True),
-            ]
-        named, *series = await asyncio.gather(*questions, *measured, return_exceptions=True)
+        named, (measured, failed) = await asyncio.gather(
+            self._read_names(catalog, schema), read_measured(catalog, entity, schema)
+        )
         if entity is not self._entity:
             return
         if isinstance(named, dict):
             self._names = {urn: one.name for urn, one in named.items()}
-        if series:
-            usage, profile = series
-            self._measured = await asyncio.to_thread(_measured, usage, profile, schema)
-        if entity is not self._entity:
-            return
+        else:
+            failed = [named, *failed]
+        self._measured = measured
         self._measure_rows()
         self._lay_out(self.query_one(ColumnRows).cursor)
-        for answer in (named, *series):
-            if isinstance(answer, BaseException):
-                raise answer
+        for error in failed:
+            raise error
+
+    async def _read_names(
+        self, catalog: "AsyncCatalog", schema: "Schema"
+    ) -> "dict[Urn, Entity] | BaseException":
+        """What the tags, terms and datasets are called that columns name, or why not."""
+        try:
+            return await catalog.summaries(_labels(schema, self._foreign))
+        except CatalogError as error:
+            return error
+
+    def measured_of(self, entity: "Entity") -> Measured | None:
+        """What was measured of the columns of an entity; None where it is not the one shown, or
+        nothing is known yet."""
+        is_shown = self._entity is not None and self._entity.urn == entity.urn
+        return self._measured if is_shown and self._measured != Measured() else None
 
     def focus_content(self) -> None:
         """Give the table the keys."""
@@ -388,14 +395,3 @@ def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
         found |= dict.fromkeys((*column.tags, *column.terms))
     found |= dict.fromkeys(key.dataset for key in foreign.values())
     return list(found)[:_NAMED_AT_MOST]
-
-
-def _measured(usage: object, profile: object, schema: "Schema") -> Measured:
-    """What the answers tell; nothing of one that is an error."""
-    from explorer.client.records import Timeseries
-
-    use = use_of(usage, schema) if isinstance(usage, Timeseries) else {}
-    profiles, rows = (
-        read_profile(profile, schema) if isinstance(profile, Timeseries) else ({}, None)
-    )
-    return Measured(use, profiles, rows)
