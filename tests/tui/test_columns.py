@@ -7,9 +7,11 @@ from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Proposal, Urn
 from explorer.tui.columns.drawing import Drawing
 from explorer.tui.columns.filtering import read_filter
-from explorer.tui.columns.measured import foreign_keys, schema_of
+from explorer.tui.columns.measured import Measured, foreign_keys, schema_of
 from explorer.tui.columns.outline import Shown, by_use, in_tree_order
+from explorer.tui.columns.telling import Known, told
 from explorer.tui.columns.view import ColumnsView
+from explorer.tui.times import Times
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
@@ -56,6 +58,16 @@ def test_the_names_over_the_table_stand_over_its_parts():
     assert heading.index("description") == row.index("Surrogate key")
     assert heading.index("key ") == row.index("PK")
     assert heading.index("use") == row.index("━")
+
+
+def test_html_in_a_description_is_told_as_its_text():
+    html = (
+        "<div><p>Who <b>ordered</b>; see <a href='https://x.example'>the wiki</a> &amp; ask.</p>"
+        "<style>p { color: red }</style><font color=red>Never</font> <date> empty.</div>"
+    )
+    columns = a_dataset([a_field("id", description=html)]).schema.columns
+    told_text = told(columns[0], Known(Measured(), None, None, {}), Times(), 5, 200).plain
+    assert "Who ordered; see the wiki & ask. Never <date> empty." in " ".join(told_text.split())
 
 
 def passing(text, names=()):

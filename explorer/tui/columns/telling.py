@@ -9,7 +9,7 @@ from rich.text import Text
 from explorer.metadata.urn import Urn
 from explorer.tui.columns.drawing import TAG, TERM
 from explorer.tui.columns.measured import DAYS, ForeignKey, Measured
-from explorer.tui.content import join, said
+from explorer.tui.content import join, preview, said
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def told(column: "Column", known: Known, times: Times, lines: int, width: int) -
     if measured.plain and lines > 2:
         parts.append(_cut(Text("  ").append_text(measured), width))
     if column.edited:
-        text = Text.assemble(("✎ edited    ", "bold"), said(column.edited))
+        text = Text.assemble(("✎ edited    ", "bold"), preview(column.edited))
         by = _written(known, times, "edited")
         parts.append(text.append("  ").append_text(by) if by.plain else text)
     if column.ingested or not column.edited:
         text = Text.assemble(
-            ("  ingested  ", "dim"), said(column.ingested, missing="no description")
+            ("  ingested  ", "dim"), preview(column.ingested, missing="no description")
         )
         by = _written(known, times, "ingested") if not column.edited else Text()
         parts.append(text.append("  ").append_text(by) if by.plain else text)
