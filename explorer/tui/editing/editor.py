@@ -168,7 +168,8 @@ class EditorScreen(ModalScreen[Left]):
         yield Static("", id="title", markup=False)
         yield Static("", id="failed", markup=False)
         with Horizontal():
-            area = DescriptionArea(self._buffer.start)
+            # What is written in it comes once the area has its place.
+            area = DescriptionArea("")
             area.border_title = "edit"
             yield area
             shown = Preview()
