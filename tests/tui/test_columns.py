@@ -269,3 +269,23 @@ async def test_ten_thousand_columns_open_and_narrow(desk, at):
         await reader.press("f")
         await reader.type("column_777")
         await reader.sees("11 of 10,000 columns", "column_7770")
+
+
+@pytest.mark.anyio
+async def test_columns_are_marked_counted_and_unmarked(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("v", "v", "down", "v")
+        shown = await reader.sees("3 marked · 13 of 29 documented")
+        assert "◆  order_id" in shown
+        assert reader.app.query_one(ColumnsView).marked == ("order_id", "order_number", "status")
+        await reader.press("g", "v")
+        await reader.sees("2 marked")
+        # First the marks go, then the filter.
+        await reader.press("f")
+        await reader.type("order")
+        await reader.press("enter", "escape")
+        shown = await reader.sees("of 29 columns")
+        assert "marked" not in shown
+        await reader.press("escape")
+        await reader.sees("13 of 29 documented")

@@ -233,6 +233,36 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
         await reader.sees("No entry matches.")
 
 
+async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
+    desk, at, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    async with at(desk, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("colon")
+        # Each action with its own keys.
+        shown = await reader.sees(
+            "1                Overview", "t ^t             Tags of this entity"
+        )
+        assert "1–8" not in shown
+        await reader.type("mart_customer")
+        await reader.sees("mart_customer_360", "Entities · Table · snowflake")
+        await reader.press("enter")
+        await reader.sees("mart_customer_360   Table", "documented")
+        await reader.ask("platform:kafka")
+        await reader.press("enter", "s")
+        await reader.type("streams")
+        await reader.press("enter")
+        await reader.press("colon")
+        await reader.type("fct_orders")
+        await reader.sees("Recent pages · Table · snowflake")
+        await reader.press("ctrl+u")
+        await reader.type("streams")
+        await reader.sees("Saved searches · platform:kafka")
+        await reader.press("enter")
+        await reader.sees("platform:kafka", "results")
+
+
 async def test_a_letter_jumps_to_anything_on_the_screen(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")

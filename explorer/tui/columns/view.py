@@ -72,6 +72,7 @@ class ColumnsView(Vertical, Tab):
         self._filter = ColumnFilter()
         self._by_use = False
         self._measured = Measured()
+        self._marked: dict[str, None] = {}
         self._foreign: Mapping[str, ForeignKey] = {}
         self._names: Mapping[Urn, str] = {}
         self._written: Mapping[str, ColumnChange] | None = None
@@ -81,7 +82,7 @@ class ColumnsView(Vertical, Tab):
         """A heading, the line that narrows, the table, and the column looked at."""
         yield Heading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
-        yield ColumnRows(self._tell, lambda: bool(self._filter))
+        yield ColumnRows(self._tell, lambda: bool(self._filter or self._marked))
         yield Detail()
 
     def offers(self, entity: "Entity") -> bool:
@@ -102,6 +103,7 @@ class ColumnsView(Vertical, Tab):
         if not keep:
             self._folded.clear()
             self._by_use = False
+            self._marked.clear()
             self._filter = ColumnFilter()
             self._measured = Measured()
             self._names = {}
@@ -217,6 +219,11 @@ class ColumnsView(Vertical, Tab):
                 self._turn_order()
             case "filter":
                 self.query_one(FilterLine).ask()
+            case "mark":
+                self._mark()
+            case "unfilter" if self._marked:
+                self._marked.clear()
+                self._show_marks()
             case "unfilter":
                 self.query_one(FilterLine).put_away()
                 self._narrow("")
@@ -248,6 +255,29 @@ class ColumnsView(Vertical, Tab):
         elif self._schema:
             these = "these" if self._filter else "its"
             self._session.say(f"Every other one of {these} columns is documented.")
+
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """The raw paths of the columns that are marked, in the order in which they were."""
+        return tuple(self._marked)
+
+    def _mark(self) -> None:
+        """Mark the column under the cursor, or take its mark off, and go on to the next."""
+        current = self.current
+        if current is None:
+            return
+        path = current.path.raw
+        if self._marked.pop(path, path) is path:
+            self._marked[path] = None
+        self._show_marks()
+        self.query_one(ColumnRows).action_down()
+
+    def _show_marks(self) -> None:
+        self._drawing = replace(self._drawing, marked=frozenset(self._marked))
+        rows = self.query_one(ColumnRows)
+        rows.refresh()
+        rows.refresh_bindings()
+        self.query_one(Heading).show(self._tally(), replace(self._drawing, ranked=self._by_use))
 
     def _fold(self) -> None:
         current = self.current
@@ -283,7 +313,8 @@ class ColumnsView(Vertical, Tab):
     def _measure_rows(self) -> None:
         if self._schema is not None:
             drawing = Drawing.of(self._schema, self._foreign, self._measured.use, self._names)
-            self._drawing = replace(drawing, drafts=self._drafts())
+            marked = frozenset(self._marked)
+            self._drawing = replace(drawing, drafts=self._drafts(), marked=marked)
 
     def _drafts(self) -> frozenset[str]:
         """The raw paths of the columns of which there are drafts."""
@@ -326,10 +357,11 @@ class ColumnsView(Vertical, Tab):
         schema = self._schema
         if schema is None:
             return ""
+        marked = f"{len(self._marked):,} marked · " if self._marked else ""
         if self._filter:
             wanted = sum(shown.wanted for shown in self._shown)
-            return f"{wanted:,} of {len(schema):,} columns"
-        return f"{schema.documented:,} of {len(schema):,} documented"
+            return f"{marked}{wanted:,} of {len(schema):,} columns"
+        return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
     def table(self) -> "Table | None":
         """The columns shown, for a file; those in what is folded with them."""

@@ -236,6 +236,9 @@ class Searching(Vertical, SizeAware):
         search, page, question = answer.search, answer.page, answer.search.question
         again = self._shown is not None and self._shown == search
         self._shown, self._facets, self._reading = search, page.facets, None
+        if not again:
+            # What is marked is among what is seen.
+            self.results.unmark()
         self.results.show_page(
             page,
             answer.known,
@@ -387,5 +390,6 @@ class Searching(Vertical, SizeAware):
             bool(self._shown.question.words),
             bool(self._shown.question.runs),
             self.results.stopped_at,
+            len(self.results.marked),
         )
         self._tell_words(found_line(found, width))

@@ -26,7 +26,7 @@ _AROUND = 14
 @dataclass(frozen=True, slots=True)
 class Found:
     """What the results are: how many there are, and which rows are in view, the first and the last,
-    counted from 0; None while something else is shown in their place."""
+    counted from 0; None while something else is shown in their place. `marked` are marked."""
 
     total: int
     seen: tuple[int, int] | None
@@ -34,6 +34,7 @@ class Found:
     has_words: bool
     has_filter: bool
     stopped_at: int | None = None
+    marked: int = 0
 
 
 def order_label(order: str, *, has_words: bool) -> str:
@@ -50,6 +51,8 @@ def found_line(found: Found, width: int) -> Text:
         return Text.assemble(("No results", "bold"), hint)
     thing = "result" if found.total == 1 else "results"
     text = Text.assemble((f"{found.total:,} {thing}", "bold"))
+    if found.marked:
+        text.append(f" · {found.marked:,} marked", "bold")
     if found.seen is not None:
         text.append(_place(found.seen, found))
     if found.has_words or found.order:
