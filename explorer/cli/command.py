@@ -31,7 +31,7 @@ Environment
   CATALOG_PROFILE    or that server by the name of its profile; see catalog profile
   CATALOG_TOKEN      the access token shown to that server
   CATALOG_DATA_DIR   where this machine's own catalog is kept
-  CATALOG_USER       whom edits of it are by; the login name without it
+  CATALOG_USER       whom edits of it are by where catalog profile names nobody
   NO_COLOR           set to anything: no colours
 
 \b

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed=None if given.no_sample else _sample,
             idle_seconds=given.idle_seconds,
             keep_changes_days=None if given.keep_changes == "all" else int(given.keep_changes),
-            actor=_user(),
+            actor=partial(_user, given.data_dir),
         )
     except Held as error:
         print(error, file=sys.stderr)
@@ -59,15 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _user() -> str | None:
-    """Return the URN of who works here, CATALOG_USER or the login name; None where neither is."""
+def _user(data_dir: Path) -> str | None:
+    """Return the URN of who works on this catalog: whom `catalog profile` named, CATALOG_USER, or
+    the login name; None where there is none of them."""
     import getpass
 
-    from explorer.metadata.urn import Urn
+    from explorer.config import user_of, user_urn
 
     with suppress(OSError, KeyError, CatalogError):
-        name = os.environ.get("CATALOG_USER", "").strip() or getpass.getuser()
-        return str(Urn.parse(name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}"))
+        named = user_of(data_dir)
+        return named or user_urn(os.environ.get("CATALOG_USER", "").strip() or getpass.getuser())
     return None
 
 

@@ -138,6 +138,11 @@ class AsyncCatalog(Finding, Stewarding, Undoing, Following):
         return self._connection.read_only
 
     @property
+    def asks_nobody(self) -> bool:
+        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
+        return self._connection.asks_nobody
+
+    @property
     def as_of(self) -> datetime | None:
         """How old what is shown may be: when the oldest of the kept answers was kept that were
         given since the server last answered. None when the last answer was the server's."""

@@ -143,6 +143,11 @@ class Catalog(Waiting):
         return self._core.read_only
 
     @property
+    def asks_nobody(self) -> bool:
+        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
+        return self._core.asks_nobody
+
+    @property
     def as_of(self) -> datetime | None:
         """How old what is shown may be: when the oldest of the kept answers was kept that were
         given since the server last answered. None when the last answer was the server's."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from explorer.client.records.editing import Held, What
 from explorer.errors import Conflict
+from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.urn import Urn
 
 __all__ = ["Expectation", "TextConflict", "held_text"]
@@ -49,16 +50,20 @@ class Expectation:
     column: str | None = None
     versioned: bool = False
 
-    def check(self, now: Held) -> None:
-        """Raise `TextConflict` where the server holds something else than is expected."""
+    def check(self, now: Held, stamp: AuditStamp | None = None) -> None:
+        """Raise `TextConflict` where the server holds something else than is expected; `stamp` says
+        who wrote that and when."""
         if _comparable(now) not in (_comparable(self.seen), _comparable(self.mine)):
-            raise self.conflict(now)
+            raise self.conflict(now, stamp)
 
-    def conflict(self, now: Held) -> TextConflict:
+    def conflict(self, now: Held, stamp: AuditStamp | None = None) -> TextConflict:
         """The error for what is there now."""
         where = str(self.urn) if self.column is None else f"{self.column} of {self.urn}"
         texts = (held_text(held) for held in (self.seen, now, self.mine))
-        return TextConflict(f"the {self.what} of {where}", *texts)
+        error = TextConflict(f"the {self.what} of {where}", *texts)
+        if stamp is not None and stamp.time > 0:
+            error.author, error.at = stamp.actor, stamp.at
+        return error
 
     def conflict_told(self, current: Mapping[str, Any]) -> TextConflict:
         """The error for what the server said is there now."""

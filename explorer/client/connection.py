@@ -138,6 +138,11 @@ class Connection:
         return self._reach.address
 
     @property
+    def asks_nobody(self) -> bool:
+        """Whether only kept answers are given, and no server is asked."""
+        return self._keeping.asks_nobody
+
+    @property
     def as_of(self) -> datetime | None:
         """When the oldest of the answers was kept that were given since the server last answered;
         None when it answered last."""

@@ -22,8 +22,11 @@ from explorer.config.profiles import (
     Signs,
     change_profiles,
     checked_name,
+    keep_user,
     profiles_file,
     read_profiles,
+    user_of,
+    user_urn,
 )
 from explorer.config.servers import Server, server
 from explorer.config.tokens import Token, checked_token, forget_token, keep_token, token_of
@@ -44,9 +47,12 @@ __all__ = [
     "data_dir",
     "forget_token",
     "keep_token",
+    "keep_user",
     "profiles_file",
     "read_profiles",
     "server",
     "state_dir",
     "token_of",
+    "user_of",
+    "user_urn",
 ]

@@ -21,6 +21,7 @@ from explorer.config.addresses import checked_url, identity, identity_of_directo
 from explorer.config.places import config_dir, data_dir
 from explorer.config.private import changing, read_private, write_private
 from explorer.errors import InvalidInput, UnknownName, Unusable
+from explorer.metadata.urn import Urn
 
 __all__ = [
     "EMBEDDED",
@@ -30,8 +31,11 @@ __all__ = [
     "Signs",
     "change_profiles",
     "checked_name",
+    "keep_user",
     "profiles_file",
     "read_profiles",
+    "user_of",
+    "user_urn",
 ]
 
 EMBEDDED: Final = "embedded"
@@ -47,6 +51,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SOURCES: Final = ("keyring", "prompt", "file", "none")
+_USER: Final = "user"
 _HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it writes.\n"
 
 
@@ -172,6 +177,32 @@ def change_profiles(change: Callable[[Profiles], Profiles]) -> Profiles:
         changed = Profiles(made.current, by_name)
         write_private(path, _written(changed))
     return changed
+
+
+def user_of(directory: Path) -> str | None:
+    """Return the URN of who works on the catalog of a directory, as `keep_user` noted it; None
+    where it did not."""
+    text = read_private(directory / _USER, secret=False)
+    return user_urn(text.strip()) if text and text.strip() else None
+
+
+def keep_user(directory: Path, name: str) -> str:
+    """Note who works on the catalog of a directory, a name or the URN of a user, and return the
+    URN; edits are by that user from now on, also those of a service that runs.
+
+    Raises `InvalidInput` for what names nobody, `Unusable` where it cannot be written.
+    """
+    urn = user_urn(name.strip())
+    write_private(directory / _USER, f"{urn}\n")
+    return urn
+
+
+def user_urn(name: str) -> str:
+    """Return the URN of a user given by name or URN; raises `InvalidInput` for what is neither."""
+    urn = Urn.parse(name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}")
+    if urn.entity_type != "corpuser":
+        raise InvalidInput(f"{urn} is no user; give a name, or urn:li:corpuser:NAME")
+    return str(urn)
 
 
 def _profile(path: Path, text: str, name: str, value: Any) -> Profile:

@@ -1,6 +1,11 @@
-"""The words people use for what the model names."""
+"""The words people use for what the model names, and the order in which they expect names."""
 
-__all__ = ["ownership", "plural", "singular"]
+import re
+
+__all__ = ["natural_key", "ownership", "plural", "singular"]
+
+_DIGITS = re.compile(r"\d+")
+_MOST_DIGITS = 99
 
 _WORDS = {
     "corpuser": ("person", "people"),
@@ -42,3 +47,18 @@ def ownership(kind: str) -> str:
     """What an owner is called by the kind of ownership: `TECHNICAL_OWNER` is a technical owner."""
     words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
     return "owner" if words in ("none", "") else words
+
+
+def natural_key(name: str) -> str:
+    """Return a text by which names sort as people expect, s2 before S10, whatever their case."""
+    return _DIGITS.sub(_with_length, name.casefold())
+
+
+def _with_length(found: re.Match[str]) -> str:
+    """Digits behind how many they are, so that texts sort as numbers do. Compared as text, for
+    Python makes no number of thousands of digits."""
+    digits = found[0].lstrip("0")
+    length = len(digits)
+    return (
+        f"{length:02d}{digits}" if length < _MOST_DIGITS else f"{_MOST_DIGITS}{length:06d}{digits}"
+    )

@@ -117,13 +117,13 @@ def serve_embedded(
     seed: "Callable[[], Iterable[Proposal]] | None",
     idle_seconds: float = 300,
     keep_changes_days: int | None = KEEP_CHANGES_DAYS,
-    actor: str | None = None,
+    actor: "Callable[[], str | None] | None" = None,
 ) -> None:
     """Serve a data directory to this machine's front ends, until nobody asked for `idle_seconds`.
 
     A catalog that never held anything is filled with `seed` before the first request is taken; one
     that was emptied stays empty. `keep_changes_days` is as for `serve`. Changes that name no actor
-    are by the user with the URN `actor`.
+    are by the user whose URN `actor` gives at that moment.
 
     Raises `Unusable` as `serve` does.
     """
@@ -142,7 +142,7 @@ def serve_embedded(
             catalog.keep_changes(keep_changes_days)
             catalog.keep_use()
             if actor is not None:
-                catalog.intake.default_actor = actor
+                catalog.intake.find_actor = actor
             if path is not None:
                 listener = listen_on_socket(path)
                 address = f"unix:{path}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import natural_key
 from explorer.server.store import Placement
 from explorer.server.store.survey import Folder, Holding
 
@@ -28,7 +29,7 @@ class BrowseTree:
             if folder is None:
                 yield f"the folder /{'/'.join(placement.folder)} is missing"
                 continue
-            due.add((folder, name.casefold(), str(urn), name))
+            due.add((folder, natural_key(name), str(urn), name))
             if placement.leaf is not None:
                 leaves.add((folder, placement.leaf.casefold()))
         kept = {(one.folder, one.sort, one.urn, one.name) for one in holding.placements}

@@ -1,6 +1,5 @@
 """Browsing by folders that entities of several types share, each maybe an entity itself."""
 
-import re
 from collections.abc import Sequence
 
 import orjson
@@ -9,13 +8,12 @@ from msgspec import Struct
 from explorer.errors import InvalidUrn
 from explorer.metadata.naming import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import natural_key
 from explorer.server.search.folders import Folder, FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store
 
 __all__ = ["FolderGroup", "FolderPage", "read_folders"]
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 class FolderGroup(Struct, frozen=True):
@@ -45,8 +43,8 @@ def read_folders(
     found = index.folders(query)
     labels = _labels(store, [folder.id for folder in found.folders])
 
-    def place(folder: Folder) -> tuple[list[tuple[int, int, str]], str]:
-        return _natural(labels.get(folder.id, folder.id)), folder.id
+    def place(folder: Folder) -> tuple[str, str]:
+        return natural_key(labels.get(folder.id, folder.id)), folder.id
 
     page = sorted(found.folders, key=place)[start : start + count]
     groups = tuple(
@@ -79,13 +77,3 @@ def _parsed(text: str) -> Urn | None:
         return Urn.parse(text)
     except InvalidUrn:
         return None
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """A key that puts s2 before s10. Digits are compared as text, by their count first: Python
-    makes no number of thousands of them."""
-    return [
-        (0, len(piece.lstrip("0")), piece.lstrip("0")) if piece.isdecimal() else (1, 0, piece)
-        for piece in _DIGITS.split(name.casefold())
-        if piece
-    ]

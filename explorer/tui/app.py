@@ -69,6 +69,7 @@ class CatalogApp(DressedApp):
     Screen { background: $background; }
     ModalScreen { background: $background 60%; }
     ModalScreen:ansi { background: ansi_default; }
+    ModalScreen.-clear:ansi { background: transparent; }
     EditorScreen { background: $background; }
     * {
         scrollbar-background: $background; scrollbar-background-hover: $background;
@@ -356,6 +357,30 @@ class CatalogApp(DressedApp):
             view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
+
+    def _missed_changes(self) -> None:
+        for view in self._desk.query(FindView):
+            view.refresh_results()
+        if self._furnished:
+            self._entity_view.refresh_missed()
+
+    def open_page(self, urn: Urn) -> None:
+        """Open the page of an entity from the palette."""
+        if self._is_page_free():
+            self._open(urn)
+
+    def _is_page_free(self) -> bool:
+        """Whether nothing is open over the page; where something is, that is said."""
+        is_free = self.screen is self._desk
+        if not is_free:
+            self._say("Close what is open first; what was typed is kept.", error=True)
+        return is_free
+
+    def search(self, text: str, order: str) -> None:
+        """Search for a text from the palette."""
+        if self._is_page_free():
+            self._turn_to("find")
+            self._desk.query_one(FindView).run(text, order)
 
     def _open(self, urn: Urn) -> None:
         self._visit(urn)

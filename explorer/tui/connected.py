@@ -45,7 +45,7 @@ class ConnectedApp(App[None]):
         self._session = Session(make, self._say, self._heard, server=server, exchanges=exchanges)
         self._history = self._history_of(server)
         self._offers_again = False
-        self._watch = Watch(self._session, self._others_changed)
+        self._watch = Watch(self._session, self._others_changed, self._missed_changes)
         self.clipboard_way: Way = "auto"
 
     @property
@@ -73,6 +73,10 @@ class ConnectedApp(App[None]):
 
     def _others_changed(self, changes: Changes) -> None:
         """Show what somebody changed, where it is on screen."""
+        raise NotImplementedError
+
+    def _missed_changes(self) -> None:
+        """Read what is on screen again: the changes to it were not heard."""
         raise NotImplementedError
 
     async def _finish_writing(self) -> bool:

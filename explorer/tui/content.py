@@ -25,9 +25,17 @@ _MEANS_MORE = re.compile(
     r"[*`#<>\[\]|~\\]|&[#\w]|\b_|_\b|__|^[ \t]*(?:=|[-+]|\d+[.)])|^ {4}| $|[^\S \n]", re.MULTILINE
 )
 _PARTED = re.compile(r"\n *\n(?: *\n)*")
+# Tags of HTML, and what is not shown of it; what only looks like a tag stays.
+_INLINE_TAGS = re.compile(
+    r"</?(?:a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strike"
+    r"|strong|sub|sup|time|tt|u|var|wbr)(?:\s[^>]*)?/?(?:>|$)",
+    re.IGNORECASE,
+)
 _TAGS = re.compile(
-    r"</?(?:a|b|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|tbody|td|th|thead|tr|ul)"
-    r"(?:\s[^>]*)?/?>|<!--.*?-->",
+    r"<!--.*?(?:-->|$)|<(script|style)\b.*?(?:</\1\s*>|$)|</?(?:address|article|aside|blockquote|body"
+    r"|br|button|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|footer|form"
+    r"|h[1-6]|head|header|hr|html|iframe|img|input|li|link|main|meta|nav|ol|p|pre|section|source"
+    r"|summary|svg|table|tbody|td|tfoot|th|thead|title|tr|ul|video)(?:\s[^>]*)?/?(?:>|$)",
     re.IGNORECASE | re.DOTALL,
 )
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
@@ -69,8 +77,13 @@ def preview(text: str | None, style: str = "", missing: str = "") -> Text:
     """A description as one line in a list, without the marks of its markdown and HTML."""
     begin = text[:_PREVIEW_LIMIT] if text else ""
     if "<" in begin:
-        begin = _TAGS.sub(" ", begin)
-    return said(_MARKS.sub("", begin), style, missing)
+        begin = _INLINE_TAGS.sub("", _TAGS.sub(" ", begin))
+    begin = _MARKS.sub("", begin)
+    if "&" in begin:
+        from html import unescape
+
+        begin = unescape(begin)
+    return said(begin, style, missing)
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:

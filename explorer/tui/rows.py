@@ -22,13 +22,16 @@ from explorer.tui.sizing import SizeAware
 from explorer.tui.strips import strip_of
 from explorer.tui.wrapping import broken
 
-__all__ = ["DrawRow", "Rows"]
+__all__ = ["MARK", "DrawRow", "Rows"]
 
 DrawRow = Callable[[int, int], Sequence[Text]]
 """Draws row `index` for a width in cells: its lines, as many as the list's rows are high. What it
 draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."""
 
 _KEPT_ROWS = 200
+
+MARK = "◆"
+"""What stands before a row that is marked."""
 
 
 class Rows(ScrollView, SizeAware, can_focus=True):

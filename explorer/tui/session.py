@@ -28,8 +28,8 @@ not answer; it wants to know who asks."""
 
 _READ_ONLY = "Nothing is written here: the server was opened to be read only."
 
-Where = Callable[[str], object]
-"""Shows a sentence where the answer would have stood."""
+Where = Callable[[str], bool]
+"""Shows a sentence where the answer would have stood; gives whether it is to be seen there."""
 
 
 class Say(Protocol):
@@ -174,8 +174,9 @@ class Session:
     ) -> Iterator[None]:
         """Tell what went wrong in one sentence and go on; `doing` says what was being tried.
 
-        `where` shows the sentence in the place of the answer, and `again` asks for it once more:
-        when the reader wants it, and when a server that was silent is heard again.
+        `where` shows the sentence in the place of the answer, and where it is seen nothing else
+        does; `again` asks for it once more: when the reader wants it, and when a server that was
+        silent is heard again.
 
         This is the edge of every worker: an error of ours is shown in its own words, any other
         leaves its trace in the log file, which the sentence names.
@@ -188,7 +189,7 @@ class Session:
             yield
             self._answered(where, heard)
         except CatalogError as error:
-            self._stand(_standing_after(error, self.standing))
+            self._stand(self._standing_after(error))
             self._failed(sentence_of(error), where, again)
         except Exception:
             kept = _keep_trace(doing)
@@ -210,12 +211,26 @@ class Session:
     def _failed(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
     ) -> None:
-        self.say(sentence, error=True)
-        if where is None:
-            return
-        where(f"{sentence} r tries again." if again else sentence)
-        if again is not None:
+        can_try_again = again is not None and not self._asks_nobody
+        is_told = where is not None and where(
+            f"{sentence} r tries again." if can_try_again else sentence
+        )
+        if not is_told:
+            self.say(sentence, error=True)
+        if where is not None and again is not None:
             self._unread[where] = again
+
+    @property
+    def _asks_nobody(self) -> bool:
+        return self._catalog is not None and self._catalog.asks_nobody
+
+    def _standing_after(self, error: CatalogError) -> Standing:
+        if isinstance(error, Unreachable) and self._asks_nobody:
+            # Nobody was asked, so nobody is silent.
+            return Standing("kept", self._catalog.as_of if self._catalog else None)
+        if isinstance(error, Unreachable | Unusable):
+            return Standing("silent")
+        return Standing("refused") if isinstance(error, NotSignedIn) else self.standing
 
     def _stand(self, standing: Standing) -> None:
         before, self.standing = self.standing, standing
@@ -242,12 +257,6 @@ def sentence_of(error: CatalogError) -> str:
     if "://" in said.partition(" ")[0]:
         said = f"The server at {said}"
     return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.?!)…”' else '.'}"
-
-
-def _standing_after(error: CatalogError, before: Standing) -> Standing:
-    if isinstance(error, Unreachable | Unusable):
-        return Standing("silent")
-    return Standing("refused") if isinstance(error, NotSignedIn) else before
 
 
 def _keep_trace(doing: str) -> str:

@@ -29,6 +29,10 @@ class History:
         entities = [place for place in self._places if place is not None]
         return tuple(urn for urn, _ in groupby(entities))
 
+    def recent(self, count: int) -> list[Urn]:
+        """The entities visited last, at most `count`, the latest first, each once."""
+        return list(dict.fromkeys(reversed(self.visited)))[:count]
+
     @property
     def here(self) -> Urn | None:
         """The entity opened last in this run, or else in the one before."""

@@ -41,12 +41,20 @@ _WORDS = {
 
 class Watch:
     """Follows the change log of a session's server and tells `changed` of it, on the loop it runs
-    on. A server that keeps no log is not followed. A connection that is lost is taken up again;
-    one that cannot be is left quietly, for every question tells of its own trouble."""
+    on; calls `missed` where changes were lost, so that anything may be other than shown.
 
-    def __init__(self, session: Session, changed: Callable[[Changes], None]) -> None:
+    A server that keeps no log is not followed. A connection that is lost is taken up again; one
+    that cannot be is left quietly, for every question tells of its own trouble."""
+
+    def __init__(
+        self,
+        session: Session,
+        changed: Callable[[Changes], None],
+        missed: Callable[[], object],
+    ) -> None:
         self._session = session
         self._changed = changed
+        self._missed = missed
         self._following: asyncio.Task[None] | None = None
         self._heard: dict[Urn, list[ChangeEvent]] = {}
 
@@ -66,20 +74,22 @@ class Watch:
         with suppress(CatalogError):
             catalog = await self._session.catalog()
             if (await catalog.abilities()).changes:
+                after: int | None = None
                 while True:
                     try:
-                        await self._follow(catalog)
-                    except Gone:
-                        # What was missed is not told; it is seen when it is opened next.
+                        await self._follow(catalog, after)
+                    except Gone as error:
+                        after = error.resume_after
                         await asyncio.sleep(_GONE_SECONDS)
+                        self._missed()
                     else:
                         return
 
-    async def _follow(self, catalog: "AsyncCatalog") -> None:
+    async def _follow(self, catalog: "AsyncCatalog", after: int | None) -> None:
         loop = asyncio.get_running_loop()
         telling: asyncio.TimerHandle | None = None
         try:
-            async for change in catalog.follow():
+            async for change in catalog.follow(after):
                 if not self._heard:
                     telling = loop.call_later(_TOGETHER_SECONDS, self._tell)
                 self._heard.setdefault(change.urn, []).append(change)

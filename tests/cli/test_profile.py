@@ -59,6 +59,7 @@ def test_a_profile_is_added_listed_used_and_removed(profile):
         "current": False,
         "url": URL,
         "data_dir": None,
+        "user": None,
         "token_from": "none",
         "read_only": True,
         "timeout_seconds": 2.5,

@@ -46,3 +46,26 @@ def test_an_edit_is_by_who_works_here(local, name, actor):
         catalog.describe(TABLE, "by hand")
         versions = catalog.versions(TABLE, "editableDatasetProperties")
         assert {str(one.created.actor) for one in versions} == {actor}
+
+
+def test_who_works_here_is_named_by_a_profile_while_the_service_runs(local, catalog, tmp_path):
+    directory = tmp_path / "catalog"
+    with local("before") as opened:
+        opened.put(TABLE, "datasetProperties", {"name": "edited"})
+        own = {"url": None, "CATALOG_CONFIG_DIR": str(tmp_path / "config")}
+        catalog("profile", "add", "mine", "--data-dir", str(directory), **own)
+        done = catalog("profile", "use", "mine", "--user", "Ada", **own)
+        assert (done.code, done.err.splitlines()[0]) == (
+            0,
+            "edits there are by urn:li:corpuser:Ada",
+        )
+        assert opened.info().user == "urn:li:corpuser:Ada"
+        opened.describe(TABLE, "by Ada")
+        versions = opened.versions(TABLE, "editableDatasetProperties")
+        assert str(next(iter(versions)).created.actor) == "urn:li:corpuser:Ada"
+        assert "by Ada" in catalog("profile", "list", **own).out
+        refused = catalog("profile", "use", "mine", "--user", "urn:li:tag:x", **own)
+        assert refused.code != 0
+        assert "is no user" in refused.err
+        served = catalog("profile", "add", "far", "--url", "http://x", "--user", "Ada", **own)
+        assert "a server knows people by their access tokens" in " ".join(served.err.split())

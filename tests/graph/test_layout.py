@@ -404,3 +404,17 @@ def test_crossings_are_counted_the_same_however_many_edges_there_are(edges):
         expected += sum(met[end + 1 :])
         met[end] += 1
     assert count_between(ends, width) == expected
+
+
+def test_edges_into_one_node_share_a_lane():
+    edges = [(f"source{at}", "fact") for at in range(8)]
+    layout = lay_out_pairs({node: (8, 1) for edge in edges for node in edge}, edges, grid=True)
+    lanes = {
+        x
+        for route in layout.routes
+        for (x, y), (other, down) in pairwise(route.points)
+        if y != down
+    }
+    assert len(lanes) == 1
+    boxes = layout.positions
+    assert boxes["fact"].x - boxes["source0"].x - boxes["source0"].width == 4

@@ -162,3 +162,23 @@ def test_a_catalog_whose_index_is_lost_has_the_same_folders(fresh, tmp_path):
     (index,) = (one.parent for one in (tmp_path / "data").rglob("meta.json"))
     shutil.rmtree(index)
     assert fresh().browse_v2(("dataset",), (f"{SOURCE}kept-b",), 0, 10) == before
+
+
+def test_entities_of_a_folder_come_in_the_order_people_expect(caller):
+    for number in (10, 1, 100, 2, 21):
+        urn = hive(f"counted.t_{number}")
+        caller.ingest(urn, "browsePaths", {"paths": ["/counted"]})
+    page = caller.post(
+        "/entities?action=browse",
+        {"entity": "dataset", "path": "/counted", "start": 0, "limit": 10},
+    ).json()["value"]
+    names = [one["urn"].split(".t_")[1].split(",")[0] for one in page["entities"]]
+    assert names == ["1", "2", "10", "21", "100"]
+    # Page by page it is the same order.
+    second = caller.post(
+        "/entities?action=browse",
+        {"entity": "dataset", "path": "/counted", "start": 2, "limit": 2},
+    ).json()["value"]
+    assert [one["urn"] for one in second["entities"]] == [
+        one["urn"] for one in page["entities"][2:4]
+    ]

@@ -85,11 +85,11 @@ async def until(reader, so):
 
 async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(large, at):
     async with at(large) as reader:
-        await reader.sees("▼ datasets", "▶ prod", "▶ team")
+        await reader.sees("▾ datasets", "▸ prod", "▸ team")
         await reader.press("f6", "down", "down", "right", "down", "down")
-        assert under_cursor(reader) == "▶ hive 1,200"
+        assert under_cursor(reader) == "▸ hive 1,200"
         await reader.press("space", "down", "l", "j")
-        await reader.sees("▼ huge 1,200", "huge.t_0000", "1 of 1,200 entries")
+        await reader.sees("▾ huge 1,200", "huge.t_0000", "1 of 1,200 entries")
         folder = folder_of(reader)
         assert set(folder.pages) == {0}
         await reader.press("G")
@@ -122,7 +122,7 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
         await reader.sees(f"{filtered_at} of 1,200 entries")
 
         await reader.press("h", "r")
-        await reader.sees("▼ huge 1,200", "huge.t_0000", "Reading again")
+        await reader.sees("▾ huge 1,200", "huge.t_0000", "Refreshing the folder")
         width = tree_of(reader).size.width
         await reader.press("greater_than_sign", "greater_than_sign", "b", "b")
         assert tree_of(reader).size.width > width
@@ -132,14 +132,14 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
 
 async def test_what_is_open_is_shown_at_each_of_its_places(large, at):
     async with at(large, urn=TWICE) as reader:
-        await reader.sees("▶ team", "entities")
+        await reader.sees("▸ team", "entities")
         await reader.press("full_stop")
         await reader.sees("778 of 1,200 entries", "Place 1 of 2")
         assert under_cursor(reader) == "●          huge.t_0777"
         # The first page, the one on which it stands, and perhaps the next.
         assert {0, 777 // PAGE} <= set(folder_of(reader).pages) <= {0, 777 // PAGE, 777 // PAGE + 1}
         await reader.press("full_stop")
-        await reader.sees("▼ s10 1", "1 of 1 entry", "Place 2 of 2")
+        await reader.sees("▾ s10 1", "1 of 1 entry", "Place 2 of 2")
         assert "●" in under_cursor(reader)
         await reader.press("full_stop")
         await reader.sees("Place 1 of 2", "778 of 1,200 entries")
@@ -148,17 +148,17 @@ async def test_what_is_open_is_shown_at_each_of_its_places(large, at):
 async def test_groups_hold_their_groups_and_folders_count_naturally(large, at):
     outer = Urn.parse("urn:li:glossaryNode:Inner")
     async with at(large, urn=outer) as reader:
-        await reader.sees("▶ glossary groups")
+        await reader.sees("▸ glossary groups")
         await reader.press("full_stop")
-        await reader.sees("▼ Outer", "▶ Inner")
-        assert under_cursor(reader) == "●    ▶ Inner"
+        await reader.sees("▾ Outer", "▸ Inner")
+        assert under_cursor(reader) == "●    ▸ Inner"
         await reader.press("right")
         await reader.sees("nothing in it")
     async with at(large, size=(80, 24), urn=GONE) as reader:
         await reader.sees("SOFT-DELETED")
         await reader.press("f6", "G", "g", "down", "down", "down", "right", "down", "right")
-        shown = await reader.sees("▼ team", "▼ s2 4")
-        assert shown.index("▼ s2") < shown.index("▶ s10")
+        shown = await reader.sees("▾ team", "▾ s2 4")
+        assert shown.index("▾ s2") < shown.index("▸ s10")
         order = [shown.index(f"  {name}\n") for name in ("few", "x1", "x2", "x10")]
         assert order == sorted(order)
         assert "gone" not in shown
@@ -225,6 +225,13 @@ class Wire:
 
     def said(self, value):
         return 200, orjson.dumps({"value": value, "results": {}, "entities": []})
+
+
+async def test_the_key_line_says_what_r_does_in_the_folders(sample, at):
+    async with at(sample) as reader:
+        await reader.press("f6")
+        shown = await reader.sees("▾ datasets")
+        assert "r refresh" in shown.splitlines()[-1]
 
 
 async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at):

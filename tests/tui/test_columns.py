@@ -7,9 +7,11 @@ from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Proposal, Urn
 from explorer.tui.columns.drawing import Drawing
 from explorer.tui.columns.filtering import read_filter
-from explorer.tui.columns.measured import foreign_keys, schema_of
+from explorer.tui.columns.measured import Measured, foreign_keys, schema_of
 from explorer.tui.columns.outline import Shown, by_use, in_tree_order
+from explorer.tui.columns.telling import Known, told
 from explorer.tui.columns.view import ColumnsView
+from explorer.tui.times import Times
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
@@ -47,6 +49,25 @@ EDITED = [
     }
 ]
 COLUMNS = a_dataset(FIELDS, EDITED).schema.columns
+
+
+def test_the_names_over_the_table_stand_over_its_parts():
+    drawing = Drawing.of(a_dataset(FIELDS, EDITED).schema, (), {"id": 3}, {})
+    heading = drawing.heading(100).plain
+    row = drawing.draw(Shown(COLUMNS[0]), " ", 100).plain
+    assert heading.index("description") == row.index("Surrogate key")
+    assert heading.index("key ") == row.index("PK")
+    assert heading.index("use") == row.index("━")
+
+
+def test_html_in_a_description_is_told_as_its_text():
+    html = (
+        "<div><p>Who <b>ordered</b>; see <a href='https://x.example'>the wiki</a> &amp; ask.</p>"
+        "<style>p { color: red }</style><font color=red>Never</font> <date> empty.</div>"
+    )
+    columns = a_dataset([a_field("id", description=html)]).schema.columns
+    told_text = told(columns[0], Known(Measured(), None, None, {}), Times(), 5, 200).plain
+    assert "Who ordered; see the wiki & ask. Never <date> empty." in " ".join(told_text.split())
 
 
 def passing(text, names=()):
@@ -165,7 +186,7 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
         await reader.press("escape")
         await reader.sees("13 of 29 documented", "customer_id")
         await reader.press("s")
-        await reader.sees("Most used in 30 days first.", "use ▾")
+        await reader.sees("Most used in 30 days first.", "use ↓")
         view = reader.app.query_one(ColumnsView)
         counts = [view._measured.use.get(one.column.path.raw, 0) for one in view._shown]
         assert counts == sorted(counts, reverse=True)
@@ -248,3 +269,23 @@ async def test_ten_thousand_columns_open_and_narrow(desk, at):
         await reader.press("f")
         await reader.type("column_777")
         await reader.sees("11 of 10,000 columns", "column_7770")
+
+
+@pytest.mark.anyio
+async def test_columns_are_marked_counted_and_unmarked(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("v", "v", "down", "v")
+        shown = await reader.sees("3 marked · 13 of 29 documented")
+        assert "◆  order_id" in shown
+        assert reader.app.query_one(ColumnsView).marked == ("order_id", "order_number", "status")
+        await reader.press("g", "v")
+        await reader.sees("2 marked")
+        # First the marks go, then the filter.
+        await reader.press("f")
+        await reader.type("order")
+        await reader.press("enter", "escape")
+        shown = await reader.sees("of 29 columns")
+        assert "marked" not in shown
+        await reader.press("escape")
+        await reader.sees("13 of 29 documented")

@@ -245,3 +245,26 @@ async def test_what_the_client_warns_of_is_said_on_the_message_line(sample, at):
             "the access token goes to http://catalog.example over plain HTTP"
         )
         await reader.sees("The access token goes to http://catalog.example over plain HTTP.")
+
+
+async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(at, tmp_path):
+    def offline():
+        return AsyncCatalog("http://127.0.0.1:9", offline="only")
+
+    async with at(None, client=offline, size=(100, 30)) as reader:
+        shown = await reader.sees("this part is not in the local copy")
+        assert shown.lower().count("offline: this part is not in") == 1
+        assert "◐ offline copy" in shown
+        assert "no answer" not in shown
+        # Nobody is asked the second time either.
+        assert "tries again" not in shown
+
+
+async def test_a_server_that_does_not_answer_is_told_of_once(at):
+    dead = Gate()
+    await dead.open()
+    url = dead.url
+    await dead.close()
+    async with at(None, client=to(url), size=(100, 30)) as reader:
+        shown = await reader.sees("○ no answer from the catalog", "No catalog answers")
+        assert shown.count("No catalog answers") == 1

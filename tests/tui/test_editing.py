@@ -1,6 +1,7 @@
 """A steward writes descriptions: exactly, with what others wrote at hand, losing nothing."""
 
 import asyncio
+import re
 import threading
 
 import pytest
@@ -10,10 +11,14 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
+from explorer.tui.editing.subject import Subject
 
 pytestmark = pytest.mark.anyio
 
 TAG = Urn.parse("urn:li:tag:PII")
+
+ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+MART = "analytics.marts.mart_daily_revenue"
 
 
 def dataset(desk, name, *columns, ingested=None):
@@ -90,11 +95,14 @@ async def test_from_column_to_column_without_leaving(desk, at):
         await reader.sees("4 documented")
         await reader.press("2", "e")
         # What others wrote of columns of that name, taken and taken back.
-        await reader.sees("column 1 of 4, 4 undocumented", "f5 same name")
+        await reader.sees("column 1 of 4, 4 undocumented", "f6 same name")
         await reader.press("f5")
+        # Its key takes the ingested text alone, and there is none.
+        assert "key of an order" not in reader.screen().partition("f6 same name")[0]
+        await reader.press("f6")
         await reader.sees("key of an order")
         await reader.press("ctrl+z")
-        assert "key of an order" not in reader.screen().partition("f5 same name")[0]
+        assert "key of an order" not in reader.screen().partition("f6 same name")[0]
         # No pause between the key that goes on and what is typed next.
         await reader.type("The order")
         await reader.pilot.press("ctrl+n", *"one")
@@ -110,6 +118,32 @@ async def test_from_column_to_column_without_leaving(desk, at):
         await reader.press("escape")
         await reader.sees("1 of 4 documented")
     assert edited(desk, urn, "zz_one") is None
+
+
+async def test_the_editor_shows_what_is_known_of_the_column(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("e")
+        shown = await reader.sees("column 1 of 29")
+        facts = shown.splitlines()[1]
+        assert facts.startswith(" NUMBER(38,0) · not null · key · used ")
+        assert " times in 30 days · 0 % null · 4,862,310 distinct · 774048, " in facts
+        await reader.press("f3")
+        shown = await reader.sees("column 2 of 29")
+        assert "VARCHAR" in shown.splitlines()[1]
+
+
+async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("e")
+        screen = reader.app.screen
+        other = await reader.app._session.catalog()
+        table = Subject(await other.entity(ORDERS.dataset("snowflake", MART)))
+        screen._next, screen._is_done = table, True
+        screen._go_to_next()
+        await reader.settle()
+        await reader.sees("mart_daily_revenue", "times in 30 days")
 
 
 async def test_what_would_change_is_seen_before_it_is_saved(desk, at):
@@ -139,12 +173,17 @@ async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk, at):
         with Catalog(data_dir=desk) as catalog:
             catalog.describe(urn, "theirs", column="a")
         await reader.press("ctrl+s")
-        await reader.sees("somebody else changed a", "- theirs", "+ mine")
+        shown = await reader.sees("somebody else changed a meanwhile", "+ theirs", "+ mine")
+        before, theirs, mine = (
+            shown.index(one) for one in ("Before, when", "Theirs, saved by", "Yours")
+        )
+        assert before < shown.index("no description") < theirs < shown.index("+ theirs") < mine
+        assert re.search(r"Theirs, saved by \w+.* · \d{4}-\d\d-\d\d \d\d:\d\d", shown)
         await reader.press("escape")
-        await reader.sees("Not saved", "│ mine", "saved by somebody else", "theirs")
+        await reader.sees("Not saved", "│ mine", "saved by ", "theirs")
         await reader.press("ctrl+s")
         await reader.sees("somebody else changed a")
-        await reader.press("f6")
+        await reader.press("ctrl+r")
         await reader.sees("│ theirs")
         await reader.press("ctrl+z")
         await reader.sees("│ mine")

@@ -18,7 +18,7 @@ TEXT = "## State of the order\n- `open` not paid\n- **paid** [how](https://pay.e
 
 # What is pressed from one screen to the next, and what it shows then.
 WALK = {
-    "editing": ([], ["f5 same name", "• open", "draft kept"]),
+    "editing": ([], ["f6 same name", "• open", "draft kept"]),
     "editing-difference": (["ctrl+d"], ["+ ## State of the order"]),
     "editing-preview": (["escape", "ctrl+t"], ["• open not paid"]),
     "drafts": (["ctrl+t", "escape", "f4"], ["1 draft, not saved"]),
@@ -36,7 +36,7 @@ async def test_the_screens_look_as_they_were_found_good(
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("2", "u", "u", "e")
-        await reader.sees("column 5 of 29", "f5 same name")
+        await reader.sees("column 5 of 29", "f6 same name")
         await reader.type(TEXT)
         for name, (keys, words) in WALK.items():
             await reader.press(*keys)

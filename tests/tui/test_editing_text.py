@@ -3,7 +3,10 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.document._document import Selection
+from textual.document._wrapped_document import WrappedDocument
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
@@ -11,6 +14,7 @@ from explorer.tui.editing.document import ExactDocument, folded
 from explorer.tui.editing.highlighting import fenced, spans
 from explorer.tui.editing.linkform import problem_with
 from explorer.tui.editing.subject import Subject, editable
+from explorer.tui.editing.wrapped import QuickWrapped
 
 TEXTS = [
     "",
@@ -194,3 +198,21 @@ async def test_a_fold_is_no_obstacle_to_deleting():
         assert area.text == "x" * 5_000
 
     await _area("x" * 5_000, work)
+
+
+@given(st.text(alphabet="ab \tcé日", max_size=60), st.integers(0, 20))
+def test_lines_are_broken_as_textual_breaks_them(text, width):
+    theirs, ours = WrappedDocument(ExactDocument(text)), QuickWrapped(ExactDocument(text))
+    theirs.wrap(width)
+    ours.wrap(width)
+    assert ours.get_offsets(0) == theirs.get_offsets(0)
+    assert ours.height == theirs.height
+    # To another width, and after a change, anew.
+    end = ours.document.end
+    for one in (theirs, ours):
+        one.wrap(7)
+        one.document.replace_range((0, 0), (0, 0), "long words before ")
+        one.wrap_range((0, 0), (0, 0), (0, len("long words before ")))
+        one.wrap(7)
+    assert ours.get_offsets(0) == theirs.get_offsets(0)
+    assert ours.document.end != end

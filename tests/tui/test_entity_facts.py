@@ -7,6 +7,7 @@ from explorer.metadata import Urn
 from explorer.tui.entity.facts.laying import RENDERED, Layout, lay_out
 from explorer.tui.entity.facts.part import mentioned
 from explorer.tui.entity.facts.telling import tell
+from explorer.tui.entity.who import mentioned as in_the_head
 from explorer.tui.entity.who import who
 from explorer.tui.times import Times
 
@@ -298,6 +299,17 @@ def test_the_head_says_its_state_first_where_there_is_one_line():
     assert "SOFT-DELETED" in three
     assert "DEPRECATED" in three
     assert "old" in three
+
+
+def test_the_head_names_the_replacement_of_what_is_deprecated():
+    deprecation = {"deprecated": True, "note": "Counts twice.", "replacement": str(ORDERS)}
+    entity = an_entity(Urn.dataset("hive", "old"), deprecation=deprecation)
+    head = who(entity, {}, Times(), named=False, width=100, lines=3).plain
+    assert " use shop.orders instead · Counts twice." in head
+    assert ORDERS in in_the_head(entity)
+
+
+def test_the_head_tells_what_is_not_in_the_catalog():
     ghost = who(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
     assert "Not in the catalog; only named by others." in ghost
 

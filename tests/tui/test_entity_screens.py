@@ -26,7 +26,7 @@ SCREENS = {
     "term": (TERM, ["f6", "b"], "Definition"),
     "columns-narrowed": (TOPIC, ["f6", "b", "f", *"tag:pii", "enter"], "of 29 columns"),
     "columns-folded": (TOPIC, ["f6", "b", "z"], "▸ shipping_address"),
-    "columns-by-use": (ORDERS, ["f6", "b", "s"], "use ▾"),
+    "columns-by-use": (ORDERS, ["f6", "b", "s"], "use ↓"),
     "relations-narrowed": (ORDERS, ["f6", "b", "4", "f", *"type:table", "enter"], " of "),
 }
 SIZES = [(40, 10), (80, 24), (120, 36)]

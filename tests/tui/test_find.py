@@ -182,7 +182,7 @@ async def test_completions_drop_down_are_chosen_and_taken(sample, at):
         await reader.press("tab")
         await reader.sees("snowflake", "121")
         await reader.press("down", "down")
-        await reader.sees("▸ postgres")
+        await reader.sees("› postgres")
         await reader.press("enter")
         assert reader.box.value == "orders platform:postgres"
         await reader.sees("12 results")
@@ -370,3 +370,23 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample, at)
         await reader.sees(" fct_orders ", "Columns·")
         await reader.ask("x\n" * 1_000_000)
         await reader.sees("Only the first 10,000 characters")
+
+
+async def test_results_are_marked_counted_and_unmarked(sample, at):
+    async with at(sample) as reader:
+        await reader.sees("335 results")
+        await reader.press("space", "v")
+        shown = await reader.sees("335 results · 2 marked", "esc unmark")
+        assert shown.count("◆") == 2
+        results = reader.app.query_one(Results)
+        assert next(urn.name for urn in results.marked) == "analytics.marts.fct_orders"
+        await reader.press("g", "space")
+        await reader.sees("1 marked")
+        await reader.press("escape")
+        shown = reader.screen()
+        assert "marked" not in shown
+        assert "◆" not in shown
+        # What is not seen any more is not marked.
+        await reader.press("space", "1")
+        await reader.sees("165 results")
+        assert results.marked == ()

@@ -68,7 +68,7 @@ async def test_folders_are_read_as_they_are_unfolded(sample, at):
         await reader.press("b")
         assert "datasets" not in reader.screen()
         await reader.press("b")
-        await reader.sees("datasets", "▶ postgres")
+        await reader.sees("datasets", "▸ postgres")
 
 
 async def test_a_column_is_described_and_stays_described(desk, at):
@@ -149,7 +149,7 @@ async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(de
         # Nothing that may have been meant for the text writes over theirs.
         await reader.press(*"mt", "ctrl+s", "enter")
         assert columns_of(desk, urn)[path].edited == "theirs"
-        await reader.press("f5")
+        await reader.press("ctrl+o")
         await reader.sees("Saved")
     assert columns_of(desk, urn)[path].edited.endswith(" mine")
 

@@ -5,6 +5,7 @@ from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
+from explorer.tui.lineage.map import LineageMap
 
 pytestmark = pytest.mark.anyio
 
@@ -13,7 +14,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 async def test_a_reader_walks_along_the_lineage_and_back(sample, at):
-    async with at(sample, urn=SALES) as reader:
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
         shown = await reader.sees("▌fct_store_sales", "stg_fx_rates", "all 8 shown", "▶")
@@ -29,7 +30,7 @@ async def test_a_reader_walks_along_the_lineage_and_back(sample, at):
 
 
 async def test_hops_and_directions_are_asked_for(sample, at):
-    async with at(sample, urn=SALES) as reader:
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
         await reader.sees("all 8 shown")
@@ -49,7 +50,7 @@ async def test_hops_and_directions_are_asked_for(sample, at):
 
 
 async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample, at):
-    async with at(sample, urn=SALES) as reader:
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3", "f")
         await reader.type("entity:(")
@@ -82,12 +83,14 @@ async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample, at):
 
 
 async def test_ways_between_a_mark_and_the_cursor_are_shown(sample, at):
-    async with at(sample, urn=SALES) as reader:
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
-        await reader.press("3", "p")
-        await reader.sees("Mark one end with m")
+        await reader.press("3")
+        await reader.sees("all 8 shown")
         await reader.press("l", "l", "m")
-        await reader.sees("◆ marked", "2 hops downstream")
+        await reader.sees(
+            "◆ marked", "2 hops downstream", "Marked Revenue and orders: p at another"
+        )
         await reader.press("home", "h", "p")
         shown = await reader.sees("from the mark to", "3 hops upstream")
         assert "━" in shown
@@ -96,6 +99,54 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample, at):
         await reader.press("escape")
         await reader.sees("all 8 shown")
         assert "━" not in reader.screen()
+
+
+async def test_the_other_end_of_a_path_is_named(sample, at):
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
+        await reader.sees("documented")
+        await reader.press("3")
+        await reader.sees("all 8 shown")
+        await reader.press("p")
+        await reader.sees("Paths from fct_store_sales to …", "Store sales by week")
+        # Far from what is drawn, and found by the catalog.
+        await reader.type("pos_nl")
+        await reader.sees("Entities · Files · s3")
+        await reader.press("enter")
+        shown = await reader.sees("One path from fct_store_sales to pos_nl, 3 hops upstream")
+        assert "━" in shown
+
+
+async def test_lineage_opens_with_what_fits(sample, at):
+    async with at(sample, urn=ORDERS, size=(100, 30)) as reader:
+        await reader.sees("documented")
+        await reader.press("3")
+        shown = await reader.sees("upstream 1 hop · downstream 1 hop · all 15 shown · + for 45")
+        drawn = shown.splitlines()[7:-4]
+        # Nothing goes on beyond the edges, and every name is there as a whole.
+        assert not any(line[:1] in "─…" and line[:1] for line in drawn)
+        assert not any(line[99:100] in "─…" and line[99:100] for line in drawn)
+        assert "mart_customer_360" in shown
+        await reader.press("plus")
+        await reader.sees("upstream 2 hops · downstream 2 hops · all 45 shown")
+
+
+async def test_the_overview_covers_no_name(sample, at):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("3", "plus")
+        await reader.sees("all 45 shown")
+        for key in ("l", "j", "j", "j", "l", "j", "j", "h", "k", "L", "J"):
+            await reader.press(key)
+            map_ = reader.app.query_one(LineageMap)
+            if "╭──────────────────╮" not in reader.screen():
+                continue
+            left, top = map_._offset()
+            size = map_.scrollable_content_region
+            rows = [map_.render_line(y).text for y in range(size.height)]
+            for node, box in map_.drawing.boxes.items():
+                y, x = int(box.y) - top, int(box.x) - left
+                if 0 <= y < size.height and x >= 0 and x + box.width <= size.width:
+                    assert map_.drawing.hood.nodes[node].name[:11] in rows[y], node
 
 
 async def test_what_depends_on_it_is_a_list_of_groups(sample, at):
@@ -131,7 +182,7 @@ async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked
     sample, at, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    async with at(sample, urn=SALES) as reader:
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
         await reader.sees("all 8 shown")
@@ -190,6 +241,8 @@ async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(desk, 
     async with at(desk, urn=root) as reader:
         await reader.sees("root")
         await reader.press("3")
+        await reader.sees("all 11 shown · + for 111")
+        await reader.press("plus")
         shown = await reader.sees("all 111 shown", "╭──────────────────╮", "◉")
         assert {"▓", "░", "▪"} <= set(shown)
         before = shown.splitlines()

@@ -1,11 +1,13 @@
 """Lineage as a drawing: what is drawn, and how a cursor moves in it."""
 
+from types import SimpleNamespace
+
 import networkx as nx
 
 from explorer.tui.lineage.drawing import draw
 from explorer.tui.lineage.moving import nearest
 from explorer.tui.lineage.neighbourhood import choose, edges_between
-from explorer.tui.lineage.overview import Overview, corner_of
+from explorer.tui.lineage.overview import Overview, free_place, is_wanted
 
 
 def graph_of(*edges, **said):
@@ -137,15 +139,26 @@ def test_the_cursor_goes_along_lines_and_to_what_is_near():
     assert step("mart", "left") in ("left", "right")
 
 
+def test_an_overview_stands_where_no_box_is():
+    box = lambda x, y: SimpleNamespace(x=x, y=y, width=20, height=1)  # noqa: E731
+    window = (10, 5, 80, 24)
+    assert free_place([], window) == (60, 17)
+    assert free_place([box(75, 25)], window) == (60, 0)
+    assert free_place([box(75, 25), box(75, 8)], window) == (0, 17)
+    corners = [box(75, 25), box(75, 8), box(5, 25), box(12, 8)]
+    assert free_place(corners, window) == (60, 13)
+    everywhere = [box(x, y) for x in range(10, 90, 20) for y in range(5, 29)]
+    assert free_place(everywhere, window) is None
+
+
 def test_a_corner_shows_where_the_window_is_in_a_large_drawing():
     edges = [(f"n{(at - 1) // 12}", f"n{at}") for at in range(1, 2_000)]
     hood = choose(graph_of(*edges), ["n0"])
     drawing = draw(hood, 118, 30)
     whole = (drawing.width, drawing.height)
-    assert corner_of(whole, (118, 30), (0, 0)) == "bottom"
-    assert corner_of(whole, (118, 30), (100, 28)) == "top"
-    assert corner_of((140, 31), (118, 30), (0, 0)) is None
-    assert corner_of(whole, (50, 30), (0, 0)) is None
+    assert is_wanted(whole, (118, 30))
+    assert not is_wanted((140, 31), (118, 30))
+    assert not is_wanted(whole, (50, 30))
     small = Overview.of(drawing.boxes.values(), whole, 18, 5)
     top = small.small((0, 0, 118, 30), {"◉": drawing.boxes["n0"]})
     bottom = small.small((0, drawing.height - 30, 118, 30), {})

@@ -157,6 +157,16 @@ async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
         assert reader.app.theme == "colour-blind"
 
 
+@pytest.mark.parametrize("theme", ["high-contrast", "terminal"])
+async def test_colours_are_tried_on_with_the_page_in_sight(sample, at, theme):
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("f2")
+        while reader.app.theme != theme:
+            await reader.press("down")
+        assert "discount_amount" in reader.app.export_screenshot(simplify=True)
+
+
 async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(sample, at):
     read = Read(Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",))
     async with at(sample, size=(80, 24), look=Look(read)) as reader:
@@ -221,6 +231,36 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
         await reader.sees("Copy the URN")
         await reader.type("xxxx")
         await reader.sees("No entry matches.")
+
+
+async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
+    desk, at, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    async with at(desk, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("colon")
+        # Each action with its own keys.
+        shown = await reader.sees(
+            "1                Overview", "t ^t             Tags of this entity"
+        )
+        assert "1–8" not in shown
+        await reader.type("mart_customer")
+        await reader.sees("mart_customer_360", "Entities · Table · snowflake")
+        await reader.press("enter")
+        await reader.sees("mart_customer_360   Table", "documented")
+        await reader.ask("platform:kafka")
+        await reader.press("enter", "s")
+        await reader.type("streams")
+        await reader.press("enter")
+        await reader.press("colon")
+        await reader.type("fct_orders")
+        await reader.sees("Recent pages · Table · snowflake")
+        await reader.press("ctrl+u")
+        await reader.type("streams")
+        await reader.sees("Saved searches · platform:kafka")
+        await reader.press("enter")
+        await reader.sees("platform:kafka", "results")
 
 
 async def test_a_letter_jumps_to_anything_on_the_screen(sample, at):

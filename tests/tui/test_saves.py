@@ -295,7 +295,7 @@ async def test_a_text_from_below_is_taken_for_every_column_however_fast(
     network = Network(instance.ensure(desk).address, random.Random(1), 0.25, jitter=False)
     async with opened(network, urn) as (app, _, screen):
         for _ in columns:
-            press(app, "f5", "ctrl+n")
+            press(app, "f6", "ctrl+n")
         await until(lambda: screen._is_done and not app._editing._saves.titles)
     assert network.answered == [(column, f"what {column} means") for column in columns]
 
@@ -311,6 +311,9 @@ async def test_nothing_typed_after_the_last_column_is_a_command(desk, tmp_path, 
         await reader.type("Ends the quarter")
         await reader.press("ctrl+n")
         await reader.sees("All done: every column of last has a description.", "Saved only.")
+        await reader.press("f12")
+        # What there is to be saved is saved.
+        assert "^s save" not in await reader.sees("All done", "⏎ next table")
         for text in BLIND:
             await reader.type(text)
         reader.app.screen.focused.post_message(events.Paste("q\ny\n"))
@@ -375,10 +378,10 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
         await reader.press("ctrl+n")
         await reader.sees("Not every description of passed was saved; ^g goes to the first")
         await reader.press("ctrl+g")
-        await reader.sees("│ mine", "This is your draft", "saved by somebody else", "theirs")
+        await reader.sees("│ mine", "This is your draft", "saved by ", "theirs")
         await reader.press("ctrl+s")
-        await reader.sees("somebody else changed one", "- theirs", "+ mine")
-        await reader.press("f5")
+        await reader.sees("somebody else changed one", "+ theirs", "+ mine")
+        await reader.press("ctrl+o")
         await reader.sees("Saved one.", "2 of 2 documented")
         assert "draft" not in reader.screen()
     with Catalog(data_dir=desk) as catalog:

@@ -16,7 +16,7 @@ WALK = (
     ("syntax-wide", ("escape", "slash", "delete", "question_mark"), "Search syntax"),
     ("keys-wide", ("escape", "escape", "question_mark"), "Results  here"),
     ("everything-wide", ("escape", "colon"), "Go to the facets"),
-    ("folders-wide", ("escape", "f6", "g", "down", "down", "right", "down"), "▶ snowflake 104"),
+    ("folders-wide", ("escape", "f6", "g", "down", "down", "right", "down"), "▸ snowflake 104"),
 )
 
 

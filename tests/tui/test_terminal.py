@@ -152,7 +152,7 @@ def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
     stranger.sees("owner Walter Tanner", "of 9 documented", "receipt_line_id")
     # The column most used stands first, and is told of.
     stranger.keys("s", "g")
-    shown = stranger.sees("use ▾", " times in 30 days")
+    shown = stranger.sees("use ↓", " times in 30 days")
     assert _first_column(shown) == _most_used(desk)
     # What breaks.
     stranger.keys("3")

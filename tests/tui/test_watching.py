@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from explorer.client import AsyncCatalog
+from explorer.errors import Gone
 from explorer.metadata.urn import Urn
 from explorer.tui.entity.page import EntityView
 from explorer.tui.rows import Rows
@@ -85,3 +86,31 @@ async def test_what_is_told_of_ones_own_doing_is_not_covered(desk, at):
         reader.app._session.say("This is what became of it.")
         shown = await reader.sees("Told while one reads.")
         assert "This is what became of it." in shown
+
+
+class Forgetful(AsyncCatalog):
+    """A client whose change log has lost what it was to go on from, as soon as `lose` is set."""
+
+    def __init__(self, directory):
+        super().__init__(data_dir=directory)
+        self.lose = asyncio.Event()
+
+    async def follow(self, after=None, **narrowed):
+        if after is None:
+            await self.lose.wait()
+            raise Gone("not kept any more")
+        async for change in super().follow(after, **narrowed):
+            yield change
+
+
+async def test_changes_that_were_not_heard_are_read_again(desk, at):
+    forgetful = Forgetful(desk)
+    reading = at(desk, urn=SHIPMENTS, client=lambda: forgetful)
+    async with AsyncCatalog(data_dir=desk) as colleague, reading as reader:
+        await reader.press("1")
+        await reader.sees("Overview")
+        await colleague.describe(SHIPMENTS, "Written while nobody listened.")
+        await reader.settle()
+        assert "Written while nobody listened." not in reader.screen()
+        forgetful.lose.set()
+        await reader.sees("Written while nobody listened.", "Updated while no changes were heard")

@@ -28,6 +28,10 @@ profile in use.
 _STRONGER: Final = ("CATALOG_URL", "CATALOG_PROFILE", "CATALOG_DATA_DIR")
 _ENV: Final = "env:"
 _KEPT: Final = ("keyring", "file")
+_NO_USER: Final = (
+    "--user names who works on a catalog of this machine; a server knows people by their access "
+    "tokens"
+)
 
 
 class _Source(click.ParamType[str]):
@@ -83,6 +87,7 @@ def profile() -> None:
     metavar="SECONDS",
     help="How long to wait for an answer.",
 )
+@click.option("--user", metavar="NAME", help="Who works on that catalog: edits there are by them.")
 @click.option("--use", is_flag=True, help="Ask this server from now on.")
 @click.option("--replace", is_flag=True, help="Put it in the place of the one with this name.")
 def add(
@@ -91,6 +96,7 @@ def add(
     data_dir: Path | None,
     source: str | None,
     timeout_seconds: float | None,
+    user: str | None,
     *,
     token_in_file: bool,
     token_stdin: bool,
@@ -114,6 +120,8 @@ def add(
         raise click.UsageError("a profile names one catalog: give either --url or --data-dir")
     if token_in_file and source:
         raise click.UsageError("--token-in-file and --token-from are two places; give one of them")
+    if user is not None and not data_dir:
+        raise click.UsageError(_NO_USER)
     made = config.Profile(
         url=url or None,
         data_dir=str(data_dir.expanduser().absolute()) if data_dir else None,
@@ -141,6 +149,8 @@ def add(
     earlier = before.by_name.get(name)
     if made.source in _KEPT:
         config.keep_token(name, made, _token_to_keep(name, from_stdin=token_stdin))
+    if user is not None:
+        _keep_user(made, user)
     config.change_profiles(added)
     click.echo(f"{name} is kept", err=True)
     if earlier is not None and not _keeps_in_one_place(earlier, made):
@@ -172,6 +182,7 @@ def list_profiles(*, as_json: bool) -> None:
     for name, one in rows:
         remarks = [
             *(["read only"] if one.read_only else []),
+            *([f"by {user.rpartition(':')[2]}"] if (user := _user_of(one)) else []),
             *([f"{one.timeout_seconds:g} s"] if one.timeout_seconds else []),
         ]
         cells = (
@@ -188,9 +199,25 @@ def list_profiles(*, as_json: bool) -> None:
 
 @profile.command()
 @click.argument("name", shell_complete=complete_profiles)
-def use(name: str) -> None:
-    """Ask the server of a profile from now on."""
+@click.option("--user", metavar="NAME", help="Who works on that catalog: edits there are by them.")
+def use(name: str, user: str | None) -> None:
+    """Ask the server of a profile from now on.
+
+    Edits of a catalog of this machine are by the person named with --user; without, by CATALOG_USER
+    or the login name. History and the terminal's header show it. A server knows people by their
+    access tokens.
+
+    \b
+    Example
+      catalog profile use embedded --user ada
+    """
     from explorer import config
+
+    if user is not None:
+        found = config.read_profiles().named(name)
+        if found.url is not None:
+            raise click.UsageError(_NO_USER)
+        _keep_user(found, user)
 
     def used(kept: "Profiles") -> "Profiles":
         kept.named(name)
@@ -277,6 +304,14 @@ def _user(answer: dict[str, Any]) -> str | None:
     return urn if isinstance(urn, str) else None
 
 
+def _keep_user(profile: "Profile", user: str) -> None:
+    """Note who works on a catalog of this machine, and say so."""
+    from explorer import config
+
+    urn = config.keep_user(profile.directory or config.data_dir(), user)
+    click.echo(f"edits there are by {urn}", err=True)
+
+
 def _token_to_keep(name: str, *, from_stdin: bool) -> str:
     """The token for a profile, from standard input or from the person at the terminal."""
     import sys
@@ -332,12 +367,22 @@ def _shown(source: str) -> str:
     return source
 
 
+def _user_of(profile: "Profile") -> str | None:
+    """Who was named to work on a catalog of this machine."""
+    from explorer import config
+
+    return (
+        None if profile.url is not None else config.user_of(profile.directory or config.data_dir())
+    )
+
+
 def _as_json(name: str, profile: "Profile", current: str | None) -> dict[str, Any]:
     return {
         "name": name,
         "current": name == current,
         "url": profile.url,
         "data_dir": profile.data_dir,
+        "user": _user_of(profile),
         "token_from": profile.source,
         "read_only": profile.read_only,
         "timeout_seconds": profile.timeout_seconds,

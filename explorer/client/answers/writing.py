@@ -7,6 +7,7 @@ from explorer.client.answers import reading
 from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import Reference, Rollback, Run
 from explorer.errors import Unreadable
+from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.urn import Urn
 
 __all__ = ["Stored", "deleted", "references", "rollback", "runs", "stored"]
@@ -17,12 +18,14 @@ _ABSENT = -1
 class Stored(NamedTuple):
     """What is stored of an entity right now.
 
-    `versions` are those that a conditional write names; none where the server keeps none.
+    `versions` are those that a conditional write names; none where the server keeps none. `stamps`
+    say who wrote each aspect last and when, where the server says so.
     """
 
     exists: bool
     values: dict[str, Json]
     versions: dict[str, int] | None
+    stamps: dict[str, AuditStamp]
 
     def value(self, aspect: str) -> Json:
         """The aspect's value; empty where there is none."""
@@ -43,7 +46,8 @@ def stored(body: Any) -> Stored:
         for name, wrapper in wrappers.items()
         if (version := _version(wrapper)) is not None
     }
-    return Stored(entity.exists, values, versions or None)
+    stamps = {name: one.created for name, one in entity.aspects.items() if one.created is not None}
+    return Stored(entity.exists, values, versions or None, stamps)
 
 
 @read_as("rollback")

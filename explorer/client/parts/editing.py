@@ -118,7 +118,7 @@ class Editing(Rewriting):
         if instead_of is not None and not force:
             versioned = found.version(aspect) is not None
             expected = Expectation(target, "description", instead_of, text, column, versioned)
-            expected.check(before)
+            expected.check(before, found.stamps.get(aspect))
         if column is not None:
             work = self._describe_column(target, column, text, expected)
         elif place.mutation in documents.UPDATES:

@@ -1,9 +1,11 @@
 """Routing in a channel between two layers, on a grid of cells.
 
-Edges that leave one element form a net: a row it comes from, rows it goes to, and one column where
-it changes between them. Two nets that would meet in a column get two. A net that leaves a row turns
-off before another that enters the same row turns in, so lines of different nets only ever cross.
-Where nets ask this of each other in a circle, one of them makes a step on a row of its own.
+Edges that leave one element form a net, and so do those of elements that lead to one and the same
+and nowhere else: rows it comes from, rows it goes to, and one column where it changes between them.
+One of the two is a single row, so that any two edges of a net have an end in common. Two nets that
+would meet in a column get two. A net that leaves a row turns off before another that enters the
+same row turns in, so lines of different nets only ever cross. Where nets ask this of each other in
+a circle, one of them makes a step on a row of its own.
 """
 
 from collections.abc import Sequence
@@ -15,10 +17,29 @@ __all__ = ["Channel", "Net", "Track", "assign_tracks"]
 
 
 class Net(NamedTuple):
-    """The row an element's edges come from, and the rows they lead to."""
+    """The rows that edges come from, and the rows they lead to: one of either or both."""
 
-    row: int
+    rows: tuple[int, ...]
     targets: tuple[int, ...]
+
+    @property
+    def bent(self) -> bool:
+        """Whether any of its edges changes its row."""
+        return self.rows != self.targets
+
+    @property
+    def leaving(self) -> tuple[int, ...]:
+        """The rows that edges leave in the channel."""
+        return self.rows if len(self.rows) == 1 else _without(self.rows, self.targets)
+
+    @property
+    def entered(self) -> tuple[int, ...]:
+        """The rows that edges enter in the channel."""
+        return self.targets if len(self.rows) > 1 else _without(self.targets, self.rows)
+
+
+def _without(rows: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
+    return tuple(row for row in rows if row not in others)
 
 
 class Track(NamedTuple):
@@ -51,7 +72,7 @@ class Channel:
 
 
 def assign_tracks(nets: Sequence[Net]) -> Channel:
-    """Columns for the nets of one channel; rows they come from all differ. O(nets squared)."""
+    """Columns for the nets of one channel; no two come from the same row. O(nets squared)."""
     return _Assignment(nets).run()
 
 
@@ -59,9 +80,9 @@ class _Assignment:
     """Nets put into columns from the left, each as soon as those it waits for have theirs."""
 
     def __init__(self, nets: Sequence[Net]) -> None:
-        self.nets = nets
-        self.bent = [tuple(row for row in net.targets if row != net.row) for net in nets]
-        rows = {net.row: number for number, net in enumerate(nets) if self.bent[number]}
+        self.left = [net.leaving if net.bent else () for net in nets]
+        self.bent = [net.entered if net.bent else () for net in nets]
+        rows = {row: number for number, leaving in enumerate(self.left) for row in leaving}
         self.waits = [
             {rows[target] for target in targets if target in rows} for targets in self.bent
         ]
@@ -69,7 +90,7 @@ class _Assignment:
         for number, waits in enumerate(self.waits):
             for other in sorted(waits):
                 self.waiters[other].append(number)
-        self.busy = {net.row for net in nets} | {row for net in nets for row in net.targets}
+        self.busy = {row for net in nets for row in (*net.rows, *net.targets)}
         self.columns: list[list[tuple[int, int]]] = []
         self.first: list[int | None] = [None] * len(nets)
         self.steps: dict[int, int] = {}
@@ -86,7 +107,7 @@ class _Assignment:
                 if number in self.steps:
                     self._end_step(number)
                     continue
-                self.first[number] = self._take(self.nets[number].row, self.bent[number])
+                self.first[number] = self._take(self.left[number], self.bent[number])
                 self._release(number, ready)
             if left:
                 number = self._find_circle(min(left))
@@ -100,9 +121,9 @@ class _Assignment:
 
     def _turn(self, number: int) -> tuple[bool, int]:
         """Whose turn it is: rising nets from the top, then falling ones from the bottom."""
-        row = self.nets[number].row
-        falling = sum(self.bent[number]) > row * len(self.bent[number])
-        return falling, -row if falling else row
+        rows, targets = self.left[number], self.bent[number]
+        falling = sum(targets) * len(rows) > sum(rows) * len(targets)
+        return falling, -max(rows) if falling else min(rows)
 
     def _release(self, number: int, ready: list[tuple[tuple[bool, int], int]]) -> None:
         for waiter in self.waiters[number]:
@@ -110,9 +131,9 @@ class _Assignment:
             if not self.waits[waiter]:
                 heappush(ready, (self._turn(waiter), waiter))
 
-    def _take(self, row: int, targets: Sequence[int]) -> int:
+    def _take(self, rows: Sequence[int], targets: Sequence[int]) -> int:
         """The column after the last one in which the rows are taken."""
-        low, high = min(row, *targets), max(row, *targets)
+        low, high = min(*rows, *targets), max(*rows, *targets)
         at = len(self.columns)
         while at and all(
             high < other_low or other_high < low for other_low, other_high in self.columns[at - 1]
@@ -130,11 +151,13 @@ class _Assignment:
             seen.append(number)
             number = min(self.waits[number])
         circle = seen[seen.index(number) :]
-        return min(circle, key=lambda one: (len(self.bent[one]), self.nets[one].row))
+        return min(
+            circle, key=lambda one: (len(self.left[one]) + len(self.bent[one]), self.left[one])
+        )
 
     def _begin_step(self, number: int) -> None:
-        row, targets = self.nets[number].row, self.bent[number]
-        middle = (row + targets[len(targets) // 2]) // 2
+        rows, targets = self.left[number], self.bent[number]
+        middle = (rows[len(rows) // 2] + targets[len(targets) // 2]) // 2
         step = next(
             free
             for away in range(len(self.busy) + 1)
@@ -143,7 +166,7 @@ class _Assignment:
         )
         self.busy.add(step)
         self.steps[number] = step
-        self.first[number] = self._take(row, (step,))
+        self.first[number] = self._take(rows, (step,))
 
     def _end_step(self, number: int) -> None:
-        self.second[number] = self._take(self.steps[number], self.bent[number])
+        self.second[number] = self._take((self.steps[number],), self.bent[number])

@@ -95,14 +95,27 @@ def draw_loops(bearings: Bearings, node: int, start: float, *, whole: bool) -> l
 
 
 def _channel(bearings: Bearings, rows: Sequence[int], at: int) -> tuple[Channel, dict[int, int]]:
-    """The channel behind a layer, and which of its nets each element has."""
+    """The channel behind a layer, and which of its nets each element has. Elements that lead to
+    one and the same alone have one between them."""
     after = bearings.mesh.after
-    leaving = [element for element in bearings.layers[at] if after[element]]
+    numbers: dict[int, int] = {}
+    joined: dict[int, int] = {}
+    sources: list[list[int]] = []
+    for element in bearings.layers[at]:
+        near = set(after[element])
+        if not near:
+            continue
+        number = joined.setdefault(min(near), len(sources)) if len(near) == 1 else len(sources)
+        if number == len(sources):
+            sources.append([])
+        sources[number].append(rows[element])
+        numbers[element] = number
+    led = {numbers[element]: after[element] for element in numbers}
     nets = [
-        Net(rows[element], tuple(sorted(rows[other] for other in after[element])))
-        for element in leaving
+        Net(tuple(sorted(sources[at])), tuple(sorted({rows[other] for other in led[at]})))
+        for at in range(len(sources))
     ]
-    return assign_tracks(nets), {element: number for number, element in enumerate(leaving)}
+    return assign_tracks(nets), numbers
 
 
 def _stack(thickness: Sequence[float], gaps: Sequence[float]) -> list[float]:

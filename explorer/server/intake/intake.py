@@ -1,6 +1,6 @@
 """Checking changes against a registry, and applying them in a transaction."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -45,8 +45,13 @@ class Intake:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._validator = Validator(registry)
-        self.default_actor = UNKNOWN_ACTOR
-        """The actor of a change that names none."""
+        self.find_actor: Callable[[], str | None] = lambda: None
+        """Gives the URN of whom a change is by that names nobody; None where that is not known."""
+
+    @property
+    def default_actor(self) -> str:
+        """The URN of whom a change is by that names nobody: what `find_actor` says now."""
+        return self.find_actor() or UNKNOWN_ACTOR
 
     def check_urn(self, urn: Urn) -> dict[str, str]:
         """The value of the URN's key aspect.

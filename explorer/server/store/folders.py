@@ -1,14 +1,13 @@
 """The browse tree: folders with counts, and the entities placed in them."""
 
-import re
 import sqlite3
 from collections.abc import Collection
 
+from explorer.metadata.words import natural_key
 from explorer.server.store.records import BrowsePage, Placement
 
 __all__ = ["Folders", "browse", "browse_among"]
 
-_DIGITS = re.compile(r"(\d+)")
 _Keys = tuple[str, ...]
 _ALL = 1 << 40
 
@@ -31,7 +30,7 @@ class Folders:
         placements: Collection[Placement],
     ) -> None:
         """Make the entity found at these places and at no other."""
-        sort = name.casefold()
+        sort = natural_key(name)
         wanted: dict[int, set[str]] = {}
         for placement in placements:
             folder = self._folder(entity_type, placement.folder)
@@ -211,18 +210,7 @@ def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> li
     rows = connection.execute(
         "SELECT name, entities FROM folders WHERE type = ? AND parent = ?", (entity_type, folder)
     ).fetchall()
-    return sorted(rows, key=lambda row: _natural(row[0]))
-
-
-def _natural(name: str) -> tuple[list[tuple[int, int, str]], str]:
-    """A key that puts s2 before s10. Digits are compared as text, by their count first: Python
-    makes no number of thousands of them."""
-    pieces: list[tuple[int, int, str]] = [
-        (0, len(piece.lstrip("0")), piece.lstrip("0")) if piece.isdecimal() else (1, 0, piece)
-        for piece in _DIGITS.split(name.casefold())
-        if piece
-    ]
-    return pieces, name
+    return sorted(rows, key=lambda row: (natural_key(row[0]), row[0]))
 
 
 def _is_below(connection: sqlite3.Connection, urn: str, folder: int) -> bool:

@@ -22,7 +22,7 @@ __all__ = [
     "renew_id",
 ]
 
-FORMAT = 2
+FORMAT = 3
 
 _TABLES = f"""
 {LAST_VERSIONS};

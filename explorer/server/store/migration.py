@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from explorer.errors import Unusable
+from explorer.metadata.words import natural_key
 
 __all__ = [
     "LAST_VERSIONS",
@@ -52,7 +53,15 @@ def _keep_last_versions(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Mapping[int, Migration] = MappingProxyType({1: _keep_last_versions})
+def _sort_placements(connection: sqlite3.Connection) -> None:
+    """Have the entities of a folder in the order in which people expect names."""
+    connection.create_function("natural_key", 1, natural_key, deterministic=True)
+    connection.execute("UPDATE placements SET sort = natural_key(name)")
+
+
+MIGRATIONS: Mapping[int, Migration] = MappingProxyType(
+    {1: _keep_last_versions, 2: _sort_placements}
+)
 """By the format that each starts from, to the next one."""
 
 _log = logging.getLogger("explorer.server")

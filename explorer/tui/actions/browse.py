@@ -10,7 +10,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("tree", "into", ("right", "l"), "Expand, or go into what is expanded", "expand", "→"),
     Action("tree", "turn", ("space",), "Expand or collapse"),
     Action("tree", "out", ("left", "h"), "Collapse, or go to the folder above"),
-    Action("tree", "reload", ("r",), "Refresh this folder", "again"),
+    Action("tree", "reload", ("r",), "Refresh this folder", "refresh"),
     Action("tree", "narrower", ("less_than_sign",), "Narrower folders", "width", "<>"),
     Action("tree", "wider", ("greater_than_sign",), "Wider folders"),
     Action("tree", "tab('overview')", ("1",), "Tabs of the open entity", "", "1–8"),

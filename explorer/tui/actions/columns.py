@@ -22,7 +22,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("schema", "fold", ("space", "left", "right"), "Expand or collapse a record", "collapse"),
     Action("schema", "filter", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"),
-    Action("schema", "unfilter", ("escape",), "Clear the filter", "all columns"),
+    Action("schema", "mark", ("v",), "Mark or unmark a column, and go to the next", "mark"),
+    Action("schema", "unfilter", ("escape",), "Unmark all, then clear the filter", "all columns"),
     Action("schema", "order", ("s",), "Most used first, or as in the schema", "by use"),
     Action("schema", "fold_all", ("z",), "Expand or collapse every record"),
 )

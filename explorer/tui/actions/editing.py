@@ -35,9 +35,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("editor", "look", ("ctrl+t",), "The text, or what it looks like", "preview"),
     Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
     Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
+    Action("editor", "take(1)", ("f5",), "Take the ingested text", called="take-1"),
     *(
         Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
-        for number in range(1, 6)
+        for number in range(2, 6)
     ),
     Action("alldone", "next_table", ("enter",), "On to the next table", "next table"),
     Action("app", "drafts", ("f4",), "Drafts: what was typed and not saved"),
@@ -47,8 +48,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("text", "redo", ("ctrl+y", "ctrl+shift+z"), "Redo it"),
     Action("comparing", "save", ("ctrl+s",), "Save what was typed", "save"),
     Action("comparing", "back", ("escape", "ctrl+d"), "Back to the text", "back to the text"),
-    Action("conflict", "take_mine", ("f5",), "Replace theirs with yours", "save yours"),
-    Action("conflict", "take_theirs", ("f6",), "Keep theirs and continue from it", "keep theirs"),
+    Action("conflict", "take_mine", ("ctrl+o",), "Replace theirs with yours", "overwrite theirs"),
+    Action(
+        "conflict", "take_theirs", ("ctrl+r",), "Keep theirs and continue from it", "keep theirs"
+    ),
     Action("conflict", "back", ("escape",), "Back to your text, nothing saved", "back, keep both"),
     Action("drafts", "open", ("enter",), "Go on writing", "go on writing"),
     Action("drafts", "remove", ("delete",), "Discard the draft", "discard", "del"),

@@ -23,6 +23,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("results", "do('jump')", ("J",), "To a result, or a page, by its number", called="jump"),
     Action("results", "do('order')", ("o",), "Choose the order", "order", called="order"),
     Action("results", "do('why')", ("w",), "Why it was found, and why it ranks here", "why"),
+    Action(
+        "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"
+    ),
+    Action("results", "unmark", ("escape",), "Unmark all results", "unmark"),
     Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
     Action("results", "do('searches')", ("S",), "Saved and recent searches", called="searches"),
     Action("results", "do('again')", ("r",), "Search again", called="again"),

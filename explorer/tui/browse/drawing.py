@@ -24,7 +24,7 @@ def row(spot: Spot, width: int, shown: Urn | None) -> Text:
     if entry is None:
         return start.append_text(_instead(spot))
     below = spot.unfolded
-    start.append("  " if entry.below is None else "▼ " if below else "▶ ")
+    start.append("  " if entry.below is None else "▾ " if below else "▸ ")
     name = said(entry.name, "bold" if entry.heading or marked else "", "no name")
     end = Text(f" {entry.count:,}" if entry.count is not None else "", _DIM)
     if below is not None and below.text:

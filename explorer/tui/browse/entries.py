@@ -1,17 +1,15 @@
 """What stands in the folders, and where it is read from."""
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import natural_key
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
 __all__ = ["Entry", "Kept", "Portion", "Source", "named_like", "naturally"]
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +84,6 @@ def named_like(entry: Entry, text: str) -> bool:
     return text.casefold() in entry.name.casefold()
 
 
-def naturally(name: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
-    """A key that puts s2 before s10."""
-    pieces = (piece for piece in _DIGITS.split(name.casefold()) if piece)
-    return (
-        tuple((0, int(one), "") if one.isdecimal() else (1, 0, one) for one in pieces),
-        name,
-    )
+def naturally(name: str) -> tuple[str, str]:
+    """A key that puts s2 before s10, and names alike but for their case in one order."""
+    return natural_key(name), name

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import natural_key
 from explorer.tui.browse.branch import PAGE, Branch
 from explorer.tui.browse.outline import Outline
 from explorer.tui.browse.ways import Way
@@ -75,8 +76,13 @@ async def _find(
             return at
     if folders or pages <= _FEW or not branch.source.by_name:
         return None
-    await fetch(branch, await _page_with(catalog, branch, wanted, name, pages))
-    return _at_hand(branch, wanted)
+    # Ours puts s2 before s10; other servers compare letter by letter.
+    for key in (natural_key, str.casefold):
+        await fetch(branch, await _page_with(catalog, branch, wanted, name, pages, key))
+        at = _at_hand(branch, wanted)
+        if at is not None:
+            return at
+    return None
 
 
 def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
@@ -88,18 +94,23 @@ def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
 
 
 async def _page_with(
-    catalog: "AsyncCatalog", branch: Branch, wanted: str | Urn, name: str, pages: int
+    catalog: "AsyncCatalog",
+    branch: Branch,
+    wanted: str | Urn,
+    name: str,
+    pages: int,
+    key: Callable[[str], str],
 ) -> int:
-    """The page on which a name belongs, by the first of some pages: one small request for each
-    halving."""
-    sought = (name.casefold(), str(wanted))
+    """The page on which a name belongs in an order, by the first of some pages: one small request
+    for each halving."""
+    sought = (key(name), str(wanted))
     low, high = 0, pages - 1
     while low < high:
         middle = (low + high + 1) // 2
         portion = await branch.source.read(catalog, middle * PAGE, 1)
         first = next(iter(portion.entries), None)
         before = first is not None and (
-            first.urn is None or (first.name.casefold(), str(first.urn)) <= sought
+            first.urn is None or (key(first.name), str(first.urn)) <= sought
         )
         low, high = (middle, high) if before else (low, middle - 1)
     return low

@@ -252,7 +252,7 @@ class Folders(Vertical):
             above.stale.update({above.page_of(branch.index)} & above.pages.keys())
         self._rows.refresh()
         self._look()
-        self._session.say("Reading again.")
+        self._session.say("Refreshing the folder.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +264,11 @@ class _Page:
     number: int
     turn: int
 
-    def __call__(self, why: str) -> None:
-        """It could not be read."""
+    def __call__(self, why: str) -> bool:
+        """It could not be read; told in its rows and the lines below them."""
         if self.turn == self.branch.turn:
             self.folders.show_failure(self.branch, self.number, why)
+        return True
 
     def ask_again(self) -> None:
         """Ask for it once more."""

@@ -9,6 +9,7 @@ from rich.text import Text
 from explorer.metadata.urn import Urn
 from explorer.tui.content import padded, preview, said
 from explorer.tui.measures.shapes import bar
+from explorer.tui.rows import MARK
 
 if TYPE_CHECKING:
     from explorer.client.schema import Column, Schema
@@ -41,7 +42,7 @@ class _Room:
 class Drawing:
     """What rows are drawn from: how much room names, types and keys would like to have, what is
     known of columns beside the schema, by raw path, whether they are ranked by their use, and the
-    raw paths of those with a draft."""
+    raw paths of those with a draft and of those that are marked."""
 
     name: int = 0
     kind: int = 0
@@ -52,6 +53,7 @@ class Drawing:
     names: Mapping[Urn, str] | None = None
     ranked: bool = False
     drafts: Collection[str] = ()
+    marked: Collection[str] = ()
 
     @classmethod
     def of(
@@ -66,7 +68,8 @@ class Drawing:
         return cls(
             max((len(one.name) + one.depth * _INDENT + 4 for one in schema), default=0),
             max((len(_kind(one)) for one in schema), default=0),
-            max(keys, default=0),
+            # As wide as the word over it.
+            max(len("key"), *keys) if any(keys) else 0,
             foreign,
             use,
             max(use.values(), default=0),
@@ -82,7 +85,7 @@ class Drawing:
         if room.key:
             text.append(f"{'key':<{room.key}} ")
         if room.use:
-            text.append(f"{'use ▾' if self.ranked else 'use':<{room.use}} ")
+            text.append(f"{'use ↓' if self.ranked else 'use':<{room.use}} ")
         return text.append("  description")
 
     def draw(self, shown: "Shown", fold: str, width: int) -> Text:
@@ -93,7 +96,9 @@ class Drawing:
         indent = min(depth * _INDENT, max(room.name - 8, 0))
         label = column.path.simple if shown.flat else column.name
         name = Text.assemble(
-            (f" {' ' * indent}{fold} ", "dim"), said(label, "" if shown.wanted else "dim")
+            (MARK if column.path.raw in self.marked else " ", "bold"),
+            (f"{' ' * indent}{fold} ", "dim"),
+            said(label, "" if shown.wanted else "dim"),
         )
         row = padded(name, room.name).append(" ")
         if room.kind:

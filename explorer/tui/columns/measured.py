@@ -1,5 +1,6 @@
 """What is known of columns beside their schema: use, profile, foreign keys, who described them."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.measures.use import read_use
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Timeseries
     from explorer.client.schema import Column, Schema
@@ -21,6 +23,7 @@ __all__ = [
     "ForeignKey",
     "Measured",
     "foreign_keys",
+    "read_measured",
     "read_profile",
     "schema_of",
     "use_of",
@@ -52,6 +55,32 @@ class Measured:
     def most(self) -> int:
         """How often the most used column was used."""
         return max(self.use.values(), default=0)
+
+
+async def read_measured(
+    catalog: "AsyncCatalog", entity: "Entity", schema: "Schema"
+) -> tuple[Measured, list[BaseException]]:
+    """Return what was measured of the columns of an entity, and what went wrong; nothing is known
+    of what is no dataset. Two requests."""
+    if entity.entity_type != "dataset" or not entity.exists:
+        return Measured(), []
+    usage, profile = await asyncio.gather(
+        catalog.usage(entity.urn, days=DAYS),
+        catalog.timeseries(entity.urn, "datasetProfile", latest=True),
+        return_exceptions=True,
+    )
+    measured = await asyncio.to_thread(_measured, usage, profile, schema)
+    return measured, [one for one in (usage, profile) if isinstance(one, BaseException)]
+
+
+def _measured(
+    usage: "Timeseries | BaseException", profile: "Timeseries | BaseException", schema: "Schema"
+) -> Measured:
+    """What the answers tell; nothing of one that is an error."""
+    use = {} if isinstance(usage, BaseException) else use_of(usage, schema)
+    if isinstance(profile, BaseException):
+        return Measured(use)
+    return Measured(use, *read_profile(profile, schema))
 
 
 def use_of(series: "Timeseries", schema: "Schema") -> dict[str, int]:

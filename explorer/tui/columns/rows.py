@@ -14,7 +14,7 @@ from explorer.tui.rows import Rows
 
 __all__ = ["ColumnRows", "What"]
 
-What = Literal["edit", "next", "fold", "fold all", "order", "filter", "unfilter"]
+What = Literal["edit", "next", "fold", "fold all", "order", "filter", "unfilter", "mark"]
 
 
 class ColumnRows(Rows):
@@ -70,6 +70,10 @@ class ColumnRows(Rows):
     def action_order(self) -> None:
         """Most used first, or as in the schema."""
         self.post_message(self.Asked("order"))
+
+    def action_mark(self) -> None:
+        """Mark the column under the cursor, or take its mark off."""
+        self.post_message(self.Asked("mark"))
 
     def action_filter(self) -> None:
         """Type what narrows the columns."""

@@ -9,7 +9,7 @@ from rich.text import Text
 from explorer.metadata.urn import Urn
 from explorer.tui.columns.drawing import TAG, TERM
 from explorer.tui.columns.measured import DAYS, ForeignKey, Measured
-from explorer.tui.content import join, said
+from explorer.tui.content import join, preview, said
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from explorer.client.schema import Column
     from explorer.metadata.aspects import FieldProfile
 
-__all__ = ["Known", "told"]
+__all__ = ["Known", "facts_of", "told"]
 
 _NOBODY = "unknown"
 _SAMPLES = 6
@@ -45,16 +45,22 @@ def told(column: "Column", known: Known, times: Times, lines: int, width: int) -
     if measured.plain and lines > 2:
         parts.append(_cut(Text("  ").append_text(measured), width))
     if column.edited:
-        text = Text.assemble(("✎ edited    ", "bold"), said(column.edited))
+        text = Text.assemble(("✎ edited    ", "bold"), preview(column.edited))
         by = _written(known, times, "edited")
         parts.append(text.append("  ").append_text(by) if by.plain else text)
     if column.ingested or not column.edited:
         text = Text.assemble(
-            ("  ingested  ", "dim"), said(column.ingested, missing="no description")
+            ("  ingested  ", "dim"), preview(column.ingested, missing="no description")
         )
         by = _written(known, times, "ingested") if not column.edited else Text()
         parts.append(text.append("  ").append_text(by) if by.plain else text)
     return Text("\n").join(parts)
+
+
+def facts_of(column: "Column", measured: Measured) -> Text:
+    """Type and key, use, and sample values of a column, in one line."""
+    known = Known(measured, None, None, {})
+    return join([*_typed(column), _measured(column, known)])
 
 
 def _cut(text: Text, width: int) -> Text:
@@ -73,9 +79,7 @@ def _facts(column: "Column", known: Known) -> Text:
     return join(
         [
             said(column.path.simple, "bold"),
-            said(column.native_type or column.type),
-            Text("nullable" if column.nullable else "not null"),
-            Text("key" if column.is_key else ""),
+            *_typed(column),
             foreign,
             Text("recursive" if column.recursive else ""),
             said(f"{column.children} inside" if column.children else ""),
@@ -83,6 +87,15 @@ def _facts(column: "Column", known: Known) -> Text:
             *(Text.assemble((TERM, "dim"), said(name(term), "bold")) for term in column.terms),
         ]
     )
+
+
+def _typed(column: "Column") -> list[Text]:
+    """Its type, whether it may be empty, whether it is a key."""
+    return [
+        said(column.native_type or column.type),
+        Text("nullable" if column.nullable else "not null"),
+        Text("key" if column.is_key else ""),
+    ]
 
 
 def _measured(column: "Column", known: Known) -> Text:

@@ -23,9 +23,8 @@ from explorer.tui.columns.measured import (
     ForeignKey,
     Measured,
     foreign_keys,
-    read_profile,
+    read_measured,
     schema_of,
-    use_of,
 )
 from explorer.tui.columns.outline import Shown, by_use, in_tree_order
 from explorer.tui.columns.rows import ColumnRows
@@ -35,6 +34,7 @@ from explorer.tui.entity.tab import Tab
 from explorer.tui.session import Session
 
 if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records.history import ColumnChange
     from explorer.client.schema import Column, Schema
@@ -72,6 +72,7 @@ class ColumnsView(Vertical, Tab):
         self._filter = ColumnFilter()
         self._by_use = False
         self._measured = Measured()
+        self._marked: dict[str, None] = {}
         self._foreign: Mapping[str, ForeignKey] = {}
         self._names: Mapping[Urn, str] = {}
         self._written: Mapping[str, ColumnChange] | None = None
@@ -81,7 +82,7 @@ class ColumnsView(Vertical, Tab):
         """A heading, the line that narrows, the table, and the column looked at."""
         yield Heading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
-        yield ColumnRows(self._tell, lambda: bool(self._filter))
+        yield ColumnRows(self._tell, lambda: bool(self._filter or self._marked))
         yield Detail()
 
     def offers(self, entity: "Entity") -> bool:
@@ -102,6 +103,7 @@ class ColumnsView(Vertical, Tab):
         if not keep:
             self._folded.clear()
             self._by_use = False
+            self._marked.clear()
             self._filter = ColumnFilter()
             self._measured = Measured()
             self._names = {}
@@ -116,28 +118,35 @@ class ColumnsView(Vertical, Tab):
         if schema is None or not len(schema):
             return
         catalog = await self._session.catalog()
-        questions = [catalog.summaries(_labels(schema, self._foreign))]
-        measured = []
-        if entity.entity_type == "dataset" and entity.exists:
-            measured = [
-                catalog.usage(entity.urn, days=DAYS),
-                catalog.timeseries(entity.urn, "datasetProfile", latest=True),
-            ]
-        named, *series = await asyncio.gather(*questions, *measured, return_exceptions=True)
+        named, (measured, failed) = await asyncio.gather(
+            self._read_names(catalog, schema), read_measured(catalog, entity, schema)
+        )
         if entity is not self._entity:
             return
         if isinstance(named, dict):
             self._names = {urn: one.name for urn, one in named.items()}
-        if series:
-            usage, profile = series
-            self._measured = await asyncio.to_thread(_measured, usage, profile, schema)
-        if entity is not self._entity:
-            return
+        else:
+            failed = [named, *failed]
+        self._measured = measured
         self._measure_rows()
         self._lay_out(self.query_one(ColumnRows).cursor)
-        for answer in (named, *series):
-            if isinstance(answer, BaseException):
-                raise answer
+        for error in failed:
+            raise error
+
+    async def _read_names(
+        self, catalog: "AsyncCatalog", schema: "Schema"
+    ) -> "dict[Urn, Entity] | BaseException":
+        """What the tags, terms and datasets are called that columns name, or why not."""
+        try:
+            return await catalog.summaries(_labels(schema, self._foreign))
+        except CatalogError as error:
+            return error
+
+    def measured_of(self, entity: "Entity") -> Measured | None:
+        """What was measured of the columns of an entity; None where it is not the one shown, or
+        nothing is known yet."""
+        is_shown = self._entity is not None and self._entity.urn == entity.urn
+        return self._measured if is_shown and self._measured != Measured() else None
 
     def focus_content(self) -> None:
         """Give the table the keys."""
@@ -210,6 +219,11 @@ class ColumnsView(Vertical, Tab):
                 self._turn_order()
             case "filter":
                 self.query_one(FilterLine).ask()
+            case "mark":
+                self._mark()
+            case "unfilter" if self._marked:
+                self._marked.clear()
+                self._show_marks()
             case "unfilter":
                 self.query_one(FilterLine).put_away()
                 self._narrow("")
@@ -241,6 +255,29 @@ class ColumnsView(Vertical, Tab):
         elif self._schema:
             these = "these" if self._filter else "its"
             self._session.say(f"Every other one of {these} columns is documented.")
+
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """The raw paths of the columns that are marked, in the order in which they were."""
+        return tuple(self._marked)
+
+    def _mark(self) -> None:
+        """Mark the column under the cursor, or take its mark off, and go on to the next."""
+        current = self.current
+        if current is None:
+            return
+        path = current.path.raw
+        if self._marked.pop(path, path) is path:
+            self._marked[path] = None
+        self._show_marks()
+        self.query_one(ColumnRows).action_down()
+
+    def _show_marks(self) -> None:
+        self._drawing = replace(self._drawing, marked=frozenset(self._marked))
+        rows = self.query_one(ColumnRows)
+        rows.refresh()
+        rows.refresh_bindings()
+        self.query_one(Heading).show(self._tally(), replace(self._drawing, ranked=self._by_use))
 
     def _fold(self) -> None:
         current = self.current
@@ -276,7 +313,8 @@ class ColumnsView(Vertical, Tab):
     def _measure_rows(self) -> None:
         if self._schema is not None:
             drawing = Drawing.of(self._schema, self._foreign, self._measured.use, self._names)
-            self._drawing = replace(drawing, drafts=self._drafts())
+            marked = frozenset(self._marked)
+            self._drawing = replace(drawing, drafts=self._drafts(), marked=marked)
 
     def _drafts(self) -> frozenset[str]:
         """The raw paths of the columns of which there are drafts."""
@@ -319,10 +357,11 @@ class ColumnsView(Vertical, Tab):
         schema = self._schema
         if schema is None:
             return ""
+        marked = f"{len(self._marked):,} marked · " if self._marked else ""
         if self._filter:
             wanted = sum(shown.wanted for shown in self._shown)
-            return f"{wanted:,} of {len(schema):,} columns"
-        return f"{schema.documented:,} of {len(schema):,} documented"
+            return f"{marked}{wanted:,} of {len(schema):,} columns"
+        return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
     def table(self) -> "Table | None":
         """The columns shown, for a file; those in what is folded with them."""
@@ -388,14 +427,3 @@ def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
         found |= dict.fromkeys((*column.tags, *column.terms))
     found |= dict.fromkeys(key.dataset for key in foreign.values())
     return list(found)[:_NAMED_AT_MOST]
-
-
-def _measured(usage: object, profile: object, schema: "Schema") -> Measured:
-    """What the answers tell; nothing of one that is an error."""
-    from explorer.client.records import Timeseries
-
-    use = use_of(usage, schema) if isinstance(usage, Timeseries) else {}
-    profiles, rows = (
-        read_profile(profile, schema) if isinstance(profile, Timeseries) else ({}, None)
-    )
-    return Measured(use, profiles, rows)

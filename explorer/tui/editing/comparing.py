@@ -1,6 +1,7 @@
-"""Two texts side by side in one: what saving would change, and what somebody else wrote."""
+"""Texts against each other: what saving would change, and what somebody else wrote."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rich.text import Text
@@ -13,33 +14,31 @@ from textual.widgets import Static
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
-from explorer.tui.history.differences import DifferenceRows, lines_of_text
+from explorer.tui.history.differences import DifferenceRows, Line, lines_of_text, plain_lines
 from explorer.tui.shell.keyline import KeyLine
 
-__all__ = ["Answer", "ComparingScreen", "ConflictScreen"]
+__all__ = ["Answer", "ComparingScreen", "Conflict", "ConflictScreen"]
 
 Answer = Literal["save", "mine", "theirs", "back"]
 
 
-class TwoTexts(ModalScreen[Answer]):
-    """What differs between two texts, and what can be done about it."""
+class Comparison(ModalScreen[Answer]):
+    """What differs between texts, and what can be done about it."""
 
     # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    TwoTexts { align: center middle; }
-    TwoTexts > Vertical {
+    Comparison { align: center middle; }
+    Comparison > Vertical {
         width: 110; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
-    TwoTexts #what { height: auto; max-height: 4; }
-    TwoTexts DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
+    Comparison #what { height: auto; max-height: 4; }
+    Comparison DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """
 
-    def __init__(self, title: str, before: str, after: str) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
         self._of = title
-        self._before = before
-        self._after = after
 
     def compose(self) -> ComposeResult:
         """What is compared, how it differs, the keys."""
@@ -57,7 +56,11 @@ class TwoTexts(ModalScreen[Answer]):
     async def _compare(self) -> None:
         rows = self.query_one(DifferenceRows)
         rows.show_lines((), empty="comparing …")
-        rows.show_lines(await asyncio.to_thread(lines_of_text, self._before, self._after))
+        rows.show_lines(await asyncio.to_thread(self.lines))
+
+    def lines(self) -> list[Line]:
+        """What is shown. Takes as long as the texts are large."""
+        raise NotImplementedError
 
     def _question(self) -> Text:
         return said(self._of, "bold")
@@ -67,10 +70,18 @@ class TwoTexts(ModalScreen[Answer]):
         self.dismiss("back")
 
 
-class ComparingScreen(TwoTexts):
+class ComparingScreen(Comparison):
     """What was there against what was typed, before it is saved."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
+
+    def __init__(self, title: str, saved: str, mine: str) -> None:
+        super().__init__(title)
+        self._saved, self._mine = saved, mine
+
+    def lines(self) -> list[Line]:
+        """What was typed against what was there."""
+        return lines_of_text(self._saved, self._mine)
 
     def _question(self) -> Text:
         return Text.assemble(said(self._of, "bold"), "   − saved   + yours")
@@ -80,17 +91,47 @@ class ComparingScreen(TwoTexts):
         self.dismiss("save")
 
 
-class ConflictScreen(TwoTexts):
-    """What somebody else saved meanwhile against what was typed. Letters do nothing here: they may
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Three texts of one description: the `base` that the writer started from, what somebody else
+    saved meanwhile, and the writer's own; `by` says who that was and when, as far as is known."""
+
+    base: str
+    theirs: str
+    mine: str
+    by: str = ""
+
+
+class ConflictScreen(Comparison):
+    """What somebody else saved meanwhile, and what was typed, each against the text that both
+    started from. Letters do nothing here, nor do the keys that save a text or take one: they may
     have been meant for the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("conflict")
 
+    def __init__(self, title: str, conflict: Conflict) -> None:
+        super().__init__(title)
+        self._conflict = conflict
+
+    def lines(self) -> list[Line]:
+        """The three texts, each under its name."""
+        one = self._conflict
+        theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
+        base = plain_lines(one.base) or [Line("  no description", "note")]
+        return [
+            Line("Before, when you began", "head"),
+            *base,
+            Line(""),
+            Line(theirs, "head"),
+            *_changes(one.base, one.theirs),
+            Line(""),
+            Line("Yours", "head"),
+            *_changes(one.base, one.mine),
+        ]
+
     def _question(self) -> Text:
         return Text.assemble(
-            "Not saved: somebody else changed ",
-            said(self._of, "bold"),
-            " meanwhile.\n− saved   + yours",
+            "Not saved: somebody else changed ", said(self._of, "bold"), " meanwhile."
         )
 
     def action_take_mine(self) -> None:
@@ -100,3 +141,7 @@ class ConflictScreen(TwoTexts):
     def action_take_theirs(self) -> None:
         """Leave theirs, and go on from it."""
         self.dismiss("theirs")
+
+
+def _changes(base: str, text: str) -> list[Line]:
+    return lines_of_text(base, text) if text else [Line("  no description", "note")]

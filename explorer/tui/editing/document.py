@@ -25,7 +25,7 @@ _INNER = re.compile(f"[{_FOLD}{_ALONE}]")
 _LONGEST = 2_000
 _FOLD_AT = 480
 _ENDS = re.compile(f"\r\n|\r{_ALONE}?|\n|{_FOLD}")
-_LONG = re.compile(f"[^\r\n]{{{_LONGEST + 1},}}")
+_LINE = re.compile("[^\r\n]+")
 
 
 class ExactDocument(Document):
@@ -35,6 +35,8 @@ class ExactDocument(Document):
     def __init__(self, text: str) -> None:
         self._raw: list[str] = []
         self._ends: list[str] = []
+        self.revision = 0
+        """How often the text was changed."""
         super().__init__("")
         self._raw, self._ends = _split(folded(text))
         self._lines = [_shown(one) for one in self._raw]
@@ -63,6 +65,7 @@ class ExactDocument(Document):
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Put a text in the place of another. What is replaced comes back with its line ends."""
+        self.revision += 1
         top, bottom = sorted((start, end))
         replaced = self._exact(top, bottom)
         before = self._raw[top[0]][: top[1]] if top[0] < len(self._raw) else ""
@@ -92,7 +95,7 @@ class ExactDocument(Document):
 
 def folded(text: str) -> str:
     """The text with lines of thousands of characters broken into several, for a document."""
-    return _LONG.sub(_fold, text) if len(text) > _LONGEST else text
+    return _LINE.sub(_fold, text) if len(text) > _LONGEST else text
 
 
 _SAFE = {"\r": f"\r{_ALONE}"}
@@ -113,6 +116,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
 
 def _fold(found: re.Match[str]) -> str:
     line = found[0]
+    if len(line) <= _LONGEST:
+        return line
     return _FOLD.join(line[at : at + _FOLD_AT] for at in range(0, len(line), _FOLD_AT))
 
 

@@ -19,10 +19,12 @@ from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
 from explorer.tui.actions import bindings
+from explorer.tui.columns.measured import Measured, read_measured, schema_of
+from explorer.tui.columns.telling import facts_of
 from explorer.tui.content import said
 from explorer.tui.editing.area import DescriptionArea
 from explorer.tui.editing.beside import Beside
-from explorer.tui.editing.comparing import Answer, ComparingScreen, ConflictScreen
+from explorer.tui.editing.comparing import Answer, ComparingScreen, Conflict, ConflictScreen
 from explorer.tui.editing.heading import heading
 from explorer.tui.editing.keeping import Keeper
 from explorer.tui.editing.outside import edit_outside
@@ -44,6 +46,9 @@ __all__ = ["EditorScreen", "Left"]
 _PAUSE_SECONDS = 0.3
 _LONGEST_SECONDS = 3.0
 _TURN_SECONDS = 0.01
+# Below so many lines the text has all of them.
+_LOW = 16
+_NOBODY = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +100,15 @@ class EditorScreen(ModalScreen[Left]):
     save is handed to `saves` with the text as it is at that moment, and the editor goes on at once
     with another text, to which all that is typed from then on belongs.
 
-    `next_table` finds the next entity with columns to be described.
+    `next_table` finds the next entity with columns to be described. `measured` is what is known of
+    the use and the values of the columns, where it was read before.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
     CSS = """
     EditorScreen { background: $background; }
     EditorScreen Horizontal { height: 1fr; min-height: 4; }
-    EditorScreen #title { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
+    EditorScreen #title { height: auto; padding: 0 1; border-bottom: solid $border-blurred; }
     EditorScreen #failed {
         display: none; height: auto; max-height: 3; padding: 0 1;
         background: $error-muted; color: $text-error;
@@ -128,6 +134,7 @@ class EditorScreen(ModalScreen[Left]):
         keeper: Keeper,
         saves: Saves,
         next_table: "Callable[[Urn], Awaitable[Subject | None]]",
+        measured: Measured | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -138,6 +145,7 @@ class EditorScreen(ModalScreen[Left]):
         self._buffer = self._fresh(path)
         self._passed: set[str] = set()
         self._is_done = False
+        self._measured = measured
         self._next: Subject | None = None
         self._is_looking = False
         self._wants_next = False
@@ -160,7 +168,8 @@ class EditorScreen(ModalScreen[Left]):
         yield Static("", id="title", markup=False)
         yield Static("", id="failed", markup=False)
         with Horizontal():
-            area = DescriptionArea(self._buffer.start)
+            # What is written in it comes once the area has its place.
+            area = DescriptionArea("")
             area.border_title = "edit"
             yield area
             shown = Preview()
@@ -201,6 +210,8 @@ class EditorScreen(ModalScreen[Left]):
         if self._is_done and action in ("compare", "edit_outside", "look", "discard", "take"):
             return False
         match action, parameters:
+            case "save", _ if self._is_done:
+                return False
             case "save" | "compare", _:
                 return None if self._session.read_only else True
             case "look", _:
@@ -307,6 +318,7 @@ class EditorScreen(ModalScreen[Left]):
         """On to the next table with undocumented columns, or back where there is none."""
         if self._next is not None:
             self._subject, self._next, self._passed = self._next, None, set()
+            self._measured = None
             self._begin(self._subject.undocumented_after(None))
         elif self._is_looking:
             self._wants_next = True
@@ -372,6 +384,9 @@ class EditorScreen(ModalScreen[Left]):
             self._say(message)
         self._open_draft(self._buffer)
         self._ask(self._buffer)
+        if self._measured is None and path is not None:
+            self._measured = Measured()
+            self._measure(self._subject)
 
     @work(group="open")
     async def _open_draft(self, buffer: _Buffer) -> None:
@@ -403,7 +418,7 @@ class EditorScreen(ModalScreen[Left]):
         beside = self.query_one(Beside)
         beside.show_target(target, note)
         if failure is not None and failure.theirs is not None:
-            beside.add_theirs(failure.theirs)
+            beside.add_theirs(failure.theirs, self._by(failure))
         self._opened.set()
         self._tell()
         self.refresh_bindings()
@@ -432,6 +447,20 @@ class EditorScreen(ModalScreen[Left]):
         if buffer is self._buffer and not self._is_gone:
             self.refresh_bindings()
             self._take_wanted()
+
+    @work(exclusive=True, group="measure", description="use and values of the columns")
+    async def _measure(self, subject: Subject) -> None:
+        """Read how the columns are used, and values of them: shown beside the text, so that nothing
+        is told where it cannot be had."""
+        schema = schema_of(subject.entity)
+        if schema is None:
+            return
+        with self._session.reporting("reading the use of the columns", lambda _: True):
+            catalog = await self._session.catalog()
+            measured, _ = await read_measured(catalog, subject.entity, schema)
+            if subject is self._subject and not self._is_gone:
+                self._measured = measured
+                self._tell()
 
     def _take_wanted(self) -> None:
         """Take the text that was asked for before it was found."""
@@ -598,7 +627,7 @@ class EditorScreen(ModalScreen[Left]):
         fresh = self._fresh(save.target.path)
         buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, failure.base
         if failure.theirs is not None:
-            self.query_one(Beside).add_theirs(failure.theirs)
+            self.query_one(Beside).add_theirs(failure.theirs, self._by(failure))
 
     @property
     def _is_typed(self) -> bool:
@@ -659,8 +688,17 @@ class EditorScreen(ModalScreen[Left]):
             else:
                 self._say("Not saved: your text is here, theirs is below.", True)
 
-        screen = ConflictScreen(self._target.title, theirs, self._area.text)
-        self.app.push_screen(screen, answered)
+        conflict = Conflict(failure.base, theirs, self._area.text, self._by(failure))
+        self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
+
+    def _by(self, failure: Failure) -> str:
+        """Who saved what stands in the way of a save, and when, as far as is known."""
+        known = failure.author is not None and Urn.label(failure.author) != _NOBODY
+        author = said(Urn.label(failure.author or "")).plain if known else "somebody else"
+        if failure.at is None:
+            return author if known else ""
+        millis = int(failure.at.timestamp() * 1000)
+        return f"{author} · {self._session.times.said(millis)}"
 
     def _say(self, message: str, error: bool = False) -> None:
         self.query_one(KeyLine).say(message, error=error)
@@ -673,12 +711,24 @@ class EditorScreen(ModalScreen[Left]):
         saving = f"saving {', '.join(titles)} …" if titles else ""
         told = ", ".join(filter(None, (draft, saving)))
         title = heading(self._target, place, told, read_only=read_only, width=width)
-        self.query_one("#title", Static).update(title)
+        facts = self._facts(width)
+        self.query_one("#title", Static).update(Text("\n").join([title, *facts]))
         failed = self.query_one("#failed", Static)
         failed.display = bool(self._saves.failed)
         failed.update(self._told_failed())
         if self._is_done:
             self._tell_done()
+
+    def _facts(self, width: int) -> list[Text]:
+        """A line on the column: its type, its use, sample values; none where there is little
+        room."""
+        schema, path = schema_of(self._subject.entity), self._target.path
+        column = schema.column(path) if schema is not None and path is not None else None
+        if column is None or self._is_done or self.size.height < _LOW:
+            return []
+        facts = facts_of(column, self._measured or Measured())
+        facts.truncate(max(width, 1), overflow="ellipsis")
+        return [facts]
 
     def _told_failed(self) -> Text:
         failures = self._saves.failed.values()

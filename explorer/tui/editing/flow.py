@@ -73,7 +73,13 @@ class Editing:
 
         subject = self._subject_of(entity)
         screen = EditorScreen(
-            self._session, subject, path, self._keeper, self._saves, self._next_table
+            self._session,
+            subject,
+            path,
+            self._keeper,
+            self._saves,
+            self._next_table,
+            self._view().columns.measured_of(entity),
         )
         self._app.push_screen(screen, left)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from explorer.errors import Unusable
@@ -44,7 +45,8 @@ class Save:
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
-    `theirs` what somebody else saved meanwhile where that is the reason.
+    `theirs` what somebody else saved meanwhile where that is the reason; the URN of the `author`
+    and when it was `at` are given where the server says so.
 
     `held` is the edited text that the server held when it was last heard of, `base` the one that
     the writer started from, which a further save is to be instead of.
@@ -55,6 +57,8 @@ class Failure:
     held: str
     base: str
     theirs: str | None = None
+    author: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -188,15 +192,22 @@ class Saves:
 
         held = self._held[save.key]
         told: list[str] = []
-        theirs: str | None = None
-        with self._session.reporting(f"saving {save.title}", told.append):
+        conflict: TextConflict | None = None
+
+        def tell(sentence: str) -> bool:
+            # Whoever is told of the failure says it.
+            told.append(sentence)
+            return True
+
+        with self._session.reporting(f"saving {save.title}", tell):
             try:
                 await self._describe(await self._session.catalog(), save, held)
-            except TextConflict as conflict:
-                theirs = conflict.theirs
-        if theirs is not None:
-            reason = "somebody else changed it meanwhile"
-            return Failure(save, reason, theirs, held.base, theirs)
+            except TextConflict as found:
+                conflict = found
+        if conflict is not None:
+            theirs, reason = conflict.theirs, "somebody else changed it meanwhile"
+            author, at = conflict.author, conflict.at
+            return Failure(save, reason, theirs, held.base, theirs, author, at)
         if told:
             return Failure(save, told[0], held.read, held.base)
         with self._session.reporting("removing the draft"):

@@ -17,5 +17,5 @@ class Failing:
     view: "EntityView"
     name: str
 
-    def __call__(self, sentence: str) -> None:
-        self.view.fail(self.name, sentence)
+    def __call__(self, sentence: str) -> bool:
+        return self.view.fail(self.name, sentence)

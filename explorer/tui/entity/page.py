@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.client.records import ChangeEvent, Health
+    from explorer.client.records import Health
     from explorer.tui.history.tab import HistoryTab
     from explorer.tui.lineage.tab import LineageTab
     from explorer.tui.measures.usage import UsageTab
@@ -144,14 +144,16 @@ class EntityView(Changing):
             if had_keys:
                 self.focus_content()
 
-    def fail(self, name: str, sentence: str) -> None:
-        """Say in its place why a tab, or with no name the entity, was not read."""
+    def fail(self, name: str, sentence: str) -> bool:
+        """Say in its place why a tab, or with no name the entity, was not read; gives whether that
+        is to be seen."""
         if not self._is_whole:
-            return
+            return False
         self._failed[name] = sentence
         if self._entity is None and self._wanted is not None:
             self.query_one("#who", Static).update(said(self._wanted.name, "bold"))
         self._draw_failed()
+        return self.display and name in ("", self._current.NAME)
 
     def _draw_failed(self) -> None:
         told = self._failed.get("") or self._failed.get(self._current.NAME, "")
@@ -192,10 +194,15 @@ class EntityView(Changing):
     def hear(self, changes: Changes) -> None:
         """What is shown was changed by somebody else: show it so, the reader left in place."""
         if self._entity is not None and self._entity.urn in changes:
-            self._read_changed(self._entity, changes[self._entity.urn])
+            self._read_changed(self._entity, told(changes[self._entity.urn]))
+
+    def refresh_missed(self) -> None:
+        """Changes were lost: read what is shown again, the reader left in place."""
+        if self._entity is not None:
+            self._read_changed(self._entity, "Updated while no changes were heard")
 
     @work(exclusive=True, group="heard", description="what others changed")
-    async def _read_changed(self, known: "Entity", changes: tuple["ChangeEvent", ...]) -> None:
+    async def _read_changed(self, known: "Entity", what: str) -> None:
         with self._session.reporting(f"reading {known.urn.name} again"):
             catalog = await self._session.catalog()
             entity = await self._entity_of(catalog, known.urn)
@@ -206,7 +213,7 @@ class EntityView(Changing):
             # What is just told of one's own doing matters more.
             is_telling = any(line.is_telling for line in self.app.screen.query(KeyLine))
             if not is_telling and not self._session.exchanges.has_just_written():
-                self._session.say(f"{told(changes)}; refreshed.")
+                self._session.say(f"{what}; refreshed.")
             await self._name_mentioned(entity)
 
     def action_tab(self, name: str) -> None:

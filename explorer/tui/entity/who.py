@@ -52,7 +52,7 @@ def who(
     if lines <= 1:
         return _one_line(entity, width, health)
     told = [_first(entity, width)]
-    state = _state(entity, times, named=named)
+    state = _state(entity, names, times, named=named)
     if health is not None and not health.is_sound:
         state = join([state, _wrong(health, times)], " ")
     if drafts:
@@ -74,8 +74,7 @@ def mentioned(entity: "Entity") -> list[Urn]:
     found = [urn for urn, _ in _owners(entity)]
     for _, urns in _standing(entity):
         found += urns
-    instance = _instance(entity)
-    return [*found, *([instance] if instance else [])]
+    return [*found, *filter(None, (_instance(entity), _replacement(entity)))]
 
 
 def _first(entity: "Entity", width: int) -> Text:
@@ -129,7 +128,7 @@ def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
     return _cut(state.append_text(name).append("  ").append_text(facts), width)
 
 
-def _state(entity: "Entity", times: Times, *, named: bool) -> Text:
+def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Text:
     """What a reader must not overlook."""
     parts = []
     if not entity.exists:
@@ -141,6 +140,14 @@ def _state(entity: "Entity", times: Times, *, named: bool) -> Text:
     if note:
         day = _day(entity, times)
         text = Text(" DEPRECATED ", "bold reverse").append(f" {day}" if day else "", "not reverse")
+        replacement = _replacement(entity)
+        instead = _named(replacement, names) if replacement is not None else Text()
+        if instead.plain:
+            # First, for a long note is cut.
+            text.append(" use ", "not reverse").append_text(instead).append(
+                " instead", "not reverse"
+            )
+            text.append(" ·", "not reverse")
         parts.append(text.append(" ").append_text(said(note)))
     return Text(" ").join(parts)
 
@@ -154,12 +161,23 @@ def _day(entity: "Entity", times: Times) -> str:
     return f"since {times.day(stamp.time)} ·" if stamp is not None and stamp.time > 0 else ""
 
 
+def _named(urn: Urn, names: _Names) -> Text:
+    known = names.get(urn)
+    return said(known.name if known else urn.name, "bold", missing=str(urn))
+
+
+def _replacement(entity: "Entity") -> Urn | None:
+    """What a deprecated entity is to be replaced by, where that is said."""
+    if not _safe(lambda: entity.deprecation, None):
+        return None
+    return urn_of((entity.raw("deprecation") or {}).get("replacement"))
+
+
 def _labels(entity: "Entity", names: _Names) -> list[_Label]:
     """Owners with their roles, and what it is labelled with, as words and the names under them."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
-        known = names.get(urn)
-        told = said(known.name if known else urn.name, "bold", missing=str(urn))
+        told = _named(urn, names)
         return told, Text.assemble(" " if kind else "", said(f"({kind})" if kind else "", "dim"))
 
     owners = [name(urn, kind) for urn, kind in _owners(entity)]

@@ -133,8 +133,11 @@ class Facets(Rows):
         row = self._rows[index]
         if row.value is None:
             more = len(row.facet.values) > _SHORT and row.facet.name not in self._open
-            text = Text.assemble(("▸ " if more else "▾ ", "dim"), said(row.facet.label, "bold"))
-            if more:
+            is_long = len(row.facet.values) > _SHORT
+            # Only what can be expanded has the sign for it.
+            fold = "  " if not is_long else "▸ " if more else "▾ "
+            text = Text.assemble((fold, "dim"), said(row.facet.label, "bold"))
+            if is_long:
                 text.append(f" {row.facet.size}", "dim")
             return (text,)
         on_now = row.value.value in self._chosen.get(row.facet.name, ())

@@ -99,7 +99,7 @@ class DropDown(Widget):
         style = self.rich_style
         if is_chosen:
             style += self.get_component_rich_style("dropdown--chosen", partial=True)
-        mark = "▸ " if is_chosen else ("⇥ " if y == 0 and self.at < 0 else "  ")
+        mark = "› " if is_chosen else ("⇥ " if y == 0 and self.at < 0 else "  ")
         detail = said(offer.detail, "dim")
         detail.truncate(width // 2, overflow="ellipsis")
         room = max(width - detail.cell_len - 5, 1)

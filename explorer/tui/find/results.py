@@ -12,7 +12,7 @@ from explorer.metadata.words import singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, marked, padded, preview, said
 from explorer.tui.find.matches import why
-from explorer.tui.rows import Rows
+from explorer.tui.rows import MARK, Rows
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -66,6 +66,7 @@ class Results(Rows):
         self.drafts: frozenset[str] = frozenset()
         """The URNs of entities of which there are drafts."""
         self.stopped_at: int | None = None
+        self._marked: dict[Urn, None] = {}
         self._unreadable: dict[int, str] = {}
         self._query = ""
         self._does = keys
@@ -105,6 +106,41 @@ class Results(Rows):
         """Say what entities among the results are now; rows stay where they are."""
         self.known.update(known)
         self.refresh()
+
+    @property
+    def marked(self) -> tuple[Urn, ...]:
+        """The results that are marked, in the order in which they were."""
+        return tuple(self._marked)
+
+    def unmark(self) -> None:
+        """Mark nothing any more."""
+        if self._marked:
+            self._marked.clear()
+            self.refresh()
+            self.refresh_bindings()
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take its mark off, and go on to the next."""
+        urn = self.urn_at(self.cursor)
+        if urn is None:
+            return
+        if self._marked.pop(urn, urn) is urn:
+            self._marked[urn] = None
+        self.refresh()
+        self.refresh_bindings()
+        self.move_to(self.cursor + 1)
+        self._does.results_key("seen")
+
+    def action_unmark(self) -> None:
+        """Unmark all rows."""
+        self.unmark()
+        self._does.results_key("seen")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Marks can be taken off where there are any."""
+        if action == "unmark":
+            return bool(self._marked)
+        return super().check_action(action, parameters)
 
     def urn_at(self, index: int) -> Urn | None:
         """The URN of a row; nothing for one that was not read yet."""
@@ -209,7 +245,8 @@ class Results(Rows):
         right = min(46 if width >= _WIDE else 28, width * 2 // 5)
         left = width - right - 2
         name = said(entity.name if entity else hit.urn.name, "bold")
-        first = Text(" ").append_text(padded(marked(name, self._query), left)).append(" ")
+        first = Text(MARK if hit.urn in self._marked else " ", "bold")
+        first.append_text(padded(marked(name, self._query), left)).append(" ")
         first.append_text(padded(self._kind(hit, entity), right))
         matched = why(hit, self._query, left - 2)
         described = preview(entity.description if entity else "", "dim", "no description")

@@ -268,6 +268,9 @@ class Searching(Vertical, SizeAware):
         self._shown, self._facets, self._reading = search, page.facets, None
         self._words = answer.words
         self._corrected = (question.words, page.corrected) if page.corrected else None
+        if not again:
+            # What is marked is among what is seen.
+            self.results.unmark()
         self.results.show_page(
             page,
             answer.known,
@@ -318,6 +321,10 @@ class Searching(Vertical, SizeAware):
             further = self.results.missing()
             if further is not None and further != start:
                 self.need_page(further)
+
+    def refresh_results(self) -> None:
+        """Read the rows that were read again, each in its place: anything may have changed."""
+        self.hear({urn for results in self.query(Results) for urn in results.known})
 
     def hear(self, urns: Iterable[Urn]) -> None:
         """Entities were changed by somebody: those among the results say what they are now, each
@@ -375,13 +382,20 @@ class Searching(Vertical, SizeAware):
         self._fault = None
         self.box.mark(None)
 
-    def _show_failure(self, sentence: str) -> None:
-        """Tell, in the place of the results, why there are none."""
+    def _show_failure(self, sentence: str) -> bool:
+        """Tell, in the place of the results, why there are none, or over those of an earlier
+        question; gives whether all of it is to be seen."""
         self._is_pending = False
         self._give_up_opening()
-        self._tell_words(Text.assemble(("✗ ", "bold"), sentence))
         if self._shown is None:
+            self._tell_words(Text("✗ Nothing was read", "bold"))
             self.results.show(0, lambda _, __: (), empty=sentence)
+        else:
+            told = Text.assemble(("✗ ", "bold"), sentence)
+            fits = told.cell_len <= self.size.width - 2
+            self._tell_words(told)
+            return self.display and fits
+        return self.display
 
     def _tell_waiting(self) -> None:
         self._tell_words(Text("searching …"))
@@ -401,15 +415,15 @@ class Searching(Vertical, SizeAware):
             return
         if self._shown is None or self._is_pending:
             return
-        first, last = self.results.in_view
+        is_shown = all(one.display for one in (self.results, self.query_one("#found")))
         found = Found(
             self.results.total,
-            first,
-            last,
+            self.results.in_view if is_shown else None,
             self._shown.order,
             bool(self._shown.question.words),
             bool(self._shown.question.runs),
             self.results.stopped_at,
             self._corrected,
+            len(self.results.marked),
         )
         self._tell_words(found_line(found, width))

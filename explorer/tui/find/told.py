@@ -28,17 +28,18 @@ _SHOWN = 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the results are: how many there are, which rows are in view, counted from 0."""
+    """What the results are: how many there are, and which rows are in view, the first and the last,
+    counted from 0; None while something else is shown in their place. `marked` are marked."""
 
     total: int
-    first: int
-    last: int
+    seen: tuple[int, int] | None
     order: str
     has_words: bool
     has_filter: bool
     stopped_at: int | None = None
     corrected: tuple[str, str] | None = None
     """What was typed and nothing has, and what was searched for instead."""
+    marked: int = 0
 
 
 def order_label(order: str, *, has_words: bool) -> str:
@@ -58,11 +59,10 @@ def found_line(found: Found, width: int) -> Text:
     if found.corrected is not None:
         typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
         text.append(f" for {corrected}; nothing has {typed}", "bold")
-    if found.last - found.first + 1 < found.total:
-        text.append(f" · {found.first + 1:,}–{found.last + 1:,}")
-    if found.total > PAGE:
-        pages = -(-min(found.total, found.stopped_at or found.total) // PAGE)
-        text.append(f" · page {found.first // PAGE + 1:,} of {pages:,}")
+    if found.marked:
+        text.append(f" · {found.marked:,} marked", "bold")
+    if found.seen is not None:
+        text.append(_place(found.seen, found))
     if found.has_words or found.order:
         text.append(f" · {order_label(found.order, has_words=found.has_words)}")
     if found.stopped_at is not None and found.stopped_at < found.total:
@@ -72,6 +72,16 @@ def found_line(found: Found, width: int) -> Text:
             "bold",
         )
     return text
+
+
+def _place(seen: tuple[int, int], found: Found) -> str:
+    """Which of the results are in view, and on which page."""
+    first, last = seen
+    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < found.total else ""
+    if found.total > PAGE:
+        pages = -(-min(found.total, found.stopped_at or found.total) // PAGE)
+        place += f" · page {first // PAGE + 1:,} of {pages:,}"
+    return place
 
 
 def fault_line(fault: FilterSyntax, width: int) -> Text:

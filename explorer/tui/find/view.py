@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -23,6 +24,9 @@ from explorer.tui.find.results import PAGE, Results
 from explorer.tui.find.searching import TYPING_PAUSE_SECONDS, Searching
 from explorer.tui.find.told import ORDERS
 from explorer.tui.session import Session
+
+if TYPE_CHECKING:
+    from explorer.tui.find.searches import Kept
 
 __all__ = ["FindView"]
 
@@ -93,6 +97,7 @@ class FindView(Searching):
             self._is_at_facets = at_facets
         self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
         self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
+        self._tell()
 
     def focus_box(self) -> None:
         """Type into the box, what stands there selected so that typing replaces it."""
@@ -178,6 +183,10 @@ class FindView(Searching):
         """Keep the search under a name."""
         self._fold()
         self._keeper.save(self.text, self._order)
+
+    async def searches(self) -> "Kept":
+        """The searches that are kept. Raises `Unusable`."""
+        return await self._keeper.read()
 
     def show_searches(self) -> None:
         """The searches that are kept."""

@@ -154,6 +154,10 @@ class Drawing:
             head = "▶" if x < box.x else "◀" if x >= box.x + box.width else "▼"
             self._arrows.setdefault(y, {})[x] = (head, edge)
 
+    def fits(self, size: tuple[int, int]) -> bool:
+        """Whether a window of this size shows all of it, with a cell free at either side."""
+        return self.width + 2 <= size[0] and self.height <= size[1]
+
     def window(
         self,
         left: int,

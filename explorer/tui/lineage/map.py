@@ -19,7 +19,14 @@ from explorer.tui.content import padded, said
 from explorer.tui.lineage.drawing import CURSOR, Drawing, Ink, Span
 from explorer.tui.lineage.moving import Way, box_at, nearest
 from explorer.tui.lineage.neighbourhood import Edge, Node, edges_between
-from explorer.tui.lineage.overview import CORNER, Overview, corner_of, cut, framed
+from explorer.tui.lineage.overview import (
+    CORNER,
+    Overview,
+    covered,
+    framed,
+    free_place,
+    is_wanted,
+)
 from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
@@ -155,14 +162,13 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         window = drawing.window(
             left, top, width, height, lit=self._way, cursor=self.cursor, mark=self.mark
         )
-        box = drawing.boxes.get(self.cursor)
-        here = (int(box.x) - left, int(box.y) - top) if box else (0, 0)
-        corner = corner_of((drawing.width, drawing.height), (width, height), here)
-        if corner is not None:
+        is_large = is_wanted((drawing.width, drawing.height), (width, height))
+        place = free_place(drawing.boxes.values(), at) if is_large else None
+        if place is not None:
             small = self._overview(drawing, *CORNER).small(at, self._signs(drawing))
-            first = 0 if corner == "top" else height - CORNER[1] - 2
+            x, first = place
             for y, row in enumerate(framed(small), first):
-                window[y] = [*cut(window[y], width - CORNER[0] - 2), (row, int(Ink.FACT))]
+                window[y] = covered(window[y], x, row, int(Ink.FACT))
         return window
 
     def _overview(self, drawing: Drawing, width: int, height: int) -> Overview:
@@ -291,6 +297,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         if node is not None and node.state != "more":
             self.mark = "" if self.mark == node.id else node.id
             self.redraw()
+            self.post_message(self.Asked("marked"))
 
     def action_ask(self, what: str) -> None:
         """What the tab around the map does."""

@@ -1,24 +1,23 @@
 """A large drawing made small: where there are boxes, where the window is, where the cursor."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from explorer.tui.lineage.drawing import CURSOR, Ink, Span
+from explorer.tui.lineage.drawing import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from explorer.graph.layout import Box
 
-__all__ = ["CORNER", "Corner", "Overview", "Small", "corner_of", "cut", "framed"]
+__all__ = ["CORNER", "Overview", "Small", "covered", "framed", "free_place", "is_wanted"]
 
 Small = list[list[str]]
-Corner = Literal["bottom", "top"]
 
 CORNER = (18, 5)
-"""The cells of the one that stands in a corner of the window, its frame not counted."""
+"""The cells of the one that stands at the edge of the window, its frame not counted."""
 _BOX, _SEEN, _BOX_SEEN = "▪", "░", "▓"
 # Below, an overview would hide what it is of.
 _WINDOW_AT_LEAST = (60, 14)
@@ -78,19 +77,38 @@ class Overview:
         return _SEEN if is_seen else " "
 
 
-def corner_of(
-    drawing: tuple[int, int], window: tuple[int, int], cursor: tuple[int, int]
-) -> Corner | None:
-    """In which corner at the right of a window an overview stands: not where the cursor (in cells
-    of the window) is. None where the window shows most of the drawing, or is small itself."""
+def is_wanted(drawing: tuple[int, int], window: tuple[int, int]) -> bool:
+    """Whether a window shows so little of a drawing that an overview helps, and is not too small
+    for one itself."""
     width, height = window
     if width < _WINDOW_AT_LEAST[0] or height < _WINDOW_AT_LEAST[1]:
-        return None
-    if drawing[0] <= width * _LARGER and drawing[1] <= height * _LARGER:
-        return None
-    x, y = cursor
-    hides = y > height - CORNER[1] - 4 and x > width - CORNER[0] - 40
-    return "top" if hides else "bottom"
+        return False
+    return drawing[0] > width * _LARGER or drawing[1] > height * _LARGER
+
+
+def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tuple[int, int] | None:
+    """The cell of a window (left, top, width, height) where the frame of an overview begins, so
+    that it covers no box: in a corner, the lower right one first, or else along an edge. None where
+    every place covers one."""
+    left, top, width, height = window
+    wide, high = CORNER[0] + 2, CORNER[1] + 2
+    seen = [(int(box.x) - left, int(box.y) - top, int(box.width), int(box.height)) for box in boxes]
+    seen = [
+        (x, y, along, down)
+        for x, y, along, down in seen
+        if x < width and y < height and x + along > 0 and y + down > 0
+    ]
+    right, bottom = width - wide, height - high
+    corners = [(right, bottom), (right, 0), (0, bottom), (0, 0)]
+    edges = [(right, y) for y in range(bottom - 1, 0, -1)]
+    edges += [(x, y) for y in (bottom, 0) for x in range(right - 1, 0, -1)]
+    for at_x, at_y in (*corners, *edges):
+        if not any(
+            x < at_x + wide and at_x < x + along and y < at_y + high and at_y < y + down
+            for x, y, along, down in seen
+        ):
+            return at_x, at_y
+    return None
 
 
 def framed(small: Small) -> list[str]:
@@ -99,16 +117,21 @@ def framed(small: Small) -> list[str]:
     return [f"╭{line}╮", *(f"│{''.join(row)}│" for row in small), f"╰{line}╯"]
 
 
-def cut(row: list[Span], width: int) -> list[Span]:
-    """The first cells of a row; a name that goes on behind what stands there ends in a mark."""
-    kept: list[Span] = []
-    for text, ink in row:
+def covered(row: list[Span], at: int, text: str, ink: int) -> list[Span]:
+    """A row with a text over its cells from `at` on, where there are lines and blanks alone."""
+    before, rest = _split(row, at)
+    _, after = _split(rest, len(text))
+    return [*before, (text, ink), *after]
+
+
+def _split(row: list[Span], at: int) -> tuple[list[Span], list[Span]]:
+    """The first `at` cells of a row, and the others; what is cut has one cell a character."""
+    before: list[Span] = []
+    for number, (text, ink) in enumerate(row):
         wide = cell_len(text)
-        if wide > width:
-            is_name = ink & ~CURSOR not in (Ink.BLANK, Ink.LINE, Ink.WAY) and width > 0
-            mark = "…" if is_name else ""
-            kept.append((set_cell_size(text, width - len(mark)) + mark, ink))
-            break
-        kept.append((text, ink))
-        width -= wide
-    return kept
+        if wide > at:
+            head: list[Span] = [(text[:at], ink)] if at else []
+            return [*before, *head], [(text[at:], ink), *row[number + 1 :]]
+        before.append((text, ink))
+        at -= wide
+    return before, []

@@ -39,6 +39,11 @@ class Question:
     hops: int = 2
     column: str | None = None
 
+    @property
+    def nearest(self) -> "Question":
+        """The same with a single hop."""
+        return replace(self, hops=1)
+
     def turned(self, way: str) -> "Question":
         """The same with a hop "more" or "fewer", or "upstream", "downstream" or "both"."""
         match way:

@@ -3,6 +3,7 @@ in."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -18,11 +19,12 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.content import said
 from explorer.tui.entity.tab import View
+from explorer.tui.find.lists import StepScreen
 from explorer.tui.lineage.asking import AskLine
 from explorer.tui.lineage.files import GraphScreen
 from explorer.tui.lineage.impact import ImpactRows
 from explorer.tui.lineage.map import LineageMap
-from explorer.tui.lineage.neighbourhood import unfold
+from explorer.tui.lineage.neighbourhood import Node, unfold
 from explorer.tui.lineage.picture import Sight, make_picture
 from explorer.tui.lineage.reading import (
     Answer,
@@ -39,6 +41,8 @@ from explorer.tui.lineage.telling import (
 )
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
+from explorer.tui.shell.choosing import Entry
+from explorer.tui.shell.entities import EntityScreen
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -92,6 +96,9 @@ class LineageTab(Vertical, View):
         self._called = ""
         self._impact_told, self._impact_of = Text(), ""
         self._turn = 0
+        # Of what is opened, so far as is drawn legibly; how much there is further away.
+        self._is_opening = True
+        self._further = 0
 
     def compose(self) -> ComposeResult:
         """What is shown, the drawing or the list, a line to type in, and what is under the
@@ -118,6 +125,7 @@ class LineageTab(Vertical, View):
         self._called = entity.name
         if not keep or self._question is None:
             self._question = Question(entity.urn)
+            self._is_opening, self._further = True, 0
             self._expanded.clear()
             self._filter, self._filter_text, self._ways = None, "", frozenset()
             self._shown = None
@@ -165,12 +173,20 @@ class LineageTab(Vertical, View):
             size = (self.room.width, max(self.room.height - _AROUND, 1))
             sight = Sight(dict(self._expanded), self._filter, self._ways, self._names, size)
             picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
+            nearer = question.nearest
+            if turn == self._turn and self._is_opening and nearer != question:
+                self._is_opening = False
+                if not picture.drawing.fits(size):
+                    self._question = question = nearer
+                    self._further = len(picture.graph)
+                    picture = await make_picture(catalog, question, None, sight, None)
         except CatalogError:
             if turn == self._turn:
                 self._map.say("The lineage was not read; r reads it again.")
             raise
         if turn != self._turn:
             return
+        self._is_opening = False
         answer = self._answer = picture.answer
         self._shown = picture.graph
         if len(answer.graph) <= 1 and not self._ways:
@@ -201,8 +217,10 @@ class LineageTab(Vertical, View):
                 self._follow_column()
             case "impact":
                 self._show_impact()
+            case "marked":
+                self._tell_marked()
             case "ways":
-                self._show_ways()
+                self._ask_for_ways()
             case "forget":
                 self._forget()
             case way if self._question is not None:
@@ -212,6 +230,7 @@ class LineageTab(Vertical, View):
         """Ask anew, if it is another question."""
         if question != self._question:
             self._question, self._answer = question, None
+            self._is_opening, self._further = False, 0
             self._tell_extent()
             self._look_again()
 
@@ -261,30 +280,71 @@ class LineageTab(Vertical, View):
         elif self._question is not None:
             self._ask_for(replace(self._question, column=None))
 
-    @work(exclusive=True, group="lineage")
-    async def _show_ways(self) -> None:
+    def _tell_marked(self) -> None:
+        node = self._map.node
+        if node is not None and self._map.mark == node.id:
+            self._session.say(f"Marked {node.name}: p at another one shows the paths between them.")
+        elif node is not None:
+            self._session.say(f"{node.name} is not marked any more.")
+
+    def _ask_for_ways(self) -> None:
+        """Show the paths between what is under the cursor and the mark; with no mark somewhere
+        else, ask by name where they lead."""
         node, mark = self._map.node, self._map.mark
-        if node is None or node.state == "more" or self._answer is None:
+        if node is None or node.state == "more" or self._answer is None or not self._question:
             return
-        if not mark or mark == node.id:
-            self._session.say("Mark one end with m, go to the other, then press p.")
+        if mark and mark != node.id:
+            self._show_ways(mark, node, "from the mark to")
             return
-        question = self._question
+        hood = self._map.drawing.hood.nodes if self._map.drawing else {}
+        near = [
+            Entry(
+                one.name,
+                aside=one.fact,
+                do=partial(self._show_ways_from, node, one.id, one.name),
+                also=one.id,
+            )
+            for one in hood.values()
+            if one.state != "more" and one.id != node.id
+        ]
+        title = f"Paths from {node.name} to …"
+        if self._question.column is not None:
+            # Columns are named by those that hold them, and only those drawn are known.
+            self.app.push_screen(StepScreen(title, near))
+        else:
+
+            def go(urn: Urn) -> None:
+                self._show_ways_from(node, str(urn), urn.name)
+
+            self.app.push_screen(EntityScreen(self._session, title, near, go))
+
+    def _show_ways_from(self, node: Node, target: str, name: str) -> None:
+        if target == node.id:
+            self._session.say(f"{node.name} is where the paths begin: name another end.")
+        else:
+            end = Node(target, name)
+            self._show_ways(node.id, end, f"from {node.name} to")
+
+    @work(exclusive=True, group="lineage")
+    async def _show_ways(self, source: str, node: Node, between: str) -> None:
+        question, answer = self._question, self._answer
+        if answer is None:
+            return
         columns = bool(question and question.column)
         with self._session.reporting("looking for paths"):
             catalog = await self._session.catalog()
-            paths = await read_ways(catalog, self._answer, mark, node.id, columns=columns)
+            paths = await read_ways(catalog, answer, source, node.id, columns=columns)
             if question is not self._question:
                 return
             if not paths.ways:
-                self._session.say(tell_ways(paths, node.name))
+                self._session.say(tell_ways(paths, between, node.name))
                 return
             self._ways = ways_edges(paths)
             met = Urn.parse_all({one for way in paths.ways for one in way})
             known = {} if columns else await catalog.summaries(met)
             self._names = {str(urn): entity.name for urn, entity in known.items()}
             await self._look(cursor=node.id)
-            self._session.say(tell_ways(paths, node.name))
+            self._session.say(tell_ways(paths, between, self._names.get(node.id, node.name)))
 
     def _show_impact(self) -> None:
         node, rows = self._map.node, self.query_one(ImpactRows)
@@ -371,6 +431,7 @@ class LineageTab(Vertical, View):
                 drawing.hood if drawing else None,
                 self._filter_text,
                 cut,
+                self._further,
             )
         self.query_one("#extent", Static).update(text)
 

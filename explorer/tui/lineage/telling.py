@@ -20,9 +20,15 @@ _FILTER = 60
 
 
 def tell_extent(
-    name: str, question: Question, hood: Neighbourhood | None, narrowed: str, cut: str | None
+    name: str,
+    question: Question,
+    hood: Neighbourhood | None,
+    narrowed: str,
+    cut: str | None,
+    further: int = 0,
 ) -> Text:
-    """Whose lineage, how far each way, how much of it is drawn, and why it is not whole."""
+    """Whose lineage, how far each way, how much of it is drawn, and why it is not whole; `further`
+    is how many a hop more would show, where that was left out for lack of room."""
     hops = _hops(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
@@ -33,6 +39,8 @@ def tell_extent(
     if hood is not None:
         whole = hood.shown == hood.total
         parts.append(Text(f"all {hood.total:,} shown" if whole else _part(hood)))
+    if further:
+        parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
     if narrowed:
         parts.append(Text.assemble("only ", said(_shortened(narrowed), "bold")))
     if cut:
@@ -78,15 +86,14 @@ def tell_impact(name: str, impact: "Impact") -> Text:
     return text
 
 
-def tell_ways(paths: "Paths", name: str) -> str:
-    """How many ways lead from the mark to something, how far, and what was not looked at."""
+def tell_ways(paths: "Paths", between: str, name: str) -> str:
+    """How many ways lead from one end, which `between` ("from … to") names, to the other, how far,
+    and what was not looked at."""
     cut = f"; {paths.truncated}" if paths.truncated else ""
     if paths.hops is None:
-        return f"No lineage path leads from the mark to {name}{cut}."
+        return f"No lineage path leads {between} {name}{cut}."
     many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
-    return (
-        f"{many} from the mark to {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
-    )
+    return f"{many} {between} {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
 
 
 def tell_affected(one: "Affected | None") -> Text:

@@ -1,5 +1,6 @@
 """A list over the screen that narrows while one types: help, palette, settings."""
 
+import asyncio
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -79,6 +80,9 @@ _PIECES = re.compile(r"\w+")
 _KEYS_SHORT = 8
 _WIDEST = 88
 _ROOMY = 30
+_PAUSE_SECONDS = 0.1
+# What fits less well only has the letters that are typed, in their order.
+_CLOSE = 200
 
 
 class Choosing(ModalScreen[None]):
@@ -101,19 +105,28 @@ class Choosing(ModalScreen[None]):
     TITLE_SHOWN: ClassVar[str] = ""
     HEADINGS: ClassVar[bool] = False
     """Whether entries stand under the heading of their part, while nothing is typed."""
+    GROUND: ClassVar[str] = "-over"
+    """How the page behind the list is seen: shaded, or with `-clear` as it is."""
     CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
     """Letters that close the list while nothing is typed."""
 
     def __init__(self) -> None:
-        super().__init__(classes="-over")
+        super().__init__(classes=self.GROUND)
         self._rows: list[_Row] = []
         self._entries: Sequence[Entry] = ()
+        self._further: Sequence[Entry] = ()
+        self._is_looking = False
         self._early = ""
         self._narrowed_to: str | None = None
 
     def entries(self) -> Iterable[Entry]:
         """The entries, in the order in which they are shown."""
         raise NotImplementedError
+
+    async def further(self, typed: str) -> Sequence[Entry]:
+        """Entries that are found elsewhere by what is typed; asked for at a pause in typing."""
+        del typed
+        return ()
 
     def nothing_found(self, typed: str) -> str:
         """What is said where there is nothing to choose."""
@@ -166,6 +179,27 @@ class Choosing(ModalScreen[None]):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
+        self._further = ()
+        self._lay_out()
+        if type(self).further is not Choosing.further:
+            self._look_further(event.value.strip())
+
+    @work(exclusive=True, group="further")
+    async def _look_further(self, typed: str) -> None:
+        if not typed:
+            return
+        self._is_looking = True
+        await asyncio.sleep(_PAUSE_SECONDS)
+        found = await self.further(typed)
+        self._is_looking = False
+        if self.is_current and self.query_one(_Line).value.strip() == typed:
+            known = {entry.also for entry in self._entries if entry.also}
+            self._further = [one for one in found if one.also not in known]
+            self._lay_out()
+
+    def add_entries(self, entries: Sequence[Entry]) -> None:
+        """Have more entries, which came later, after those that are there."""
+        self._entries = (*self._entries, *entries)
         self._lay_out()
 
     @on(Input.Submitted)
@@ -237,13 +271,15 @@ class Choosing(ModalScreen[None]):
         found = self._found(typed)
         width = min(self.size.width, _WIDEST) - 4
         self._rows = list(self._lines(found, width, headings=self.HEADINGS and not typed.strip()))
-        tally = f"{len(found)} of {len(self._entries)}" if typed.strip() else f"{len(found)}"
+        total = len(self._entries) + len(self._further)
+        tally = f"{len(found)} of {total}" if typed.strip() else f"{len(found)}"
         frame = self.query_one(Vertical)
         frame.border_subtitle = tally if self.size.width >= _ROOMY else ""
         cursor = self._first_entry()
         if wanted is not None:
             cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
-        empty = self.nothing_found(typed.strip())
+        is_looking = self._is_looking and bool(typed.strip())
+        empty = "looking …" if is_looking else self.nothing_found(typed.strip())
         rows.show(len(self._rows), self._draw_row, cursor=cursor, empty=empty)
         rows.styles.height = max(len(self._rows), 3)
         if cursor == self._first_entry():
@@ -255,8 +291,9 @@ class Choosing(ModalScreen[None]):
         if not typed.strip():
             return list(self._entries)
         ranked = [(how_well(typed, one), one) for one in self._entries]
-        good = [(rank, one) for rank, one in ranked if rank]
-        return [one for _, one in sorted(good, key=lambda pair: -pair[0])]
+        good = sorted((pair for pair in ranked if pair[0]), key=lambda pair: -pair[0])
+        close = [one for rank, one in good if rank >= _CLOSE]
+        return [*close, *self._further, *(one for rank, one in good if rank < _CLOSE)]
 
     def _lines(self, found: Iterable[Entry], width: int, *, headings: bool) -> Iterable[_Row]:
         part = ""

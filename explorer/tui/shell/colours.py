@@ -14,6 +14,8 @@ class ColoursScreen(Choosing):
     """The themes. Enter keeps the one that is seen, escape goes back to the one before."""
 
     TITLE_SHOWN: ClassVar[str] = "Colours"
+    # The page behind is what the colours are tried on.
+    GROUND: ClassVar[str] = "-clear"
 
     def __init__(self, look: Look, now: str, keep: Callable[[str], None]) -> None:
         super().__init__()

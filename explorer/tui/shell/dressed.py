@@ -9,6 +9,7 @@ from textual import events, work
 from textual.app import App
 from textual.filter import LineFilter
 
+from explorer.metadata.urn import Urn
 from explorer.tui.connected import ConnectedApp
 from explorer.tui.find.view import FindView
 from explorer.tui.shell.keyline import KeyLine
@@ -18,6 +19,8 @@ from explorer.tui.shell.themes import DARK
 from explorer.tui.shell.welcome import SEEN, Welcome
 
 __all__ = ["DressedApp"]
+
+_RECENT = 20
 
 
 class DressedApp(ConnectedApp):
@@ -91,7 +94,8 @@ class DressedApp(ConnectedApp):
 
     @work(group="welcome", exclusive=True)
     async def _introduce(self) -> None:
-        with self._session.reporting("opening the catalog"):
+        # Whoever asks for what is to be seen tells why it cannot be had.
+        with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
             found = self._desk.query_one(FindView).query("#found")
             if found and not self._desk.query(Welcome):
@@ -107,9 +111,22 @@ class DressedApp(ConnectedApp):
 
     def action_command_palette(self) -> None:
         """Everything that can be done, by name."""
-        from explorer.tui.shell.palette import PaletteScreen, doable_in
+        from explorer.tui.shell.palette import PaletteScreen, Places, doable_in
 
-        self.push_screen(PaletteScreen(doable_in(self.screen).values(), self._look.keymap))
+        doable = doable_in(self.screen).values()
+        find = self._desk.query_one(FindView)
+        places = Places(
+            self._session, self._history.recent(_RECENT), find.searches, self.open_page, self.search
+        )
+        self.push_screen(PaletteScreen(doable, self._look.keymap, places))
+
+    def open_page(self, urn: Urn) -> None:
+        """Open the page of an entity from the palette."""
+        raise NotImplementedError
+
+    def search(self, text: str, order: str) -> None:
+        """Search for a text from the palette."""
+        raise NotImplementedError
 
     def action_jump(self) -> None:
         """Letters over everything that can be gone to."""

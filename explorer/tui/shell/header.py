@@ -60,10 +60,11 @@ class Header(Widget):
         self._server = None
         self.refresh()
 
-    def fail(self, sentence: str) -> None:
-        """The server could not tell of itself; why is said elsewhere."""
+    def fail(self, sentence: str) -> bool:
+        """The server could not tell of itself; gives whether this line tells enough of why."""
         del sentence
         self.refresh()
+        return self._session.standing.contact in ("kept", "silent")
 
     @property
     def knows_server(self) -> bool:

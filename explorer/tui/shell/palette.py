@@ -1,25 +1,38 @@
 """Everything that can be done, by name: what works where the focus is, and around it."""
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import work
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
-from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope, readable
+from explorer.tui.content import line
+from explorer.tui.session import Session
 from explorer.tui.shell.choosing import Choosing, Entry
+from explorer.tui.shell.entities import entities_like, entity_entries
 from explorer.tui.shell.keymap import Keymap
 
-__all__ = ["Doable", "PaletteScreen", "doable_in", "scopes_here"]
+if TYPE_CHECKING:
+    from explorer.tui.find.searches import Kept
+
+__all__ = ["Doable", "PaletteScreen", "Places", "doable_in", "scopes_here"]
 
 # What everything can do is least worth saying.
 _LAST: tuple[Scope, ...] = ("list", "app")
 _NOT_LISTED = ("app.command-palette",)
 # Moving the cursor is done, not looked up.
 _MOVING: tuple[Scope, ...] = ("list", "palette")
+_RECENT = "Recent pages"
+_SAVED = "Saved searches"
+_ASIDE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +44,68 @@ class Doable:
     near: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the palette leads: pages, the latest of which are `recent`, and searches."""
+
+    session: Session
+    recent: Sequence[Urn]
+    searches: "Callable[[], Awaitable[Kept]]"
+    open: Callable[[Urn], None]
+    search: Callable[[str, str], None]
+
+
 class PaletteScreen(Choosing):
-    """Every action by name, with its key."""
+    """Every action by name, with its keys; the pages opened lately, the searches that are kept, and
+    what the catalog finds by what is typed."""
 
     TITLE_SHOWN: ClassVar[str] = "Everything"
 
-    def __init__(self, doable: Iterable[Doable], keymap: Keymap) -> None:
+    def __init__(self, doable: Iterable[Doable], keymap: Keymap, places: Places) -> None:
         super().__init__()
         self._doable = tuple(doable)
         self._keymap = keymap
+        self._places = places
+
+    def on_mount(self) -> None:
+        """Show what can be done at once, and places when they are read."""
+        super().on_mount()
+        self._read_places()
+
+    @work(exclusive=True, group="places")
+    async def _read_places(self) -> None:
+        places = self._places
+        with places.session.reporting("reading recent pages and searches"):
+            catalog = await places.session.catalog()
+            kept, known = await asyncio.gather(places.searches(), catalog.summaries(places.recent))
+            if not self.is_current:
+                return
+            recent = entity_entries(places.recent, known, places.open, _RECENT)
+            saved = [
+                Entry(
+                    line(one.name),
+                    "",
+                    _SAVED,
+                    line(f"{_SAVED} · {one.text}", _ASIDE),
+                    do=partial(places.search, one.text, one.order),
+                )
+                for one in kept.saved
+            ]
+            self.add_entries((*recent, *saved))
+
+    async def further(self, typed: str) -> Sequence[Entry]:
+        """What the catalog finds."""
+        with self._places.session.reporting("looking for entities"):
+            return await entities_like(self._places.session, typed, self._places.open)
+        return ()
 
     def entries(self) -> Iterable[Entry]:
         """What can be done where the focus is, then on the page around it, then everywhere."""
         for one in self._doable:
             action = one.action
             if action.help and action.scope not in _MOVING and action.id not in _NOT_LISTED:
-                keys, where = self._keymap.shown(action), SCOPES[action.scope]
+                keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
+                where = SCOPES[action.scope]
                 called = action.id.partition(".")[2]
                 yield Entry(action.help, keys, where, do=one.do, also=called)
 

@@ -136,6 +136,23 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert read(path, "SELECT id FROM later") == [(7,)]
 
 
+def test_entities_placed_by_an_older_release_come_in_the_order_people_expect(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "catalog.db"
+    open_file(path).close()
+    for at, name in enumerate(("t_10", "T_2", "t_1"), 1):
+        values = f"(1, '{name.casefold()}', 'urn:{at}', {at}, '{name}')"
+        rewrite(path, f"INSERT INTO placements (folder, sort, urn, entity, name) VALUES {values}")
+    rewrite(path, "UPDATE meta SET value = '2' WHERE key = 'format'")
+    open_file(path).close()
+    assert read(path, "SELECT name FROM placements ORDER BY sort") == [
+        ("t_1",),
+        ("T_2",),
+        ("t_10",),
+    ]
+
+
 def test_a_format_with_a_step_missing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     older(path)
