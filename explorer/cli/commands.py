@@ -13,7 +13,7 @@ __all__ = ["SECTIONS", "Commands"]
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Find and read": {
         "search": "Find what matches TEXT, best first.",
-        "get": "Show one entity: owners, description, columns, links.",
+        "get": "Show one entity: owners, what is wrong, description, columns, links.",
         "browse": "Walk the folders: those at PATH, and what lies in it.",
         "schema": "Show the columns of a dataset as a tree.",
         "usage": "Show how much something is used, day by day, and by whom.",

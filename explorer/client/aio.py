@@ -138,9 +138,9 @@ class AsyncCatalog(Finding, Stewarding, Undoing, Following):
         return self._connection.read_only
 
     @property
-    def asks_nobody(self) -> bool:
+    def is_offline(self) -> bool:
         """Whether only kept answers are given, and no server is asked: `offline="only"`."""
-        return self._connection.asks_nobody
+        return self._connection.is_offline
 
     @property
     def as_of(self) -> datetime | None:

@@ -143,9 +143,9 @@ class Catalog(Waiting):
         return self._core.read_only
 
     @property
-    def asks_nobody(self) -> bool:
+    def is_offline(self) -> bool:
         """Whether only kept answers are given, and no server is asked: `offline="only"`."""
-        return self._core.asks_nobody
+        return self._core.is_offline
 
     @property
     def as_of(self) -> datetime | None:

@@ -138,9 +138,9 @@ class Connection:
         return self._reach.address
 
     @property
-    def asks_nobody(self) -> bool:
+    def is_offline(self) -> bool:
         """Whether only kept answers are given, and no server is asked."""
-        return self._keeping.asks_nobody
+        return self._keeping.is_offline
 
     @property
     def as_of(self) -> datetime | None:
@@ -164,7 +164,7 @@ class Connection:
         Raises the error that says what to do.
         """
         self._check_allowed(request)
-        if self._keeping.asks_nobody:
+        if self._keeping.is_offline:
             return await self._from_kept(request, None, fresh=fresh)
         try:
             answer = await self._answered(request)
@@ -187,7 +187,7 @@ class Connection:
         the transport in use gives whole answers only.
         """
         self._check_allowed(request)
-        if self._keeping.asks_nobody:
+        if self._keeping.is_offline:
             raise Unreachable("offline: a stream of changes needs the server")
         silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
         async with AsyncExitStack() as held:

@@ -47,7 +47,7 @@ class Keeping:
         self.as_of: datetime | None = None
 
     @property
-    def asks_nobody(self) -> bool:
+    def is_offline(self) -> bool:
         """Whether nothing goes over the network."""
         return self._mode == "only"
 

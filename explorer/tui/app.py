@@ -352,17 +352,25 @@ class CatalogApp(DressedApp):
         self._open(event.urn)
 
     def _others_changed(self, changes: Changes) -> None:
-        # On leaving, the last change may be heard when nothing is there any more.
+        if not self._is_open:
+            return
         for view in self._desk.query(FindView):
             view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
 
     def _missed_changes(self) -> None:
+        if not self._is_open:
+            return
         for view in self._desk.query(FindView):
             view.refresh_results()
         if self._furnished:
             self._entity_view.refresh_missed()
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether there are screens; changes may be heard while the program ends."""
+        return bool(self.screen_stack)
 
     def open_page(self, urn: Urn) -> None:
         """Open the page of an entity from the palette."""

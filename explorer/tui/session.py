@@ -211,7 +211,7 @@ class Session:
     def _failed(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
     ) -> None:
-        can_try_again = again is not None and not self._asks_nobody
+        can_try_again = again is not None and not self._is_offline
         is_told = where is not None and where(
             f"{sentence} r tries again." if can_try_again else sentence
         )
@@ -221,11 +221,11 @@ class Session:
             self._unread[where] = again
 
     @property
-    def _asks_nobody(self) -> bool:
-        return self._catalog is not None and self._catalog.asks_nobody
+    def _is_offline(self) -> bool:
+        return self._catalog is not None and self._catalog.is_offline
 
     def _standing_after(self, error: CatalogError) -> Standing:
-        if isinstance(error, Unreachable) and self._asks_nobody:
+        if isinstance(error, Unreachable) and self._is_offline:
             # Nobody was asked, so nobody is silent.
             return Standing("kept", self._catalog.as_of if self._catalog else None)
         if isinstance(error, Unreachable | Unusable):

@@ -99,6 +99,9 @@ class Watch:
 
     def _tell(self) -> None:
         heard, self._heard = self._heard, {}
+        if not heard:
+            # It was stopped meanwhile.
+            return
         self._changed({urn: tuple(changes) for urn, changes in heard.items()})
 
 

@@ -153,7 +153,7 @@ def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it():
 
 
 @pytest.mark.anyio
-async def test_a_closed_client_asks_nobody():
+async def test_a_closed_client_is_offline():
     catalog = AsyncCatalog(transport=Silent())
     await catalog.close()
     with pytest.raises(Unusable, match="closed"):

@@ -46,7 +46,7 @@ def test_a_name_of_several_or_of_none_says_what_to_do(cat):
         iter(cat)
 
 
-def test_the_first_completion_of_a_session_reads_names_and_the_next_asks_nobody(fresh):
+def test_the_first_completion_of_a_session_reads_names_and_the_next_is_offline(fresh):
     catalog, asked = fresh
     assert {"fct_orders", ORDERS} <= set(catalog._ipython_key_completions_())
     before = len(asked)

@@ -143,7 +143,9 @@ async def test_an_old_description_of_a_column_is_put_back(desk, at):
     described(desk, urn, "The good\nold text", "A worse one", column=path)
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
-        await reader.press("7", "b", "enter", "j", "R")
+        await reader.press("7", "b")
+        await reader.sees("Who described the columns", "A worse one")
+        await reader.press("enter", "j", "R")
         here = await reader.sees("Put the old description back?", "- A worse one", "+ The good")
         assert "as of 20" in here
         assert " UTC" not in here

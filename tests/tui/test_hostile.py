@@ -299,7 +299,7 @@ async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(at, d
             await watcher.press("2", "e", "x")
             await asyncio.to_thread(colleague.describe, plain, "theirs", column="a")
             await watcher.press("ctrl+s")
-            await reader.sees("somebody else changed", "- theirs", "+ x")
+            await reader.sees("somebody else changed", "+ theirs", "+ x")
             await watcher.press("down*", "escape*", "ctrl+d", "escape", "ctrl+s", "f6", "ctrl+z")
             await watcher.press("escape", "escape")
     assert noted["slipped"] == set()

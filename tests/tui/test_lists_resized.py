@@ -16,7 +16,7 @@ async def test_a_resized_list_follows_its_cursor_once(sample, at, monkeypatch):
     follow = Rows._follow
     monkeypatch.setattr(Rows, "_follow", lambda self: (followed.append(self), follow(self))[1])
     async with at(sample) as reader:
-        await reader.sees("331 results")
+        await reader.sees("329 results")
         rows = reader.app.screen.query_one(Results)
         tree = reader.app.screen.query(FolderRows).first()
         await reader.press(*["down"] * 12)

@@ -187,7 +187,7 @@ async def test_keys_that_were_set_work_and_are_shown_everywhere(sample, at):
         assert "^y N             Go to the next column" in await reader.sees("Columns  here")
         await reader.press("escape", "colon")
         await reader.type("next column")
-        await reader.sees(" ^y  ")
+        await reader.sees(" ^y N  ")
 
 
 async def test_help_narrows_and_does_what_stands_there(sample, at):

@@ -60,7 +60,7 @@ def test_without_the_key_nothing_is_served(served):
         assert ask(port, path)[0] == 403
 
 
-def test_the_page_asks_nobody_else_for_anything(served):
+def test_the_page_is_offline_else_for_anything(served):
     port, said = served
     key = re.search(r"key=(\S+)", said)[1]
     status, headers, _ = ask(port, f"/?key={key}")

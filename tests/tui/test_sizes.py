@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 
 KEPT = Path(__file__).parent / "screens"
 WALK = (
-    ("find-wide", ("slash", *"orders", "enter"), "82 results"),
+    ("find-wide", ("slash", *"orders", "enter"), "83 results"),
     ("facets-wide", ("f", "down", "down"), "add, remove"),
     ("syntax-wide", ("escape", "slash", "delete", "question_mark"), "Search syntax"),
     ("keys-wide", ("escape", "escape", "question_mark"), "Results  here"),

@@ -156,7 +156,7 @@ def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
     assert _first_column(shown) == _most_used(desk)
     # What breaks.
     stranger.keys("3")
-    stranger.sees("x impact", "all 8 shown")
+    stranger.sees("x impact", "all 5 shown")
     stranger.keys("x")
     stranger.sees("what depends on fct_store_sales", "Store sales by week", "2 hops")
     # What is wrong is put right.

@@ -114,3 +114,11 @@ async def test_changes_that_were_not_heard_are_read_again(desk, at):
         assert "Written while nobody listened." not in reader.screen()
         forgetful.lose.set()
         await reader.sees("Written while nobody listened.", "Updated while no changes were heard")
+
+
+async def test_a_change_heard_when_the_screens_are_gone_is_dropped(sample, at):
+    async with at(sample) as reader:
+        await reader.sees("results")
+    assert not reader.app.screen_stack
+    reader.app._others_changed({})
+    reader.app._missed_changes()

@@ -98,6 +98,7 @@ from explorer.metadata import (
     Registry,
     Urn,
     all_of,
+    load_registry,
     read_proposal,
 )
 from explorer.metadata.aspects import (
@@ -212,7 +213,8 @@ async def read(catalog: AsyncCatalog) -> None:
     assert_type(await catalog.info(), ServerInfo)
     assert_type(await catalog.abilities(), Abilities)
     assert_type(catalog.registry, Registry)
-    assert_type((catalog.address, catalog.embedded, catalog.read_only), tuple[str, bool, bool])
+    assert_type((catalog.address, catalog.embedded), tuple[str, bool])
+    assert_type((catalog.read_only, catalog.is_offline), tuple[bool, bool])
     assert_type(catalog.identity, str)
     catalog.watch(print)
     catalog.watch(None)
@@ -262,6 +264,7 @@ async def read(catalog: AsyncCatalog) -> None:
         assert_type(point, dict[str, Any])
     used = await catalog.usage(TEXT, start=THEN, end=NOW)
     assert_type(used.usage(), tuple[DatasetUsageStatistics, ...])
+    assert_type(await catalog.health(TABLE), Health)
     measured = await catalog.measures({TABLE})
     assert_type(measured[TABLE].rows, int | None)
     profiled = await catalog.profiles(TABLE, start=None, end=NOW, days=30)
@@ -298,7 +301,9 @@ async def written(catalog: AsyncCatalog) -> None:
     proposal = Proposal(TABLE, "status", {"removed": False})
     await catalog.ingest(proposal)
     await catalog.ingest(Proposal(TABLE, "status", change="DELETE"))
-    report = await catalog.ingest_batch(one for one in [proposal, read_proposal({})])
+    report = await catalog.ingest_batch(
+        one for one in [proposal, read_proposal({}, load_registry())]
+    )
     assert_type(report, LoadReport)
     assert_type(report.refused, tuple[RefusedChange, ...])
     await catalog.put(TEXT, "status", {"removed": True}, run_id="r", only_if_version=-1)
@@ -407,7 +412,8 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.info(), ServerInfo)
     assert_type(catalog.abilities(), Abilities)
     assert_type(catalog.registry, Registry)
-    assert_type((catalog.address, catalog.embedded, catalog.read_only), tuple[str, bool, bool])
+    assert_type((catalog.address, catalog.embedded), tuple[str, bool])
+    assert_type((catalog.read_only, catalog.is_offline), tuple[bool, bool])
     assert_type(catalog.identity, str)
     catalog.watch(print)
     catalog.watch(None)

@@ -325,7 +325,9 @@ class TestWithoutTypes:
             if facet["field"] == "_entityType"
             for value in facet["aggregations"]
         }
-        assert counted == kinds
+        # A page need not hold something of every type.
+        assert kinds <= counted
+        assert not counted & {"DATA_PLATFORM", "OWNERSHIP_TYPE"}
         body = {"input": text, "start": 0, "count": 1000}
         value = caller.post("/entities?action=searchAcrossEntities", body).json()["value"]
         assert {self.PLATFORM, self.KIND}.isdisjoint(value["entities"])
