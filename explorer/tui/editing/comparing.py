@@ -32,7 +32,7 @@ class Comparison(ModalScreen[Answer]):
         width: 110; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
-    Comparison #what { height: auto; max-height: 4; }
+    Comparison #what { dock: top; height: auto; max-height: 4; }
     Comparison DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """
 
