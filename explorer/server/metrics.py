@@ -12,7 +12,7 @@ from explorer.server.catalog import Catalog
 from explorer.server.commits import Histogram
 from explorer.server.visit import Visit
 
-__all__ = ["MEDIA_TYPE", "Metrics"]
+__all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
 
 MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -122,7 +122,7 @@ class Metrics:
         yield from _one(
             "process_start_time_seconds", "When the process began, since 1970.", _STARTED_SECONDS
         )
-        resident = _resident_bytes()
+        resident = resident_bytes()
         if resident is not None:
             yield from _one("process_resident_memory_bytes", "Memory in use.", resident)
 
@@ -166,7 +166,8 @@ def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _resident_bytes() -> int | None:
+def resident_bytes() -> int | None:
+    """Return how much memory of this process is in use; None where the system does not say."""
     try:
         pages = Path("/proc/self/statm").read_text("ascii").split()[1]
     except OSError:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import os
 import signal
 import socket
@@ -10,15 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import msgspec
 import uvicorn
 
 from explorer.errors import ServerFault, Unusable
 from explorer.server.connection import Limits, connection_factory
+from explorer.server.metrics import resident_bytes
 from explorer.server.service import Service
 
-__all__ = ["listen_on_socket", "listen_on_tcp", "run"]
+__all__ = ["Heap", "listen_on_socket", "listen_on_tcp", "run"]
 
 _KEEP_ALIVE_SECONDS = 600
 _STOP_SECONDS = 10
@@ -27,6 +30,11 @@ _BACKLOG = 512
 # Files that are open besides the connections: the store, the index, and what the system accepts
 # at once before any of it is counted.
 _OTHER_FILES = _BACKLOG + 256
+_LONGEST_COLLECTION_SECONDS = 0.03
+_RECLAIM_SECONDS = 3600.0
+_GROWTH_BYTES = 128_000_000
+_TICKS_A_SECOND = 10
+_QUIET_SECONDS = 5.0
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
@@ -101,7 +109,8 @@ def run(
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server = _Server(config, service, ready, leaving, idle_seconds)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+    with Heap() as heap, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        server.heap = heap
         runner.run(server.serve(sockets=[listener]))
     if service.catalog.store.has_died:
         raise ServerFault("the service ended because its writer failed; its log says why")
@@ -125,6 +134,62 @@ def _limits() -> Limits:
     return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
 
+class Heap:
+    """Keeps the garbage collector's pauses short while many objects are alive, as a context.
+
+    Python's full collections visit every object and hold up all threads meanwhile: 0.2 to 0.4
+    seconds with 20,000 datasets in memory. What survives a collection that took longer than
+    `longest_seconds` is frozen (`gc.freeze`), so that later collections do not visit it again.
+    Garbage among the frozen objects stays until `reclaim`, which is due once an hour and when the
+    process grew by `growth_bytes`: at the next quiet moment, and at twice the growth at once.
+    """
+
+    def __init__(
+        self,
+        longest_seconds: float = _LONGEST_COLLECTION_SECONDS,
+        growth_bytes: int = _GROWTH_BYTES,
+    ) -> None:
+        self._longest_seconds = longest_seconds
+        self._growth_bytes = growth_bytes
+        self._began = 0.0
+        self._reclaimed = time.monotonic()
+        self._bytes_then = 0
+
+    def __enter__(self) -> Self:
+        gc.freeze()
+        gc.callbacks.append(self._on_collection)
+        self._bytes_then = resident_bytes() or 0
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        gc.callbacks.remove(self._on_collection)
+        gc.unfreeze()
+
+    def reclaim_when_due(self, *, quiet: bool) -> None:
+        """Collect frozen garbage when it is due; `quiet` says that nobody waits for an answer."""
+        grown = (resident_bytes() or 0) - self._bytes_then
+        most = max(self._growth_bytes, self._bytes_then // 2)
+        is_late = time.monotonic() - self._reclaimed > _RECLAIM_SECONDS
+        if (quiet and is_late) or grown > most * (1 if quiet else 2):
+            self.reclaim()
+
+    def reclaim(self) -> None:
+        """Collect all garbage, what is frozen included."""
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._reclaimed = time.monotonic()
+        self._bytes_then = resident_bytes() or 0
+
+    def _on_collection(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            self._began = time.perf_counter()
+            return
+        took = time.perf_counter() - self._began
+        if info["generation"] == 2 and took > self._longest_seconds:
+            gc.freeze()
+
+
 class _Server(uvicorn.Server):
     """uvicorn with our ends: it tells when it begins and stops, and stops when idle."""
 
@@ -137,12 +202,15 @@ class _Server(uvicorn.Server):
         idle_seconds: float | None,
     ) -> None:
         super().__init__(config)
+        self.heap: Heap | None = None
         self._service = service
         self._ready = ready
         self._leaving = leaving
         self._idle_seconds = idle_seconds
         self._asked = time.monotonic()
         self._answered = 0
+        self._requests = 0
+        self._quiet_since = time.monotonic()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -174,6 +242,12 @@ class _Server(uvicorn.Server):
         if self._service.catalog.store.has_died:
             return True
         state = self.server_state
+        if state.total_requests != self._requests:
+            self._requests = state.total_requests
+            self._quiet_since = time.monotonic()
+        if self.heap is not None and counter % _TICKS_A_SECOND == 0:
+            quiet = time.monotonic() - self._quiet_since > _QUIET_SECONDS
+            self.heap.reclaim_when_due(quiet=quiet)
         if state.tasks or state.total_requests != self._answered:
             self._answered = state.total_requests
             self._asked = time.monotonic()
