@@ -6,9 +6,11 @@ Imported with the first request, because importing httpx takes longer than drawi
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
+import httpcore
 import httpx
 import orjson
 
@@ -71,6 +73,15 @@ class HttpTransport:
                 verify=self._base.startswith("https:"),
                 proxy=proxy,
             )
+            if is_unix and isinstance(self._carrier, httpx.AsyncHTTPTransport):
+                # httpx has no parameter for the streams of its connections.
+                self._carrier._pool = httpcore.AsyncConnectionPool(  # noqa: SLF001
+                    uds=address.removeprefix(UNIX),
+                    max_connections=_MAX_CONNECTIONS,
+                    max_keepalive_connections=_MAX_CONNECTIONS,
+                    keepalive_expiry=_MAX_IDLE_SECONDS,
+                    network_backend=_UnixSockets(),
+                )
         except OSError as error:
             raise Unusable(
                 f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
@@ -179,6 +190,66 @@ class HttpTransport:
                 return failures.too_slow(self._address)
             case _:
                 return failures.hung_up(self._address, str(error) or type(error).__name__)
+
+
+class _UnixSockets(httpcore.AsyncNetworkBackend):
+    """Connections over asyncio's own streams.
+
+    Those of anyio, which httpcore takes otherwise, report `InvalidStateError` to the event loop
+    when a request is cancelled at the moment in which its answer arrives (anyio 4.16; the same
+    fault at closing is https://github.com/agronholm/anyio/issues/1267).
+    """
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 (httpcore's interface)
+        socket_options: Iterable[Any] | None = None,  # noqa: ARG002
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                return _UnixSocket(*await asyncio.open_unix_connection(path))
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class _UnixSocket(httpcore.AsyncNetworkStream):
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._reader.read(max_bytes)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.ReadError(str(error)) from error
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        try:
+            async with asyncio.timeout(timeout):
+                self._writer.write(buffer)
+                await self._writer.drain()
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    async def aclose(self) -> None:
+        self._writer.transport.abort()
+
+    def get_extra_info(self, info: str) -> object:
+        if info == "is_readable":
+            # Of an idle connection that means: the server closed it.
+            return self._reader.at_eof() or self._reader.exception() is not None
+        return None
 
 
 def _not_sendable(error: Exception) -> InvalidInput:

@@ -12,6 +12,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Connection
+from explorer.client.http import HttpTransport
 from explorer.client.requests import Request
 from explorer.client.retry import Retry
 from explorer.errors import (
@@ -509,3 +510,34 @@ async def test_a_transport_that_cannot_stream_says_so():
 
     with pytest.raises(Unusable, match="cannot stream"):
         await anext(Connection(transport=Whole()).stream(LIVE))
+
+
+async def test_a_request_cancelled_as_its_answer_arrives_reports_nothing_to_the_loop(tmp_path):
+    path = str(tmp_path / "socket")
+    loop = asyncio.get_running_loop()
+    reported = []
+    former = loop.get_exception_handler()
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+    transport = HttpTransport(f"unix:{path}")
+    asked = Request("GET", "/config")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        request = asyncio.ensure_future(transport.send(asked))
+        server = (await asyncio.to_thread(listener.accept))[0]
+        await asyncio.to_thread(server.recv, 65536)
+        with server:
+            # The answer is noticed by the loop in the same turn as the request is cancelled.
+            server.sendall(answer(200, FINE, JSON))
+            loop.call_soon(request.cancel)
+            with pytest.raises(asyncio.CancelledError):
+                await request
+        request = asyncio.ensure_future(transport.send(asked))
+        server = (await asyncio.to_thread(listener.accept))[0]
+        with server:
+            await asyncio.to_thread(server.recv, 65536)
+            server.sendall(answer(200, FINE, JSON))
+            assert (await request).body == FINE
+    await transport.close()
+    loop.set_exception_handler(former)
+    assert reported == []
