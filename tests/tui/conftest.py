@@ -18,6 +18,9 @@ from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
 from explorer.tui.find.box import SearchBox
 
+# How long to wait for something to be on the screen; a busy machine takes that long.
+SECONDS = 40
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _true_colour():
@@ -135,15 +138,24 @@ class Reader:
         lines = ("".join(strip.text for strip in line) for line in drawn.strips)
         return "\n".join(line.rstrip() for line in lines)
 
+    async def until(self, so):
+        """Wait until `so()` is true."""
+        deadline = time.monotonic() + SECONDS
+        while not so():
+            assert time.monotonic() < deadline, self.screen()
+            await asyncio.sleep(0.01)
+
     async def sees(self, *words):
-        """Wait until every one of the words is on the screen."""
-        for _ in range(100):
-            shown = self.screen()
-            if all(word in shown for word in words):
-                return shown
+        """Wait until every one of the words is on the screen, and return what is on it."""
+        deadline = time.monotonic() + SECONDS
+        shown = self.screen()
+        while not all(word in shown for word in words) and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
             await self.pilot.pause()
+            shown = self.screen()
         missing = [word for word in words if word not in shown]
+        if not missing:
+            return shown
         raise AssertionError(f"not on the screen: {missing}\n{shown}")
 
 

@@ -75,12 +75,11 @@ def under_cursor(reader):
 
 
 async def until(reader, so):
-    for _ in range(100):
-        if so():
-            return
+    deadline = time.monotonic() + 40
+    while not so():
+        assert time.monotonic() < deadline, reader.screen()
         await asyncio.sleep(0.02)
         await reader.pilot.pause()
-    raise AssertionError(reader.screen())
 
 
 async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(large, at):

@@ -2,6 +2,7 @@
 sentence where the answer would have stood, and the reader goes on."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -174,12 +175,11 @@ class Looker:
         ).replace("\xa0", " ")
 
     async def sees(self, *words):
-        for _ in range(100):
-            if all(word in self.screen() for word in words):
-                return
+        deadline = time.monotonic() + 40
+        while not all(word in self.screen() for word in words):
+            assert time.monotonic() < deadline, self.screen()
             await asyncio.sleep(0.05)
             await self.pilot.pause()
-        raise AssertionError(self.screen())
 
     async def settle(self):
         for _ in range(3):

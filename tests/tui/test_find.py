@@ -1,6 +1,7 @@
 """Finding by keys: words and conditions, completions, facets, order, pages, saved searches."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from textual import events
@@ -104,10 +105,7 @@ async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_ty
         catalog = catalogs[0]
         catalog.gate.clear()
         burst(reader, "/fct_refunds\n\n")
-        for _ in range(100):
-            await asyncio.sleep(0.01)
-            if catalog.asked[-1] == "fct_refunds":
-                break
+        await reader.until(lambda: catalog.asked[-1] == "fct_refunds")
         await reader.sees("│ fct_refunds", "searching …")
         assert "Columns·" not in reader.screen()
         catalog.gate.set()
@@ -128,10 +126,7 @@ async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_b
             catalog.gate.clear()
             asked = len(catalog.asked)
             burst(reader, "/fct_refunds\n\n")
-            for _ in range(100):
-                await asyncio.sleep(0.01)
-                if "fct_refunds" in catalog.asked[asked:]:
-                    break
+            await reader.until(partial(lambda asked: "fct_refunds" in catalog.asked[asked:], asked))
             await reader.sees("│ fct_refunds", "searching …")
             word = "visits and whatever comes of them, by day, week and month"
             for at_letter, letter in enumerate(f"/{word}"):
@@ -205,15 +200,9 @@ async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample, at
         catalog = catalogs[0]
         catalog.names_gate.clear()
         burst(reader, "/fct_refu")
-        for _ in range(200):
-            await asyncio.sleep(0.01)
-            if "fct_refu" in catalog.named:
-                break
+        await reader.until(lambda: "fct_refu" in catalog.named)
         burst(reader, "nds_by")
-        for _ in range(200):
-            await asyncio.sleep(0.01)
-            if "fct_refunds_by" in catalog.named:
-                break
+        await reader.until(lambda: "fct_refunds_by" in catalog.named)
         assert "fct_refu given up" in catalog.named
         reader.box.action_select_all()
         catalog.names_gate.set()

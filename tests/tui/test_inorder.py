@@ -26,11 +26,10 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 async def until(so):
     """Wait until something is so."""
-    for _ in range(1000):
-        if so():
-            return
+    deadline = time.monotonic() + 40
+    while not so():
+        assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
-    raise AssertionError
 
 
 def send(app, keys):

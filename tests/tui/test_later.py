@@ -193,11 +193,7 @@ async def test_what_was_open_before_is_not_left_under_another_name(sample, at, s
         await reader.sees("what depends on", "mart_daily_revenue")
         slow.gate.clear()
         reader.app._open(SHIPMENTS)
-        for _ in range(100):
-            await asyncio.sleep(0.02)
-            if "mart_daily_revenue" not in reader.screen():
-                break
-        assert "mart_daily_revenue" not in reader.screen()
+        await reader.until(lambda: "mart_daily_revenue" not in reader.screen())
         await reader.pilot.press("enter")
         slow.gate.set()
         await reader.sees("fct_shipments", "documented")
@@ -211,10 +207,6 @@ async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, 
         reader.app._open(SHIPMENTS)
         for key in ("slash", *"abcdefghij"):
             reader.app.post_message(events.Key(key, None if key == "slash" else key))
-        for _ in range(100):
-            await asyncio.sleep(0.02)
-            if reader.box.value == "abcdefghij":
-                break
-        assert reader.box.value == "abcdefghij"
+        await reader.until(lambda: reader.box.value == "abcdefghij")
         slow.gate.set()
         await reader.settle()

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 
 import pytest
 from rich.color import Color
@@ -71,12 +72,11 @@ def faint(reader):
 
 async def until(reader, so):
     """Wait until something is so."""
-    for _ in range(200):
-        if so():
-            return
+    deadline = time.monotonic() + 40
+    while not so():
+        assert time.monotonic() < deadline, reader.screen()
         await asyncio.sleep(0.02)
         await reader.pilot.pause()
-    raise AssertionError(reader.screen())
 
 
 async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(sample, at):
