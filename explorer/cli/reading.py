@@ -1,7 +1,8 @@
 """What the commands read before they show or change an entity."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import click
@@ -11,6 +12,8 @@ from explorer.client.entity import AspectRead, Entity
 from explorer.client.schema import Column
 from explorer.errors import NotFound, UnknownName
 from explorer.metadata.urn import Urn
+from explorer.views.entity import detail_parts
+from explorer.views.parts import mentioned
 
 __all__ = [
     "STDIN",
@@ -22,6 +25,8 @@ __all__ = [
     "read_urn",
     "read_urns",
 ]
+
+_MOST_NAMES: Final = 500
 
 STDIN: Final = "-"
 """Stands for URNs on standard input, one a line."""
@@ -89,7 +94,10 @@ def column_at(entity: Entity, path: str) -> Column:
 
 
 def named_by(catalog: Catalog, entity: Entity) -> Mapping[Urn, str]:
-    """What people call the owners, tags, terms and domains of an entity. One request."""
+    """Return the names of the entities that the page of an entity mentions; at most 500 of them.
+    One request for a hundred."""
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
-    urns: Iterable[Urn] = (*owners, *entity.tags, *entity.terms, *entity.domains)
-    return {urn: found.name for urn, found in catalog.summaries(urns).items()}
+    labels = (*owners, *entity.tags, *entity.terms, *entity.domains)
+    urns = dict.fromkeys((*labels, *mentioned(detail_parts(entity))))
+    found = catalog.summaries(islice(urns, _MOST_NAMES))
+    return {urn: one.name for urn, one in found.items()}

@@ -1,13 +1,10 @@
 """Rows and columns as people read them, and as CSV, JSON and URNs for other programs."""
 
-import csv
-import io
-import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -16,6 +13,8 @@ from explorer.cli import output
 from explorer.cli.output import results, said
 from explorer.client.display import visible
 from explorer.metadata.urn import Urn
+from explorer.views import table as values
+from explorer.views.table import Column
 
 __all__ = [
     "Cell",
@@ -29,32 +28,13 @@ __all__ = [
     "print_urns",
 ]
 
-Cell = str | int | float | bool | Sequence[str] | Text | None
-"""What a place in a table may hold; None is for what is not known, a `Text` is shown as it is."""
+Cell = values.Cell | Text
+"""The value of a cell; a `Text` is shown as it is."""
 
-_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "|", "%")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _GAP: Final = 2
 # A column that gives way is not made narrower than this.
 _LEAST: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: `name` is its key in JSON and its heading in CSV, `heading` what people read.
-
-    `of` says who gets it: everyone, people alone, or programs alone. People see at most `most`
-    characters of a cell; one that `folds` is broken over lines instead of being cut. Where the
-    terminal is too narrow the widest column gives way first, those that fold after the others.
-    """
-
-    name: str
-    heading: str | None = None
-    of: Literal["everyone", "people", "programs"] = "everyone"
-    most: int | None = None
-    folds: bool = False
-    style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +44,17 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
 
+    def plain(self) -> values.Table:
+        """Return the table without attributes of text, for programs."""
+        rows = [
+            [cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows
+        ]
+        return values.Table(self.columns, rows)
+
 
 def print_table(table: Table, *, headings: bool = True) -> None:
     """The table for people, in the width of the terminal; numbers stand to the right."""
-    shown = [at for at, column in enumerate(table.columns) if column.of != "programs"]
+    shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
     drawn = RichTable(
         box=None,
         pad_edge=False,
@@ -83,7 +70,7 @@ def print_table(table: Table, *, headings: bool = True) -> None:
         numbers = [row[at] for row in table.rows if row[at] is not None]
         right = bool(numbers) and all(_is_number(value) for value in numbers)
         drawn.add_column(
-            _heading(column),
+            column.title,
             width=widths[place],
             justify="right" if right else "left",
             no_wrap=not column.folds,
@@ -95,29 +82,18 @@ def print_table(table: Table, *, headings: bool = True) -> None:
 
 
 def print_csv(table: Table) -> None:
-    """The table as RFC 4180 has it, under a line of headings.
-
-    What is not known is an empty cell, several values are a JSON list. A text that a spreadsheet
-    would take for a formula has an apostrophe before it; everything else is exact.
-    """
-    kept = [at for at, column in enumerate(table.columns) if column.of != "people"]
-    page = io.StringIO()
-    writer = csv.writer(page, lineterminator="\r\n")
-    writer.writerow([table.columns[at].name for at in kept])
-    for row in table.rows:
-        writer.writerow([_written(row[at]) for at in kept])
-    print_exactly(page.getvalue())
+    """Print the table as CSV; see `explorer.views.table.to_csv`."""
+    print_exactly(values.to_csv(table.plain()))
 
 
 def print_json(table: Table) -> None:
-    """The table as a JSON list with an object for each row."""
+    """Print the table as a JSON list with an object for each row."""
     output.print_json(as_objects(table))
 
 
 def as_objects(table: Table) -> list[dict[str, Any]]:
-    """Each row under the names of its columns, for JSON."""
-    kept = [(at, column) for at, column in enumerate(table.columns) if column.of != "people"]
-    return [{column.name: _plain(row[at]) for at, column in kept} for row in table.rows]
+    """Return each row as a dictionary from column name to value, for JSON."""
+    return values.to_objects(table.plain())
 
 
 def print_urns(urns: Iterable[str | Urn]) -> None:
@@ -133,10 +109,6 @@ def print_exactly(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
     sys.stdout.buffer.flush()
-
-
-def _heading(column: Column) -> str:
-    return column.name.replace("_", " ") if column.heading is None else column.heading
 
 
 def _shown(value: Cell, column: Column) -> Text:
@@ -169,10 +141,10 @@ def _widths(
     found = []
     for place, at in enumerate(shown):
         column = table.columns[at]
-        heading = len(_heading(column)) if headings else 0
+        heading = len(column.title) if headings else 0
         widest = max((row[place].cell_len for row in cells), default=0)
-        if column.most is not None:
-            widest = min(widest, column.most)
+        if column.max_width is not None:
+            widest = min(widest, column.max_width)
         found.append(max(heading, widest, 1))
     over = sum(found) + _GAP * max(len(found) - 1, 0) - width
     cut = [place for place, at in enumerate(shown) if not table.columns[at].folds]
@@ -188,37 +160,6 @@ def _widths(
 
 def _is_number(value: Cell) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _written(value: Cell) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return str(value)
-        case str():
-            return _defused(value.replace("\0", ""))
-        case Text():
-            return _defused(value.plain)
-        case _:
-            return json.dumps(list(value), ensure_ascii=False)
-
-
-def _defused(text: str) -> str:
-    if _NUMBER.fullmatch(text):
-        # A number, to a spreadsheet as well.
-        return text
-    if text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r", "\n")):
-        return f"'{text}"
-    return text
-
-
-def _plain(value: Cell) -> Any:
-    if isinstance(value, Text):
-        return value.plain
-    return list(value) if isinstance(value, tuple | list) else value
 
 
 def _one_line(text: str) -> str:

@@ -5,10 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, overload
 
 from explorer.client import entity as read
 from explorer.client import records
+from explorer.client.display import moment
 from explorer.client.records import Direction, Health
 from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
@@ -27,7 +29,9 @@ from explorer.notebook.results import EDITED
 from explorer.notebook.schema import Comparison, Schema, shown_schema
 from explorer.notebook.seen import edited_text
 from explorer.notebook.series import Profile, Usage, Window, users_of
-from explorer.notebook.view import Cell, Facts, Grid, Part, Prose, Say, Table, Title
+from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Table, Title
+from explorer.views import parts
+from explorer.views.entity import detail_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["Entity"]
 
 _Names = str | Urn | Iterable[str | Urn]
+# These aspects are in the table of columns.
+_SHOWN_AS_COLUMNS = frozenset(("schemaMetadata", "editableSchemaMetadata"))
+_MOST_VALUES = 20
 _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 
 
@@ -354,6 +361,9 @@ class Entity(Table, read.Entity):
             yield from self.schema.parts()
         if self.links:
             yield from self.links.parts()
+        details = list(_details(detail_parts(self, _SHOWN_AS_COLUMNS), self.names))
+        if details:
+            yield Fold("properties and other aspects", details)
 
     def _kinds(self) -> Iterator[str]:
         yield self.entity_type
@@ -368,6 +378,51 @@ class Entity(Table, read.Entity):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
         yield "urn", Cell(str(self.urn), tone="quiet")
+
+
+def _details(found: Iterable[parts.Part], names: Mapping[Urn, str]) -> Iterator[Part]:
+    for is_fact, group in groupby(found, lambda part: isinstance(part, parts.Fact)):
+        if is_fact:
+            yield Facts(list(_facts(group, names)))
+            continue
+        for part in group:
+            match part:
+                case parts.Heading(title, remark):
+                    yield Title(title, remark)
+                case parts.Prose(text, missing):
+                    yield Prose("", text) if text else Say(missing)
+                case parts.Code(text, language):
+                    yield Prose("", f"```{language}\n{text}\n```")
+                case _:
+                    pass
+
+
+def _facts(found: Iterable[parts.Part], names: Mapping[Urn, str]) -> Iterator[tuple[str, Cell]]:
+    for part in found:
+        if isinstance(part, parts.Fact):
+            yield part.label, Cell(_values(part, names))
+
+
+def _values(fact: parts.Fact, names: Mapping[Urn, str]) -> str:
+    shown = [_value(value, names) for value in fact.values[:_MOST_VALUES]]
+    more = len(fact.values) - _MOST_VALUES
+    return ", ".join(shown) + (f", and {more:,} more" if more > 0 else "")
+
+
+def _value(value: parts.Value, names: Mapping[Urn, str]) -> str:
+    match value:
+        case parts.Plain(text):
+            return text
+        case parts.Moment(millis):
+            return moment(millis)
+        case parts.Mention(urn, remark):
+            name = names.get(urn) or urn.name
+            return f"{name} ({remark})" if remark else name
+        case parts.Stamped(millis, actor, remark):
+            who = (names.get(actor) or actor.name) if actor else ""
+            return " ".join(piece for piece in (remark, moment(millis), who) if piece)
+        case parts.Web(url, label):
+            return f"{label} {url}" if label else url
 
 
 def _wrong(health: Health) -> Iterator[Part]:

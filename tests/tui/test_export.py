@@ -9,12 +9,13 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
-from explorer.tui.shell.tables import Table, check, path_of, put, suggest_name, write
+from explorer.tui.shell.tables import check, path_of, put, suggest_name, write
+from explorer.views.table import Table
 
 pytestmark = pytest.mark.anyio
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
-HOSTILE = Table(
+HOSTILE = Table.of(
     "a | <b>",
     ("name", "count", "tags", "known"),
     [
@@ -44,7 +45,7 @@ def test_json_holds_what_the_rows_hold_or_the_thing_itself(tmp_path):
         "tags": ["a,b", "c"],
         "known": True,
     }
-    exact = Table("x", ("a",), [("1",)], exact={"aspect": {"deep": [1]}})
+    exact = Table.of("x", ("a",), [("1",)], exact={"aspect": {"deep": [1]}})
     file = write(tmp_path / "exact.json", exact, exact.rows)
     assert json.loads(file.read_text()) == {"aspect": {"deep": [1]}}
 

@@ -35,7 +35,7 @@ def print_for_people(worklist: Worklist) -> None:
         Column("downstream"),
         Column("table", folds=True, style="bold"),
         Column("column", folds=True),
-        Column("type", most=12, style="dim"),
+        Column("type", max_width=12, style="dim"),
     )
     rows: list[list[Cell]] = [
         [

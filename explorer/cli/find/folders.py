@@ -174,13 +174,15 @@ def _table(found: Place, summaries: Mapping[Urn, Entity]) -> tables.Table:
         name = summary.name if summary else named.name
         rows.append([found.path, str(named.urn), entity, name, kind, None, _description(summary)])
     columns = (
-        tables.Column("path", of="programs"),
-        tables.Column("urn", of="programs"),
-        tables.Column("type", of="programs"),
-        tables.Column("name", most=44, folds=True, style="bold"),
-        tables.Column("kind", "type", most=16),
-        tables.Column("entities", of="everyone" if found.folders else "programs"),
-        tables.Column("description", of="everyone" if found.entities else "programs", style="dim"),
+        tables.Column("path", audience="programs"),
+        tables.Column("urn", audience="programs"),
+        tables.Column("type", audience="programs"),
+        tables.Column("name", max_width=44, folds=True, style="bold"),
+        tables.Column("kind", "type", max_width=16),
+        tables.Column("entities", audience="everyone" if found.folders else "programs"),
+        tables.Column(
+            "description", audience="everyone" if found.entities else "programs", style="dim"
+        ),
     )
     return tables.Table(columns, rows)
 

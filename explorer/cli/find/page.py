@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 
 import msgspec
 import orjson
@@ -17,10 +18,29 @@ from explorer.client.records import Health
 from explorer.client.schema import Column
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import ownership
+from explorer.views.entity import detail_parts
+from explorer.views.parts import (
+    Code,
+    Fact,
+    Heading,
+    Mention,
+    Moment,
+    Part,
+    Plain,
+    Prose,
+    Stamped,
+    Value,
+    Web,
+)
 
 __all__ = ["print_aspects", "print_description", "print_entity"]
 
 _Names = Mapping[Urn, str]
+
+# These aspects are in the table of columns.
+_SHOWN_AS_COLUMNS = frozenset(("schemaMetadata", "editableSchemaMetadata"))
+_MOST_VALUES = 20
+_INDENT = (0, 0, 0, 2)
 
 
 def print_aspects(urn: str | Urn, aspects: Sequence[AspectRead], *, as_json: bool) -> None:
@@ -55,8 +75,58 @@ def print_entity(entity: Entity, names: _Names, health: Health | None = None) ->
         _print_schema(console, entity)
     if entity.links:
         _print_links(console, entity)
+    _print_parts(console, detail_parts(entity, _SHOWN_AS_COLUMNS), names)
     held = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
     note(Text(f"\nstored: {line(held)}; --aspect NAME shows one", "dim"))
+
+
+def _print_parts(console: Console, parts: Iterable[Part], names: _Names) -> None:
+    for is_fact, group in groupby(parts, lambda part: isinstance(part, Fact)):
+        if is_fact:
+            _print_facts(console, group, names)
+            continue
+        for part in group:
+            match part:
+                case Heading(title, remark):
+                    _print_heading(console, title, line(remark))
+                case Prose(text, missing):
+                    console.print(Padding(told(text) or Text(missing, "dim italic"), _INDENT))
+                case Code(text):
+                    console.print(Padding(told(text), _INDENT))
+                case _:
+                    pass
+
+
+def _print_facts(console: Console, parts: Iterable[Part], names: _Names) -> None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for part in parts:
+        if isinstance(part, Fact):
+            grid.add_row(said(part.label), _values(part, names))
+    console.print(grid)
+
+
+def _values(fact: Fact, names: _Names) -> Text:
+    shown = words((_value(value, names) for value in fact.values[:_MOST_VALUES]), ", ")
+    more = len(fact.values) - _MOST_VALUES
+    return shown + Text(f", and {more:,} more", "dim") if more > 0 else shown
+
+
+def _value(value: Value, names: _Names) -> Text:
+    match value:
+        case Plain(text, style):
+            return said(text, style)
+        case Moment(millis):
+            return Text(moment(millis))
+        case Mention(urn, remark):
+            name = said(names.get(urn) or urn.name)
+            return name + Text(f" ({line(remark)})", "dim") if remark else name
+        case Stamped(millis, actor, remark):
+            who = said(names.get(actor) or actor.name) if actor else None
+            return words([said(remark), Text(moment(millis)), who], " ")
+        case Web(url, label):
+            return words([said(label), said(url, "underline")], " ")
 
 
 def print_description(

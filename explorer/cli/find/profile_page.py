@@ -118,7 +118,7 @@ def print_column(
             for point, column in found
         ]
         columns = [tables.Column("measured"), tables.Column("rows")]
-        columns += [tables.Column(name, most=14) for name in _SHOWN]
+        columns += [tables.Column(name, max_width=14) for name in _SHOWN]
         tables.print_table(tables.Table(columns, shown))
     _say_how_many(series, len(found), period)
 
@@ -158,12 +158,12 @@ def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
         ]
         shown.append([*row, *(column[name] for name in _VALUES), _samples(column)])
     heads = [
-        tables.Column("column", most=36, folds=True, style="bold"),
+        tables.Column("column", max_width=36, folds=True, style="bold"),
         tables.Column("nulls"),
         tables.Column("distinct"),
     ]
     if wide:
-        heads += [tables.Column(name, most=14) for name in _VALUES]
+        heads += [tables.Column(name, max_width=14) for name in _VALUES]
         heads.append(tables.Column("samples", style="dim"))
         tables.print_table(tables.Table(heads, shown))
         return

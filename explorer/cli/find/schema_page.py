@@ -112,11 +112,11 @@ def _table(found: Sequence[Column], *, flat: bool) -> tables.Table:
         for column in found
     ]
     columns = (
-        tables.Column("column", most=36, folds=True),
-        tables.Column("type", most=12),
+        tables.Column("column", max_width=36, folds=True),
+        tables.Column("type", max_width=12),
         tables.Column("facts", ""),
         tables.Column(
-            "labels", "tags, terms", folds=True, of="everyone" if labelled else "programs"
+            "labels", "tags, terms", folds=True, audience="everyone" if labelled else "programs"
         ),
         tables.Column("description", folds=True),
     )

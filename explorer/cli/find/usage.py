@@ -41,10 +41,11 @@ def usage(target: Target, urn: str, period: Period, top: int, shown_as: Form | N
     """
     from explorer.cli.find import usage_page
     from explorer.cli.reading import read_urn
+    from explorer.views.usage import usage_of
 
     with target.open() as catalog:
         urn = read_urn(urn)
         series = catalog.usage(urn, start=period.start, end=period.end)
-        found = usage_page.read_use(urn, series)
+        found = usage_of(series)
         names = usage_page.named(catalog, found, top) if shown_as is None else {}
-    usage_page.print_use(found, names, period, top, shown_as)
+    usage_page.print_usage(urn, found, names, period, top, shown_as)

@@ -35,13 +35,13 @@ _WIDE: Final = 110
 # Changed with every writing, and so no news while anything else is.
 _NOISE: Final = frozenset({"created", "hash", "lastModified"})
 _STEPS: Final = (
-    tables.Column("time", of="programs"),
-    tables.Column("when", of="people", folds=True),
-    tables.Column("actor", of="programs"),
-    tables.Column("who", most=20, of="people", folds=True),
-    tables.Column("aspect", most=28, folds=True),
+    tables.Column("time", audience="programs"),
+    tables.Column("when", audience="people", folds=True),
+    tables.Column("actor", audience="programs"),
+    tables.Column("who", max_width=20, audience="people", folds=True),
+    tables.Column("aspect", max_width=28, folds=True),
     tables.Column("version", "no"),
-    tables.Column("run", of="programs"),
+    tables.Column("run", audience="programs"),
     tables.Column("summary", "what it changed", folds=True),
 )
 _SHORT: Final = 60

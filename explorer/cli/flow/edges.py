@@ -115,7 +115,7 @@ def print_for_people(found: Related) -> None:
             for urn, said_of in abouts
         ]
         columns = (
-            Column("name", most=60, folds=True),
+            Column("name", max_width=60, folds=True),
             Column("type", style="dim"),
             Column("state", style="italic"),
         )

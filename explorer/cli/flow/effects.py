@@ -196,14 +196,14 @@ def _page(found: Effects, affected: Sequence[Affected], *, width: int) -> Table:
     wide = width >= (_WIDEST if narrowed else _WIDE)
     counted = not narrowed or width >= _WIDE
     columns = (
-        Column("name", most=36, folds=True, style="bold"),
+        Column("name", max_width=36, folds=True, style="bold"),
         Column("type"),
         Column("queries"),
         Column("users"),
         Column("hops"),
-        Column("columns", most=20, folds=True),
+        Column("columns", max_width=20, folds=True),
         Column("known", folds=True),
-        Column("owners", most=24, style="dim"),
+        Column("owners", max_width=24, style="dim"),
         Column("state", style="italic"),
     )
     rows: list[tuple[Cell, ...]] = []

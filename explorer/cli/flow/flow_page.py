@@ -42,7 +42,7 @@ def print_as_table(found: Flows) -> None:
     if not found.shown:
         return
     columns = (
-        Column("name", most=48, folds=True, style="bold"),
+        Column("name", max_width=48, folds=True, style="bold"),
         Column("type"),
         Column("hops"),
         Column("side"),

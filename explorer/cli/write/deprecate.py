@@ -136,7 +136,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
         print_json([{"urn": str(entity.urn), "deprecation": held} for entity, held in found])
     elif found:
         columns = [
-            tables.Column("name", most=56, folds=True, style="bold"),
+            tables.Column("name", max_width=56, folds=True, style="bold"),
             tables.Column("deprecation", folds=True),
         ]
         rows = [(entity.urn.name, part("deprecation", held)) for entity, held in found]

@@ -205,11 +205,11 @@ def _urns(what: _What, labels: Iterable[str]) -> list[str]:
 def _table(found: Sequence[_Found], what: _What) -> Table:
     name = "domains" if what == "domain" else what
     columns = [
-        Column("name", of="people", most=_NAME_WIDTH, folds=True, style="bold"),
-        Column("shown", name, of="people", folds=True),
-        Column("urn", of="programs"),
-        Column("column", of="programs"),
-        Column(name, of="programs"),
+        Column("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
+        Column("shown", name, audience="people", folds=True),
+        Column("urn", audience="programs"),
+        Column("column", audience="programs"),
+        Column(name, audience="programs"),
     ]
     rows = [
         (place_words(urn, path), part(what, held), str(urn), path, held)

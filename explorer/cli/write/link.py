@@ -123,11 +123,11 @@ def _show(target: Target, urn: str, shown_as: Form | None) -> None:
 
         done = go_through(urns, read)
     columns = [
-        tables.Column("urn", of="everyone" if len(urns) > 1 else "programs", folds=True),
-        tables.Column("label", most=36, folds=True, style="bold"),
+        tables.Column("urn", audience="everyone" if len(urns) > 1 else "programs", folds=True),
+        tables.Column("label", max_width=36, folds=True, style="bold"),
         tables.Column("url", folds=True),
-        tables.Column("by", of="programs"),
-        tables.Column("at_millis", of="programs"),
+        tables.Column("by", audience="programs"),
+        tables.Column("at_millis", audience="programs"),
     ]
     table = tables.Table(columns, rows)
     match shown_as:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.tui.measures.use import read_use
+from explorer.views.usage import usage_of
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -87,7 +87,7 @@ def use_of(series: "Timeseries", schema: "Schema") -> dict[str, int]:
     """How often each column was used. Use is often told by simple paths, whatever the schema's
     are; a path that several columns share counts for each."""
     told: Counter[str] = Counter()
-    for path, count in read_use(series).columns:
+    for path, count in usage_of(series).columns:
         told[path] += count
     return _by_raw(told, schema)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records.history import ColumnChange
     from explorer.client.schema import Column, Schema
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["ColumnsView"]
 

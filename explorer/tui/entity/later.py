@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.worker import WorkType
 
     from explorer.client.entity import Entity
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = [
     "LaterHistory",

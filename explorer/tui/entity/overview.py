@@ -13,13 +13,13 @@ from textual.message import Message
 from explorer.client.records import Health
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.entity.facts.laying import RENDERED, Layout, Line, lay_out
-from explorer.tui.entity.facts.part import Code, Part, Prose, mentioned
-from explorer.tui.entity.facts.telling import tell, tell_health
+from explorer.tui.entity.layout import RENDERED, Layout, Line, lay_out
 from explorer.tui.entity.relationships import page_of_urn
 from explorer.tui.entity.tab import Tab
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
+from explorer.views.entity import entity_parts, health_parts
+from explorer.views.parts import Code, Part, Prose, mentioned
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -28,6 +28,7 @@ __all__ = ["OverviewTab"]
 
 _NAMED_AT_MOST = 500
 _READING = "reading …"
+_RAW_HINT = "8 Raw shows each aspect as it is"
 
 
 class OverviewTab(Rows, Tab):
@@ -88,7 +89,7 @@ class OverviewTab(Rows, Tab):
 
     async def read(self, entity: "Entity") -> None:
         """Ask what those are called that are named: a request for each 150."""
-        parts = await asyncio.to_thread(tell, entity)
+        parts = await asyncio.to_thread(entity_parts, entity)
         urns = list(dict.fromkeys(mentioned(parts)))[:_NAMED_AT_MOST]
         if not urns:
             return
@@ -183,7 +184,7 @@ class OverviewTab(Rows, Tab):
 def _told(
     entity: "Entity", health: Health | None, layout: Layout
 ) -> tuple[Sequence[Part], Sequence[Line]]:
-    parts = [*(tell_health(health) if health else ()), *tell(entity)]
+    parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
     if health:
         # Assertions have an id that nobody says; what they assert is.
         called = {one.urn: one.rule for one in health.failing}

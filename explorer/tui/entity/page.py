@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from explorer.tui.history.tab import HistoryTab
     from explorer.tui.lineage.tab import LineageTab
     from explorer.tui.measures.usage import UsageTab
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["EntityView"]
 

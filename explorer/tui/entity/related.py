@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from explorer.tui.entity.relationships import COLUMN, Kind, page_of_urn
-from explorer.tui.shell import tables
+from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -27,13 +27,11 @@ _COLUMNS: Final = (
 )
 
 
-def of_related(
-    session: "Session", name: str, found: Sequence[tuple[Kind, "Urn"]]
-) -> "tables.Table":
+def of_related(session: "Session", name: str, found: Sequence[tuple[Kind, "Urn"]]) -> Table:
     """Every relationship given, with what is on its other side by name: one request for a hundred
     of them."""
 
-    async def whole() -> AsyncIterator[Sequence[tables.Row]]:
+    async def whole() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
         for start in range(0, len(found), _AT_ONCE):
             some = found[start : start + _AT_ONCE]
@@ -41,10 +39,10 @@ def of_related(
             known = await catalog.summaries(urns) if urns else {}
             yield [_row(kind, urn, known) for kind, urn in some]
 
-    return tables.Table(f"{name} relationships", _COLUMNS, (), len(found), whole)
+    return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=whole)
 
 
-def _row(kind: Kind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> tables.Row:
+def _row(kind: Kind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> Row:
     told = (kind.name, kind.direction.lower(), kind.words, str(urn))
     if urn.entity_type == COLUMN:
         return (*told, urn.name, COLUMN, page_of_urn(urn).platform, None, None)

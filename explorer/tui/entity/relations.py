@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Direction, Edge
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["RelationsView"]
 

@@ -9,7 +9,7 @@ from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["Tab", "View"]
 

@@ -9,9 +9,8 @@ from explorer.errors import ServerFault
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
 from explorer.tui.content import join, said
-from explorer.tui.entity.facts.telling import role
-from explorer.tui.entity.facts.values import urn_of
 from explorer.tui.times import Times
+from explorer.views.entity import ownership_name, urn_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -249,7 +248,7 @@ def _urns(values: Iterable[object]) -> list[Urn]:
 
 def _owners(entity: "Entity") -> list[tuple[Urn, str]]:
     held = _all(lambda: entity.owners)
-    return [(urn, role(one.type)) for one in held for urn in Urn.parse_all([one.owner])]
+    return [(urn, ownership_name(one.type)) for one in held for urn in Urn.parse_all([one.owner])]
 
 
 def _kind(entity: "Entity") -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Facet, SearchPage
     from explorer.metadata.registry import Registry
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["TYPING_PAUSE_SECONDS", "Searching"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.history.lists import BlameList, ColumnList, HistoryList, VersionsList
 from explorer.tui.history.versions import MARKS, Track, news, run_of
-from explorer.tui.shell.tables import Row, Table
+from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
     from explorer.client.records import ColumnChange
@@ -22,15 +22,15 @@ def of_history(name: str, shown: HistoryList) -> Table:
         case VersionsList():
             columns = ("aspect", "version", "written", "actor", "run", "changes")
             rows = [row for track in shown.tracks for row in _of_track(track)]
-            return Table(f"{name} versions", columns, rows)
+            return Table.of(f"{name} versions", columns, rows)
         case BlameList():
-            return Table(
+            return Table.of(
                 f"{name} who described the columns",
                 ("path", "name", "origin", "written", "actor", "run", "description"),
                 list(_of_columns(shown)),
             )
         case ColumnList():
-            return Table(
+            return Table.of(
                 f"{name} {FieldPath(shown.path).simple} descriptions",
                 ("path", "origin", "written", "actor", "run", "before", "after"),
                 [(one.path, *_stamped(one), one.before, one.after) for one in shown.changes],

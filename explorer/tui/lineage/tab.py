@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.metadata.filters import Filter
     from explorer.tui.lineage.neighbourhood import Edge
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["LineageTab"]
 

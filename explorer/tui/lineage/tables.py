@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.tui.shell.tables import Cell, Row, Table
+from explorer.views.table import Cell, Row, Table
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,7 +36,7 @@ def of_impact(name: str, impact: "Impact") -> Table:
     rows: list[Row] = [
         tuple(getattr(one, column) for column in _AFFECTED) for one in impact.affected
     ]
-    return Table(f"what depends on {name}", _AFFECTED, rows)
+    return Table.of(f"what depends on {name}", _AFFECTED, rows)
 
 
 def of_graph(name: str, graph: "nx.DiGraph") -> Table:
@@ -45,7 +45,7 @@ def of_graph(name: str, graph: "nx.DiGraph") -> Table:
     rows: list[Row] = [
         _of_node(urn, said, list(graph.predecessors(urn))) for urn, said in graph.nodes(data=True)
     ]
-    return Table(f"{name} lineage", _AROUND, rows)
+    return Table.of(f"{name} lineage", _AROUND, rows)
 
 
 def _of_node(urn: str, said: Mapping[str, Any], above: Collection[str]) -> Row:

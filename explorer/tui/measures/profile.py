@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["ProfileTab"]
 

@@ -8,8 +8,8 @@ from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.measures.profiles import ColumnHistory, Profiled
-from explorer.tui.measures.use import Use
-from explorer.tui.shell.tables import Row, Table
+from explorer.views.table import Row, Table
+from explorer.views.usage import Usage
 
 __all__ = ["of_column", "of_days", "of_profiles", "of_rows_over_time", "of_use", "of_values"]
 
@@ -25,7 +25,7 @@ _NUMBERS: Final = (
 )
 
 
-def of_use(name: str, use: Use, names: Mapping[Urn, str]) -> Table:
+def of_use(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
     """What was used, by whom, with which queries: each with how often, and a query with the number
     of days on which it was among the most asked."""
 
@@ -39,13 +39,13 @@ def of_use(name: str, use: Use, names: Mapping[Urn, str]) -> Table:
             yield "query", query, None, None, days
 
     columns = ("kind", "value", "name", use.measure, "days_among_top")
-    return Table(f"{name} usage", columns, list(found()))
+    return Table.of(f"{name} usage", columns, list(found()))
 
 
-def of_days(name: str, use: Use) -> Table:
+def of_days(name: str, use: Usage) -> Table:
     """The use by day of UTC, the newest first."""
     rows: list[Row] = [(day.day.isoformat(), day.count, day.users) for day in reversed(use.days)]
-    return Table(f"{name} usage by day", ("day", use.measure, "users"), rows)
+    return Table.of(f"{name} usage by day", ("day", use.measure, "users"), rows)
 
 
 def of_profiles(name: str, data: Profiled) -> Table:
@@ -63,7 +63,7 @@ def of_profiles(name: str, data: Profiled) -> Table:
         for one in data.columns
     ]
     columns = ("path", "name", "measured", *_NUMBERS, "sample_values", "moved")
-    return Table(f"{name} profile", columns, rows)
+    return Table.of(f"{name} profile", columns, rows)
 
 
 def of_rows_over_time(name: str, data: Profiled) -> Table:
@@ -73,14 +73,14 @@ def of_rows_over_time(name: str, data: Profiled) -> Table:
         for at, one in reversed(data.profiles)
     ]
     columns = ("measured", "rows", "columns", "size_in_bytes")
-    return Table(f"{name} profile over time", columns, rows)
+    return Table.of(f"{name} profile over time", columns, rows)
 
 
 def of_column(name: str, column: ColumnHistory) -> Table:
     """One column at every moment at which it was measured, the newest first."""
     rows: list[Row] = [(_moment(at), *_numbers(field)) for at, field in reversed(column.points)]
     title = f"{name} {FieldPath(column.path).simple} profile over time"
-    return Table(title, ("measured", *_NUMBERS), rows)
+    return Table.of(title, ("measured", *_NUMBERS), rows)
 
 
 def of_values(name: str, column: ColumnHistory) -> Table:
@@ -90,7 +90,7 @@ def of_values(name: str, column: ColumnHistory) -> Table:
     rows: list[Row] = [("value", one.value, one.frequency) for one in counted]
     rows += [("sample", value, None) for value in newest.sample_values or ()]
     title = f"{name} {FieldPath(column.path).simple} values"
-    return Table(title, ("kind", "value", "frequency"), rows)
+    return Table.of(title, ("kind", "value", "frequency"), rows)
 
 
 def _numbers(field: FieldProfile) -> Row:

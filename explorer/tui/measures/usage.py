@@ -15,14 +15,14 @@ from explorer.tui.content import block, join, padded, said
 from explorer.tui.measures.charts import Chart, Plot, Point
 from explorer.tui.measures.series import Listed, SeriesTab, compact, whole
 from explorer.tui.measures.shapes import bar
-from explorer.tui.measures.use import Day, Use, read_use
 from explorer.tui.rows import Rows
 from explorer.tui.session import Session
+from explorer.views.usage import Usage, UsageDay, usage_of
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["UsageTab"]
 
@@ -32,7 +32,7 @@ _QUERY_LINES_AT_MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    use: Use
+    use: Usage
     names: Mapping[Urn, str]
 
 
@@ -60,7 +60,7 @@ class UsageTab(SeriesTab[_Read]):
     async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> _Read:
         """The use, and what its users are called: two requests."""
         series = await catalog.usage(entity.urn, days=days)
-        use = await asyncio.to_thread(read_use, series)
+        use = await asyncio.to_thread(usage_of, series)
         users = Urn.parse_all(user for user, _ in use.users[:_NAMED_AT_MOST])
         known = await catalog.summaries(users) if users else {}
         return _Read(use, {urn: one.name for urn, one in known.items()})
@@ -90,12 +90,12 @@ class UsageTab(SeriesTab[_Read]):
         name = self._entity.name
         return of_days(name, held.use) if self._as_table else of_use(name, held.use, held.names)
 
-    def _plot(self, use: Use) -> Plot:
+    def _plot(self, use: Usage) -> Plot:
         points = tuple(Point(day.at, day.count) for day in use.days)
         first, last = points[0].at, points[-1].at
         return Plot("bars", points, self.first_moment(first), self.last_moment(last), compact)
 
-    def _read_out(self, use: Use, index: int) -> Text:
+    def _read_out(self, use: Usage, index: int) -> Text:
         day = use.days[index]
         return join(
             [
@@ -105,18 +105,18 @@ class UsageTab(SeriesTab[_Read]):
             ]
         )
 
-    def _zone(self, day: Day) -> Text:
+    def _zone(self, day: UsageDay) -> Text:
         """Days are those of UTC: where they begin here, if that is another hour."""
         shift = day.at.astimezone().utcoffset()
         if self._session.times.utc or not shift:
             return Text("UTC", "dim")
         return Text(f"UTC, here from {day.at.astimezone():%a %H:%M}", "dim")
 
-    def _show_table(self, use: Use) -> None:
+    def _show_table(self, use: Usage) -> None:
         most = max(day.count for day in use.days) or 1
         digits = max(len(f"{most:,}"), len(use.measure))
 
-        def row(day: Day) -> Listed:
+        def row(day: UsageDay) -> Listed:
             def draw(width: int) -> Text:
                 start = f"  {day.day:%a} {day.day}  {day.count:>{digits},}  {whole(day.users):>6}  "
                 return Text(start).append(bar(day.count / most, max(width - len(start) - 1, 4)))
@@ -144,7 +144,7 @@ class UsageTab(SeriesTab[_Read]):
             for query, days in use.queries:
                 yield from self._query(query, days)
 
-    def _columns_heading(self, use: Use) -> Listed:
+    def _columns_heading(self, use: Usage) -> Listed:
         schema = self._entity.schema if self._entity else ()
         if not schema:
             return _heading("Columns", f"{len(use.columns):,} used")
@@ -182,7 +182,7 @@ class UsageTab(SeriesTab[_Read]):
         self.post_message(self.ColumnChosen(path))
 
 
-def _totals(use: Use) -> Text:
+def _totals(use: Usage) -> Text:
     days = _counted(len(use.days), "day")
     return join(
         [

@@ -23,7 +23,7 @@ from explorer.tui.session import Session
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.tui.shell.tables import Table
+    from explorer.views.table import Table
 
 __all__ = ["KeyFilter", "RawRows", "RawTab"]
 

@@ -20,17 +20,8 @@ from explorer.tui.rows import Rows
 from explorer.tui.session import Session, sentence_of
 from explorer.tui.shell.keyline import KeyLine
 from explorer.tui.shell.listings import of_rows
-from explorer.tui.shell.tables import (
-    FORMS,
-    Row,
-    Table,
-    Tabular,
-    check,
-    path_of,
-    put,
-    suggest_name,
-    write,
-)
+from explorer.tui.shell.tables import Tabular, check, path_of, put, suggest_name, write
+from explorer.views.table import FILE_FORMATS, Row, Table
 
 __all__ = ["MOST_ROWS", "ExportScreen", "FileScreen", "PictureScreen", "table_here"]
 
@@ -166,20 +157,20 @@ class FileScreen(ModalScreen[None]):
 class ExportScreen(FileScreen):
     """Writes a table."""
 
-    FORMS: ClassVar[tuple[str, ...]] = tuple(FORMS)
+    FORMS: ClassVar[tuple[str, ...]] = tuple(FILE_FORMATS)
 
     def __init__(self, session: Session, table: Table) -> None:
         super().__init__(session, suggest_name(table.title))
         self._table = table
-        self._wants_whole = table.whole is not None
+        self._wants_whole = table.read_all is not None
 
     def about(self) -> Text:
         """How much is written."""
         table = self._table
         text = Text.assemble(said(table.title, "bold"), f": {len(table.rows):,} rows")
-        if table.whole is not None and table.total is not None and not table.rows:
+        if table.read_all is not None and table.total is not None and not table.rows:
             return Text.assemble(said(table.title, "bold"), f": {table.total:,} lines")
-        if table.whole is not None and table.total is not None:
+        if table.read_all is not None and table.total is not None:
             wanted = min(table.total, MOST_ROWS)
             cut = f", the first {MOST_ROWS:,}" if table.total > MOST_ROWS else ""
             text = Text.assemble(said(table.title, "bold"), f": {table.total:,} in all{cut}")
@@ -189,7 +180,7 @@ class ExportScreen(FileScreen):
 
     def action_shown(self) -> None:
         """All there are, or those shown."""
-        if self._table.whole is not None and self._table.rows:
+        if self._table.read_all is not None and self._table.rows:
             self._wants_whole = not self._wants_whole
             self.query_one("#about", Static).update(self.about())
 
@@ -198,9 +189,9 @@ class ExportScreen(FileScreen):
         table = self._table
         await asyncio.to_thread(partial(check, path, replace=replace))
         rows: list[Row] = list(table.rows)
-        if self._wants_whole and table.whole is not None:
+        if self._wants_whole and table.read_all is not None:
             rows = []
-            async for page in table.whole():
+            async for page in table.read_all():
                 rows += page
                 self.tell(f"{len(rows):,} of {table.total or 0:,} read; esc stops")
                 if len(rows) >= MOST_ROWS:

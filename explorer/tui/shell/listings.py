@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from explorer.metadata.urn import Urn
 from explorer.tui.rows import Rows
-from explorer.tui.shell.tables import Row, Table
+from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -75,7 +75,9 @@ def of_results(
 
     rows = [_of_hit(hit, known.get(hit.urn)) for hit in hits]
     more = whole if total > len(rows) else None
-    return Table(f"results {asked.words}".rstrip(" *"), _RESULT, rows, total, more)
+    return Table.of(
+        f"results {asked.words}".rstrip(" *"), _RESULT, rows, total=total, read_all=more
+    )
 
 
 async def _summed_up(catalog: "AsyncCatalog", hits: Sequence["Hit"]) -> Mapping[Urn, "Entity"]:
@@ -125,14 +127,14 @@ def of_schema(entity: "Entity", paths: Sequence[str] | None = None) -> Table:
         for one in found
         if one is not None
     ]
-    return Table(f"{entity.name} columns", (*columns, *texts), rows)
+    return Table.of(f"{entity.name} columns", (*columns, *texts), rows)
 
 
 def of_aspects(entity: "Entity") -> Table:
     """The aspects of an entity by name; as JSON each is itself."""
     rows: list[Row] = [(name, str(read.value)) for name, read in sorted(entity.aspects.items())]
     exact = {name: read.value for name, read in sorted(entity.aspects.items())}
-    return Table(f"{entity.name} aspects", ("aspect", "value"), rows, exact=exact)
+    return Table.of(f"{entity.name} aspects", ("aspect", "value"), rows, exact=exact)
 
 
 def of_rows(shown: Rows, title: str = "list") -> Table | None:
@@ -151,4 +153,4 @@ def of_rows(shown: Rows, title: str = "list") -> Table | None:
             # Drawing is quick, and the reader may want to stop.
             await asyncio.sleep(0)
 
-    return Table(title, ("text",), (), shown.count, whole)
+    return Table.of(title, ("text",), (), total=shown.count, read_all=whole)

@@ -1,4 +1,4 @@
-"""What was measured of the use of a dataset, chart or dashboard, added up by day and by what."""
+"""How often a dataset, chart or dashboard was used: by day, user, column and query."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from explorer.metadata.aspects.record import Camel
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
 
-__all__ = ["Day", "Use", "read_use"]
+__all__ = ["Usage", "UsageDay", "usage_of"]
 
 
 class _UserCount(Camel, frozen=True):
-    """How often somebody used it; charts and dashboards count views."""
+    """How often one user used it; charts and dashboards count views."""
 
     user: str = ""
     count: int | None = None
@@ -24,7 +24,7 @@ class _UserCount(Camel, frozen=True):
 
 
 class _Window(Camel, frozen=True):
-    """The use in one window of time, of whichever kind of thing."""
+    """The usage in one window of time, of a dataset, chart or dashboard."""
 
     timestamp_millis: int = 0
     unique_user_count: int | None = None
@@ -36,8 +36,8 @@ class _Window(Camel, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """A day of UTC that was measured. `users` is how many there were, at least."""
+class UsageDay:
+    """A measured day, in UTC. `users` is the smallest number of users there can have been."""
 
     day: date
     count: int
@@ -45,17 +45,22 @@ class Day:
 
     @property
     def at(self) -> datetime:
-        """Its first moment."""
+        """Return the day's first moment, in UTC."""
         return datetime.combine(self.day, time(), UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """The use in a time. Days oldest first and only those measured; the rest most used first,
-    as (what, how often), queries as (text, on how many days they were among the top)."""
+class Usage:
+    """The usage in a period, added up.
+
+    `measure` is what was counted: "queries" of a dataset, "views" of a chart or dashboard. `days`
+    are those that were measured, oldest first. The others are pairs, highest count first: a user's
+    URN or a column's path with its uses, a query's text with the number of days on which it was
+    among the most frequent. `limit` is set where the server stopped at that many points.
+    """
 
     measure: str
-    days: tuple[Day, ...]
+    days: tuple[UsageDay, ...]
     users: tuple[tuple[str, int], ...]
     columns: tuple[tuple[str, int], ...]
     queries: tuple[tuple[str, int], ...]
@@ -63,12 +68,12 @@ class Use:
 
     @property
     def total(self) -> int:
-        """How often it was used in all."""
+        """Return the sum of all days."""
         return sum(day.count for day in self.days)
 
 
-def read_use(series: "Timeseries") -> Use:
-    """The windows of a series added up. `limit` is set where the server stopped there."""
+def usage_of(series: "Timeseries") -> Usage:
+    """Return the usage in a series of usage statistics."""
     counts: Counter[date] = Counter()
     told: dict[date, int] = {}
     named: dict[date, set[str]] = {}
@@ -94,10 +99,10 @@ def read_use(series: "Timeseries") -> Use:
         for query in window.top_sql_queries:
             asked.setdefault(query, set()).add(day)
     days = tuple(
-        Day(day, counts[day], max(told.get(day, 0), len(named[day])) or told.get(day))
+        UsageDay(day, counts[day], max(told.get(day, 0), len(named[day])) or told.get(day))
         for day in sorted(counts)
     )
-    return Use(
+    return Usage(
         "queries" if series.aspect.startswith("dataset") else "views",
         days,
         _ranked(users),

@@ -13,7 +13,9 @@ from rich.text import Text
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
 from explorer.tui.content import block, join, markdown, said
-from explorer.tui.entity.facts.part import (
+from explorer.tui.times import Times
+from explorer.tui.wrapping import broken
+from explorer.views.parts import (
     Code,
     Fact,
     Heading,
@@ -26,8 +28,6 @@ from explorer.tui.entity.facts.part import (
     Value,
     Web,
 )
-from explorer.tui.times import Times
-from explorer.tui.wrapping import broken
 
 __all__ = ["RENDERED", "Layout", "Line", "lay_out"]
 

@@ -1,4 +1,8 @@
-"""What an entity's page is put together from: headings, texts, and facts that lead somewhere."""
+"""The parts of a page: headings, texts, code, and facts.
+
+The values of facts may name another entity, a time, or an address; a front end renders these as
+links and in the reader's time zone.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value as it is written."""
+    """A text; `style` is an attribute of text such as "dim"."""
 
     text: str
     style: str = ""
@@ -31,14 +35,14 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment, in milliseconds since 1970."""
+    """A time, in milliseconds since 1970 UTC."""
 
     millis: int
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Another entity, which can be opened; `remark` says what it is to this one."""
+    """Another entity; `remark` says how it is related."""
 
     urn: Urn
     remark: str = ""
@@ -46,7 +50,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """When something was done, and by whom where that is said."""
+    """A time, in milliseconds since 1970 UTC, and who did it where that is known."""
 
     millis: int
     actor: Urn | None = None
@@ -55,7 +59,7 @@ class Stamped:
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """An address of the web, with what it is called and who added it when."""
+    """A web address with its label, and when and by whom it was added."""
 
     url: str
     label: str = ""
@@ -67,7 +71,7 @@ Value = Plain | Moment | Mention | Stamped | Web
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What follows, in a word or two; `remark` is said quietly beside it."""
+    """The title of the parts that follow; `remark` stands beside it, dimmed."""
 
     words: str
     remark: str = ""
@@ -75,7 +79,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A text of a catalog, which is markdown; `missing` is said where there is none."""
+    """A description in Markdown; `missing` is shown where it is empty."""
 
     text: str
     missing: str = ""
@@ -83,7 +87,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A text in a language of machines."""
+    """A text in a programming or schema language, such as "sql" or "json"."""
 
     text: str
     language: str = ""
@@ -91,7 +95,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing known, with all of its values; `loud` is said so that it is not overlooked."""
+    """A label with its values; one that is `loud` is emphasized."""
 
     label: str
     values: tuple[Value, ...]
@@ -102,7 +106,7 @@ Part = Heading | Prose | Code | Fact
 
 
 def mentioned(parts: Iterable[Part]) -> Iterator[Urn]:
-    """Every entity that is named, in the order in which it is."""
+    """Yield the entities that the parts name, in their order; one may come more than once."""
     for part in parts:
         for value in part.values if isinstance(part, Fact) else ():
             match value:

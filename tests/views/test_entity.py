@@ -4,12 +4,12 @@ import pytest
 
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.tui.entity.facts.laying import RENDERED, Layout, lay_out
-from explorer.tui.entity.facts.part import mentioned
-from explorer.tui.entity.facts.telling import tell
+from explorer.tui.entity.layout import RENDERED, Layout, lay_out
 from explorer.tui.entity.who import mentioned as in_the_head
 from explorer.tui.entity.who import who
 from explorer.tui.times import Times
+from explorer.views.entity import entity_parts
+from explorer.views.parts import mentioned
 
 JDOE = Urn.parse("urn:li:corpuser:jdoe")
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -25,7 +25,7 @@ def an_entity(urn, **aspects):
 def lines_of(entity, width=100, names=None, **how):
     times = Times()
     times.utc = True
-    return lay_out(tell(entity), Layout(width, names or {}, times, **how))
+    return lay_out(entity_parts(entity), Layout(width, names or {}, times, **how))
 
 
 def page_of(entity, **how):
@@ -230,7 +230,7 @@ def test_aspects_nobody_knows_are_told_by_what_they_hold():
     assert "Zoo" in page
     assert "keeper name" in page
     assert "2023-11-14 22:13 UTC by jdoe" in page
-    assert "8 Raw shows it" in page
+    assert "see the aspect as it is stored" in page
     assert "hunter2" not in page
     assert targets_of(entity).count(JDOE) == 2
 
@@ -334,6 +334,6 @@ def test_long_lists_in_the_head_end_in_how_many_more():
 
 
 def test_every_way_on_is_named():
-    urns = list(dict.fromkeys(mentioned(tell(a_group()))))
+    urns = list(dict.fromkeys(mentioned(entity_parts(a_group()))))
     assert [urn.name for urn in urns] == ["jdoe", "mia"]
     assert "Jordan Doe" in page_of(a_group(), names={JDOE: "Jordan Doe"})

@@ -1,0 +1,566 @@
+"""The parts of an entity's page: state, texts, links, labels, properties and every other aspect.
+
+They follow from the stored aspects alone, without a request: other entities are named by URN, and
+the front end that renders the parts looks their names up. An aspect that has no words of its own
+here is shown field by field.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from explorer.metadata.urn import Urn
+from explorer.metadata.words import ownership
+from explorer.views.parts import (
+    Code,
+    Fact,
+    Heading,
+    Mention,
+    Moment,
+    Part,
+    Plain,
+    Prose,
+    Stamped,
+    Value,
+    Web,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from explorer.client.entity import Entity
+    from explorer.client.records import Health
+
+__all__ = ["entity_parts", "health_parts", "ownership_name", "urn_of"]
+
+_TITLES = {
+    "chartInfo": "Chart",
+    "chartQuery": "Query",
+    "containerProperties": "Container",
+    "corpGroupEditableInfo": "Group, as edited",
+    "corpGroupInfo": "Group",
+    "corpUserEditableInfo": "Person, as edited",
+    "corpUserInfo": "Person",
+    "corpUserStatus": "Account",
+    "dashboardInfo": "Dashboard",
+    "dataFlowInfo": "Pipeline",
+    "dataJobInfo": "Task",
+    "dataJobInputOutput": "Reads and writes",
+    "dataPlatformInfo": "Platform",
+    "dataProductProperties": "Data product",
+    "datasetProperties": "Dataset",
+    "domainProperties": "Domain",
+    "editableSchemaMetadata": "Columns, as edited",
+    "glossaryNodeInfo": "Glossary group",
+    "glossaryRelatedTerms": "Related terms",
+    "glossaryTermInfo": "Glossary term",
+    "groupMembership": "In groups",
+    "incidentsSummary": "Incidents",
+    "inputFields": "Columns read",
+    "nativeGroupMembership": "In groups of the catalog itself",
+    "querySubjects": "What it reads",
+    "roleMembership": "In roles",
+    "schemaMetadata": "Schema",
+    "siblings": "Siblings",
+    "tagProperties": "Tag",
+    "upstreamLineage": "Made from",
+    "usageFeatures": "Use in the last 30 days",
+    "viewProperties": "View",
+}
+
+ORDER = (
+    *("corpUserInfo", "corpUserEditableInfo", "corpGroupInfo", "corpGroupEditableInfo"),
+    *("groupMembership", "nativeGroupMembership", "roleMembership"),
+    *("glossaryTermInfo", "glossaryNodeInfo", "glossaryRelatedTerms", "tagProperties"),
+    *("domainProperties", "dataProductProperties", "dataPlatformInfo"),
+    *("chartInfo", "chartQuery", "dashboardInfo"),
+    *("dataFlowInfo", "dataJobInfo", "dataJobInputOutput"),
+    *("datasetProperties", "containerProperties", "viewProperties", "upstreamLineage", "siblings"),
+    *("schemaMetadata", "editableSchemaMetadata", "structuredProperties"),
+)
+"""The aspects people look for first; any other comes after them by name."""
+
+_LABELS = {
+    "aboutMe": "about",
+    "chartUrl": "page",
+    "colorHex": "colour",
+    "countryCode": "country",
+    "created": "created",
+    "dashboardUrl": "page",
+    "definition": "definition",
+    "departmentName": "department",
+    "env": "origin",
+    "externalUrl": "page",
+    "flowUrn": "pipeline",
+    "hasRelatedTerms": "has",
+    "inputDatajobs": "after tasks",
+    "inputDatasetFields": "reads columns",
+    "inputDatasets": "reads",
+    "inputs": "made from",
+    "isRelatedTerms": "is a",
+    "lastModified": "modified",
+    "lastRefreshed": "refreshed",
+    "managerUrn": "manager",
+    "outputDatasetFields": "writes columns",
+    "outputDatasets": "writes",
+    "parentDomain": "part of",
+    "parentNode": "in",
+    "pictureLink": "picture",
+    "qualifiedName": "full name",
+    "relatedTerms": "related",
+    "sourceRef": "source",
+    "sourceUrl": "page of the source",
+    "termSource": "source is",
+    "typeNames": "called",
+    "uniqueUserCountLast30Days": "users",
+    "queryCountLast30Days": "queries",
+    "viewLanguage": "language",
+}
+
+CODE = {
+    "documentSchema": "json",
+    "formattedViewLogic": "sql",
+    "keySchema": "json",
+    "rawQuery": "sql",
+    "rawSchema": "json",
+    "schema": "json",
+    "statement": "sql",
+    "tableSchema": "sql",
+    "viewLogic": "sql",
+}
+"""The fields that hold a text for machines, with its language."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ENDINGS = ("Properties", "Info", "Urn", "Urns", "Edges", "Millis", "Ms")
+
+
+def title_of(aspect: str) -> str:
+    """Return the heading above an aspect."""
+    words = _TITLES.get(aspect) or _split(_without_ending(aspect))
+    return words[:1].upper() + words[1:]
+
+
+def label_of(field: str) -> str:
+    """Return the label of a field of an aspect."""
+    return _LABELS.get(field) or _split(_without_ending(field))
+
+
+def _without_ending(name: str) -> str:
+    for ending in _ENDINGS:
+        if name.endswith(ending) and len(name) > len(ending):
+            return name.removesuffix(ending)
+    return name
+
+
+def _split(name: str) -> str:
+    return _HUMP.sub(" ", name).lower() if "_" not in name else name
+
+
+_DEEP = 4
+_LONG = 300
+_FIRST_MOMENT = 100_000_000_000
+_MOMENTS = ("time", "millis", "ms", "at", "timestamp", "date", "refreshed", "created", "modified")
+_STAMP = frozenset(("time", "actor", "impersonator", "message"))
+_POINTERS = ("urn", "destinationUrn", "dataset", "entity", "schemaFieldUrn", "owner", "tag")
+_SECRET = ("password", "secret", "salt", "token", "credential")
+_AGAIN = ("Edges", "Edge")
+_NOT_SHOWN = "see the aspect as it is stored"
+
+
+def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) -> Iterator[Part]:
+    """Yield the fields of a record in their order, texts and code last.
+
+    Fields in `skipped` are left out, and so are values that another field has shown already.
+    """
+    late: list[Part] = []
+    said: set[Value] = set()
+    for key, held in value.items():
+        if key in skipped or held in (None, "", [], {}):
+            continue
+        for part in _parts_of(str(key), held, _DEEP):
+            if not isinstance(part, Fact):
+                late.append(part)
+                continue
+            values = part.values
+            if str(key).endswith(_AGAIN):
+                # Newer servers say a list of URNs a second time as edges.
+                values = tuple(one for one in values if one not in said)
+            said.update(values)
+            if values:
+                yield Fact(part.label, values)
+    yield from late
+
+
+def values_of(key: str, value: object) -> tuple[Value, ...]:
+    """Return a value as a tuple of one, a list as its values; empty for a record of many fields."""
+    match value:
+        case bool():
+            return (Plain("yes" if value else "no"),)
+        case int() | float():
+            return (_number(key, value),)
+        case str():
+            return _text(value)
+        case list():
+            found = [values_of(key, one) for one in value]
+            return tuple(one for some in found for one in some)
+        case dict():
+            return _record(key, value)
+        case _:
+            return ()
+
+
+def stamp_of(value: object) -> Stamped | None:
+    """Return an audit stamp; None for a value that is none, or that has no time."""
+    if not isinstance(value, dict) or not value.keys() <= _STAMP:
+        return None
+    millis = value.get("time")
+    if not isinstance(millis, int) or isinstance(millis, bool) or millis <= 0:
+        return None
+    message = value.get("message")
+    return Stamped(millis, urn_of(value.get("actor")), message if isinstance(message, str) else "")
+
+
+def urn_of(value: object) -> Urn | None:
+    """Return a value as a URN; None where it is none."""
+    found = Urn.parse_all([value]) if isinstance(value, str) else ()
+    return found[0] if found else None
+
+
+def _parts_of(key: str, value: object, deep: int) -> Iterator[Part]:
+    label = label_of(key)
+    if any(word in key.lower() for word in _SECRET):
+        yield Fact(label, (Plain(_NOT_SHOWN, "dim italic"),))
+    elif isinstance(value, str) and key in CODE:
+        yield Code(value, CODE[key])
+    elif isinstance(value, str) and (len(value) > _LONG or "\n" in value.strip()):
+        yield Prose(value)
+    elif values := values_of(key, value):
+        yield Fact(label, values)
+    elif not deep:
+        yield Fact(label, (Plain(_NOT_SHOWN, "dim italic"),))
+    elif isinstance(value, dict) and value.keys() <= _STAMP and value.get("time") == 0:
+        return
+    elif isinstance(value, dict):
+        for inner, held in value.items():
+            for part in _parts_of(str(inner), held, deep - 1):
+                if isinstance(part, Fact) and inner != key:
+                    within = "" if key in value else f"{label}: "
+                    yield Fact(f"{within}{part.label}", part.values)
+                else:
+                    yield part
+    elif isinstance(value, list):
+        for one in value:
+            yield from _parts_of(key, one, deep - 1)
+
+
+def _number(key: str, value: float) -> Value:
+    if isinstance(value, int) and value >= _FIRST_MOMENT and key.lower().endswith(_MOMENTS):
+        return Moment(value)
+    return Plain(f"{value:,}")
+
+
+def _text(value: str) -> tuple[Value, ...]:
+    urn = urn_of(value) if value.startswith("urn:li:") else None
+    if urn is not None:
+        return (Mention(urn),)
+    if value.startswith(("http://", "https://")):
+        return (Web(value),)
+    return (Plain(value),) if value else ()
+
+
+def _record(key: str, value: dict[str, Any]) -> tuple[Value, ...]:
+    stamp = stamp_of(value)
+    if stamp is not None:
+        return (stamp,)
+    if len(value) == 1:
+        # A union: `{"string": …}`.
+        ((name, inner),) = value.items()
+        if name in ("string", "array", "int", "long", "double", "float", "boolean") or "." in name:
+            return values_of(key, inner)
+    # What is asserted of an entity is more than which.
+    for pointer in () if key.endswith("Assertion") else _POINTERS:
+        urn = urn_of(value.get(pointer))
+        if urn is not None:
+            kind = value.get("type")
+            return (Mention(urn, kind.lower() if isinstance(kind, str) else ""),)
+    return ()
+
+
+# Said in the first sections, and of measures in tabs of their own.
+_TOLD = frozenset(
+    (
+        *("status", "deprecation", "institutionalMemory", "ownership", "globalTags", "subTypes"),
+        *("glossaryTerms", "domains", "dataProducts", "container", "browsePaths", "browsePathsV2"),
+        *("dataPlatformInstance", "documentation", "structuredProperties", "forms"),
+        *("datasetProfile", "datasetUsageStatistics", "operation"),
+    )
+)
+_NOT_IN_WORDS = frozenset(
+    ("corpUserCredentials", "corpUserSettings", "dataHubSecretValue", "inviteToken")
+)
+_TEXTS = frozenset(("description", "definition", "customProperties"))
+_NAMES = ("displayName", "fullName", "name", "title")
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`|]+")
+_ADDRESSES_AT_MOST = 50
+_LOOKED_FOR_ADDRESSES = 200_000
+
+
+def entity_parts(entity: "Entity", raw_hint: str = "") -> list[Part]:
+    """Return all parts of an entity's page, in the order in which people look for them.
+
+    `raw_hint` says how the reader gets to the aspects as they are stored.
+    """
+    return [
+        *_state(entity),
+        *_texts(entity),
+        *_links(entity),
+        *_standing(entity),
+        *detail_parts(entity),
+        *_stored(entity, raw_hint),
+    ]
+
+
+def detail_parts(entity: "Entity", skipped: frozenset[str] = frozenset()) -> list[Part]:
+    """Return what an entity's page shows below texts and labels: custom and structured properties,
+    then every aspect that has no other place, except those whose names are in `skipped`."""
+    return [*_custom(entity), *_structured(entity), *_aspects(entity, skipped)]
+
+
+def health_parts(health: "Health") -> Iterator[Part]:
+    """Return the failed assertions and active incidents of an entity, each with its URN."""
+    for sentence in health.sentences():
+        yield Fact("wrong", (Plain(sentence),), loud=True)
+    for failing in health.failing:
+        verb = "error" if failing.is_error else "fails"
+        word = "failing since, or earlier" if failing.since_or_earlier else "failing since"
+        yield Fact(verb, (Mention(failing.urn, failing.found), *_since(failing.since, word)))
+    for one in health.incidents:
+        facts = " · ".join(part for part in (one.kind, one.priority, one.stage) if part)
+        yield Fact("incident", (Mention(one.urn, facts), *_since(one.since, "active since")))
+
+
+def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:
+    return () if moment is None else (Stamped(round(moment.timestamp() * 1000), remark=words),)
+
+
+def ownership_name(kind: object) -> str:
+    """Return an ownership type as people say it: `technical owner`."""
+    return ownership(kind) if isinstance(kind, str) else ""
+
+
+def _state(entity: "Entity") -> Iterator[Part]:
+    if entity.aspects and _held(entity, "status").get("removed") is True:
+        loud = Plain("soft-deleted: hidden from search and browse, found by its URN alone")
+        yield Fact("state", (loud,), loud=True)
+    held = _held(entity, "deprecation")
+    if held.get("deprecated") is not True:
+        return
+    yield Heading("Deprecated")
+    note = held.get("note")
+    yield Prose(note if isinstance(note, str) else "", "no reason is given")
+    yield from facts_of(held, frozenset(("deprecated", "note", "actor")))
+    actor = urn_of(held.get("actor"))
+    if actor is not None:
+        yield Fact("by", (Mention(actor),))
+
+
+def _texts(entity: "Entity") -> Iterator[Part]:
+    edited, ingested = entity.edited_description, entity.ingested_description
+    word = "Definition" if entity.entity_type.startswith("glossary") else "Description"
+    if entity.entity_type == "corpuser":
+        ingested = ""
+    if edited:
+        yield Heading(word, "✎ edited")
+        yield Prose(edited)
+    if ingested or not (edited or entity.entity_type in ("corpuser", "dataPlatform")):
+        yield Heading(word, "ingested" if ingested else "")
+        yield Prose(ingested, "no description")
+    for one in _list(entity, "documentation", "documentations"):
+        text = one.get("documentation") if isinstance(one, dict) else None
+        if isinstance(text, str):
+            source = _dict(one.get("attribution")).get("source")
+            yield Heading("Documentation", Urn.label(source) if isinstance(source, str) else "")
+            yield Prose(text)
+    found = _ADDRESS.findall(f"{edited}\n{ingested}"[:_LOOKED_FOR_ADDRESSES])
+    addresses = tuple(dict.fromkeys(one.rstrip(".,;:!?") for one in found))
+    if addresses:
+        yield Heading("Addresses in the text")
+        yield Fact("", tuple(Web(one) for one in addresses[:_ADDRESSES_AT_MOST]))
+
+
+def _links(entity: "Entity") -> Iterator[Part]:
+    links: list[Value] = []
+    for one in _list(entity, "institutionalMemory", "elements"):
+        held = _dict(one)
+        url, label = held.get("url"), held.get("description")
+        if isinstance(url, str):
+            added = stamp_of(held.get("createStamp"))
+            links.append(Web(url, label if isinstance(label, str) else "", added))
+    if links:
+        yield Heading("Links", f"{len(links):,}")
+        yield Fact("", tuple(links))
+
+
+def _standing(entity: "Entity") -> Iterator[Part]:
+    """Yield owners, labels, and where the entity belongs."""
+    owners = tuple(
+        Mention(urn, ownership_name(_dict(one).get("type")))
+        for one in _list(entity, "ownership", "owners")
+        if (urn := urn_of(_dict(one).get("owner"))) is not None
+    )
+    labels: list[tuple[str, tuple[Value, ...]]] = [
+        ("owners", owners),
+        ("tags", _mentions(entity, "globalTags", "tags")),
+        ("terms", _mentions(entity, "glossaryTerms", "terms")),
+        ("domain", _mentions(entity, "domains", "domains")),
+        ("data product", _mentions(entity, "dataProducts", "dataProducts")),
+        ("inside", _mentions(entity, "container", "container")),
+        ("platform", _mentions(entity, "dataPlatformInstance", "platform")),
+        ("instance", _mentions(entity, "dataPlatformInstance", "instance")),
+        ("called", values_of("typeNames", _held(entity, "subTypes").get("typeNames"))),
+        ("filed under", tuple(_folders(entity))),
+    ]
+    stamp = stamp_of(_held(entity, "ownership").get("lastModified"))
+    if owners and stamp is not None:
+        labels.insert(1, ("owners set", (stamp,)))
+    facts = [Fact(label, values) for label, values in labels if values]
+    if facts:
+        yield Heading("Standing")
+        yield from facts
+
+
+def _mentions(entity: "Entity", aspect: str, field: str) -> tuple[Value, ...]:
+    return values_of(field, _held(entity, aspect).get(field))
+
+
+def _folders(entity: "Entity") -> Iterator[Value]:
+    paths = [path for path in _list(entity, "browsePaths", "paths") if isinstance(path, str)]
+    for path in paths:
+        yield Plain(path.strip("/").replace("/", " / "))
+    steps = [_dict(one).get("id") for one in _list(entity, "browsePathsV2", "path")]
+    names = [Urn.label(step) for step in steps if isinstance(step, str)]
+    if names and not paths:
+        yield Plain(" / ".join(names))
+
+
+def _custom(entity: "Entity") -> Iterator[Part]:
+    """Yield the custom properties of all aspects."""
+    held: dict[str, object] = {}
+    for name in sorted(entity.aspects):
+        held |= _dict(_held(entity, name).get("customProperties"))
+    facts = [Fact(str(key), values_of(str(key), held[key])) for key in sorted(held, key=str)]
+    if facts:
+        yield Heading("Properties", f"{len(facts):,}")
+        yield from (fact for fact in facts if fact.values)
+
+
+def _structured(entity: "Entity") -> Iterator[Part]:
+    facts = []
+    for one in _list(entity, "structuredProperties", "properties"):
+        held = _dict(one)
+        urn = urn_of(held.get("propertyUrn"))
+        values = values_of("values", held.get("values"))
+        if urn is not None and values:
+            facts.append(Fact(urn.name.rpartition(".")[2], values))
+    if facts:
+        yield Heading("Structured properties", f"{len(facts):,}")
+        yield from facts
+
+
+def _aspects(entity: "Entity", skipped: frozenset[str]) -> Iterator[Part]:
+    rank = {name: at for at, name in enumerate(ORDER)}
+    names = sorted(entity.aspects, key=lambda name: (rank.get(name, len(rank)), name))
+    for name in names:
+        if name in _TOLD | _NOT_IN_WORDS | skipped or name.endswith("Key"):
+            continue
+        parts = list(_aspect_parts(entity, name))
+        if parts:
+            yield Heading(title_of(name))
+            yield from parts
+
+
+def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
+    held = _held(entity, name)
+    skipped = _TEXTS
+    match name:
+        case "schemaMetadata":
+            yield from _schema(held)
+            return
+        case "editableSchemaMetadata":
+            written = _list(entity, name, "editableSchemaFieldInfo")
+            yield Fact("columns", (Plain(f"{len(written):,}"),))
+            skipped = frozenset(("editableSchemaFieldInfo",))
+        case "upstreamLineage":
+            yield from _upstreams(held)
+            skipped = frozenset(("upstreams", "fineGrainedLineages"))
+        case "viewProperties" if held.get("viewLogic"):
+            # As written; the formatted one says the same again.
+            skipped = frozenset(("formattedViewLogic",))
+        case "dataJobInputOutput":
+            skipped = frozenset(("fineGrainedLineages",))
+        case "corpUserInfo" | "corpUserEditableInfo":
+            skipped = frozenset(("customProperties",))
+        case "inputFields":
+            skipped = frozenset(("fields",))
+            yield Fact("columns", _mentions(entity, name, "fields"))
+        case _:
+            pass
+    yield from facts_of(held, skipped | _own_name(entity, held))
+
+
+def _own_name(entity: "Entity", held: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields that only repeat the name above the page."""
+    return frozenset(key for key in _NAMES if held.get(key) == entity.name)
+
+
+def _schema(held: Mapping[str, Any]) -> Iterator[Part]:
+    yield from facts_of(
+        held,
+        frozenset(("fields", "platformSchema", "platform", "foreignKeys", "foreignKeysSpecs")),
+    )
+    fields = held.get("fields")
+    if isinstance(fields, list):
+        yield Fact("columns", (Plain(f"{len(fields):,}"),))
+    for member in _dict(held.get("platformSchema")).values():
+        for text in ("documentSchema", "schema", "tableSchema", "rawSchema"):
+            code = _dict(member).get(text)
+            if isinstance(code, str) and code.strip():
+                yield Code(code, "json" if code.lstrip().startswith(("{", "[")) else "sql")
+                return
+
+
+def _upstreams(held: Mapping[str, Any]) -> Iterator[Part]:
+    listed = held.get("upstreams")
+    values = tuple(
+        Mention(urn, ownership_name(_dict(one).get("type")))
+        for one in (listed if isinstance(listed, list) else ())
+        if (urn := urn_of(_dict(one).get("dataset"))) is not None
+    )
+    if values:
+        yield Fact("", values)
+
+
+def _stored(entity: "Entity", raw_hint: str) -> Iterator[Part]:
+    yield Heading("URN")
+    yield Fact("", (Plain(str(entity.urn), "dim"),))
+    if not entity.aspects:
+        return
+    yield Heading("Stored", raw_hint)
+    yield Fact("aspects", (Plain(", ".join(sorted(entity.aspects)), "dim"),))
+    written = [one.created for one in entity.aspects.values() if one.created is not None]
+    newest = max((stamp.time for stamp in written), default=0)
+    if newest > 0:
+        yield Fact("written last", (Moment(newest),))
+
+
+def _held(entity: "Entity", aspect: str) -> dict[str, Any]:
+    return _dict(entity.raw(aspect))
+
+
+def _list(entity: "Entity", aspect: str, field: str) -> list[Any]:
+    found = _held(entity, aspect).get(field)
+    return found if isinstance(found, list) else []
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

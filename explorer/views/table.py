@@ -1,0 +1,227 @@
+"""A table, and its content as CSV, JSON, Markdown, Parquet and a pandas data frame."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FILE_FORMATS",
+    "Cell",
+    "Column",
+    "Row",
+    "Table",
+    "require_parquet",
+    "to_csv",
+    "to_frame",
+    "to_json",
+    "to_markdown",
+    "to_objects",
+    "to_parquet",
+]
+
+Cell = str | int | float | bool | Sequence[str] | None
+"""The value of a cell; None where the value is not known."""
+
+Row = Sequence[Cell]
+
+_FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    `name` is the key in JSON and the header in CSV; `heading` is what people read, by default the
+    name with spaces. `audience` says who gets the column: everyone, only people, or only programs.
+    People see at most `max_width` cells of a value; a value that `folds` is wrapped rather than
+    cut. `style` is how people see it, as an attribute of text: "bold", "dim" or "italic".
+    """
+
+    name: str
+    heading: str | None = None
+    audience: Literal["everyone", "people", "programs"] = "everyone"
+    max_width: int | None = None
+    folds: bool = False
+    style: Literal["", "bold", "dim", "italic"] = ""
+
+    @property
+    def title(self) -> str:
+        """Return the heading that people read."""
+        return self.name.replace("_", " ") if self.heading is None else self.heading
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with a cell for each column.
+
+    Where the server has more rows than `rows`, `total` is the number of all rows and `read_all`
+    reads them, a page at a time. `exact`, where it is set, is written as JSON instead of the rows.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    total: int | None = None
+    read_all: Callable[[], AsyncIterator[Sequence[Row]]] | None = None
+    exact: Any = None
+
+    @classmethod
+    def of(cls, title: str, names: Iterable[str], rows: Sequence[Row], **rest: Any) -> "Table":
+        """Return a table whose columns have these names and nothing else."""
+        return cls(tuple(Column(name) for name in names), rows, title, **rest)
+
+
+def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
+    """Return CSV as in RFC 4180, with a header line and CRLF line ends.
+
+    Unknown values are empty cells and lists are JSON. A text that a spreadsheet would run as a
+    formula gets an apostrophe before it; numbers do not, whatever their sign.
+    """
+    kept = _for_programs(table)
+    page = io.StringIO(newline="")
+    writer = csv.writer(page, lineterminator="\r\n")
+    writer.writerow([_without_formula(table.columns[at].name) for at in kept])
+    for row in table.rows if rows is None else rows:
+        writer.writerow([_csv_cell(row[at]) for at in kept])
+    return page.getvalue()
+
+
+def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
+    """Return each row as a dictionary from column name to value."""
+    kept = [(at, table.columns[at].name) for at in _for_programs(table)]
+    return [
+        {name: _plain(row[at]) for at, name in kept}
+        for row in (table.rows if rows is None else rows)
+    ]
+
+
+def to_json(table: Table, rows: Iterable[Row] | None = None) -> str:
+    """Return a JSON list with an object for each row, or `table.exact` where that is set."""
+    found = to_objects(table, rows) if table.exact is None else table.exact
+    return json.dumps(found, ensure_ascii=False, indent=2, default=list) + "\n"
+
+
+def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
+    """Return a Markdown table below a heading; nothing in a cell is read as markup."""
+    kept = _for_programs(table)
+    head = [_markdown_cell(table.columns[at].name) for at in kept]
+    lines = [f"# {_markdown_cell(table.title)}", "", _between_bars(head)]
+    lines.append(_between_bars(["---"] * len(kept)))
+    lines += [
+        _between_bars([_markdown_cell(row[at]) for at in kept])
+        for row in (table.rows if rows is None else rows)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
+    """Return a data frame with nullable column types that follow from the values."""
+    import pandas as pd
+
+    held = list(table.rows if rows is None else rows)
+    columns = {
+        table.columns[at].name: pd.Series(
+            [_plain(row[at]) for row in held], dtype=_dtype([row[at] for row in held])
+        )
+        for at in _for_programs(table)
+    }
+    return pd.DataFrame(columns)
+
+
+def to_parquet(table: Table, rows: Iterable[Row] | None = None) -> bytes:
+    """Return a Parquet file. Raises `MissingExtra` where pyarrow is not installed."""
+    require_parquet()
+    page = io.BytesIO()
+    to_frame(table, rows).to_parquet(page, index=False)
+    return page.getvalue()
+
+
+def require_parquet() -> None:
+    """Raise `MissingExtra` where pyarrow is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise MissingExtra(
+            "Parquet files need the package pyarrow", "parquet", ", or choose .csv, .json or .md"
+        )
+
+
+def _encoded(text: str, encoding: str = "utf-8") -> bytes:
+    return text.encode(encoding, errors="backslashreplace")
+
+
+FILE_FORMATS: Final[Mapping[str, Callable[[Table, Iterable[Row] | None], bytes]]] = {
+    # Spreadsheets know UTF-8 by the byte order mark.
+    ".csv": lambda table, rows: _encoded(to_csv(table, rows), "utf-8-sig"),
+    ".json": lambda table, rows: _encoded(to_json(table, rows)),
+    ".md": lambda table, rows: _encoded(to_markdown(table, rows)),
+    ".parquet": to_parquet,
+}
+"""File extensions, each with the function that returns the content of such a file."""
+
+
+def _for_programs(table: Table) -> list[int]:
+    return [at for at, column in enumerate(table.columns) if column.audience != "people"]
+
+
+def _csv_cell(cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "true" if cell else "false"
+        case int() | float():
+            return str(cell)
+        case str():
+            return _without_formula(cell.replace("\0", ""))
+        case _:
+            return json.dumps(list(cell), ensure_ascii=False)
+
+
+def _without_formula(text: str) -> str:
+    if _NUMBER.fullmatch(text) or not _FORMULA.match(text):
+        return text
+    return f"'{text}"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    match cell:
+        case None:
+            text = ""
+        case bool():
+            text = "yes" if cell else "no"
+        case str() | int() | float():
+            text = str(cell)
+        case _:
+            text = ", ".join(cell)
+    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("&", "&amp;")
+    return "<br>".join(text.replace("<", "&lt;").splitlines())
+
+
+def _between_bars(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plain(cell: Cell) -> Any:
+    return cell if cell is None or isinstance(cell, str | int | float) else list(cell)
+
+
+def _dtype(cells: Sequence[Cell]) -> str:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {str}:
+        return "string"
+    if kinds == {bool}:
+        return "boolean"
+    if kinds == {int}:
+        return "Int64"
+    return "Float64" if kinds <= {int, float} else "object"
