@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Abilities", "read_abilities"]
+from explorer.client.requests.request import Request
+
+__all__ = ["Abilities", "config_request", "read_abilities"]
 
 _NUMBERS = re.compile(r"\d+")
 _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
@@ -91,3 +93,8 @@ def read_abilities(config: Any) -> Abilities:
 def _release(version: str) -> tuple[int, ...]:
     found = _RELEASE.match(version)
     return tuple(int(number) for number in _NUMBERS.findall(found[1])) if found else ()
+
+
+def config_request() -> Request:
+    """What the server is and can do."""
+    return Request("GET", "/config")

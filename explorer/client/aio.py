@@ -9,7 +9,11 @@ from typing import Any, Self
 from explorer.client.connection import Connection
 from explorer.client.exchange import Watching
 from explorer.client.keeping import Offline
-from explorer.client.parts import Finding, Following, Stewarding, Undoing
+from explorer.client.parts.completing import CompletionMethods
+from explorer.client.parts.following import ChangeLogMethods
+from explorer.client.parts.history import HistoryMethods
+from explorer.client.parts.stewardship import CoverageMethods
+from explorer.client.parts.undoing import UndoMethods
 from explorer.client.retry import Retry
 from explorer.client.secret import Secret
 from explorer.client.transport import Transport
@@ -17,7 +21,9 @@ from explorer.client.transport import Transport
 __all__ = ["AsyncCatalog"]
 
 
-class AsyncCatalog(Finding, Stewarding, Undoing, Following):
+class AsyncCatalog(
+    CompletionMethods, CoverageMethods, HistoryMethods, UndoMethods, ChangeLogMethods
+):
     """A catalog, asked asynchronously.
 
     `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from explorer.client.records.history import ColumnChange, Origin, Version
+from explorer.client.records import ColumnChange, Origin, Version
 
 __all__ = ["Authorship", "Track"]
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 import orjson
 
-from explorer.client.requests import Request
+from explorer.client.requests.request import Request
 
 __all__ = ["Kept"]
 

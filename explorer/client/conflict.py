@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from explorer.client.records.editing import Held, What
+from explorer.client.records import Held, What
 from explorer.errors import Conflict
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.urn import Urn

@@ -15,12 +15,13 @@ import orjson
 
 from explorer import config
 from explorer.client import failures
-from explorer.client.abilities import Abilities, read_abilities
+from explorer.client.abilities import Abilities, config_request, read_abilities
 from explorer.client.address import is_local, shown
 from explorer.client.exchange import Exchange, Watching
 from explorer.client.keeping import Keeping, Offline, Reply, check_offline
 from explorer.client.reach import Reach
-from explorer.client.requests import Request, editing, reading
+from explorer.client.requests.editing import is_graphql, type_fields_request
+from explorer.client.requests.request import Request
 from explorer.client.retry import Retry, asked_pause_seconds
 from explorer.client.secret import Secret, part_login
 from explorer.client.signing import Signing
@@ -203,7 +204,7 @@ class Connection:
             if self._abilities is not None:
                 return self._abilities
             try:
-                reply = await self.ask(reading.config())
+                reply = await self.ask(config_request())
             except (InvalidInput, NotFound, Forbidden, Unreadable):
                 # It answers, and tells nothing of itself.
                 reply = Reply(None)
@@ -372,7 +373,7 @@ class Connection:
         if why:
             said = self._signing.cut_from(answer.body)
             raise failures.unreadable(why, answer.status, said, url=url)
-        if body and body.get("errors") and editing.is_graphql(request):
+        if body and body.get("errors") and is_graphql(request):
             raise self._operation_refused(body["errors"], url)
         return body
 
@@ -412,7 +413,7 @@ class Connection:
     async def _fields_of(self, type_name: str) -> frozenset[str] | None:
         """The fields, None where the server does not tell; remembered where it said so itself."""
         try:
-            reply = await self.ask(editing.fields_of(type_name))
+            reply = await self.ask(type_fields_request(type_name))
         except (InvalidInput, NotFound, Forbidden, Unreadable):
             reply = Reply(None)
         except ServerFault:

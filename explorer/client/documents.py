@@ -7,7 +7,6 @@ __all__ = [
     "ADD_OWNERS",
     "ADD_TAGS",
     "ADD_TERMS",
-    "MEASURES",
     "REMOVE_LINK",
     "REMOVE_OWNERS",
     "REMOVE_TAGS",
@@ -21,15 +20,6 @@ __all__ = [
     "WHO",
 ]
 
-MEASURES: Mapping[tuple[str, str], str] = {
-    ("Dataset", "statsSummary"): (
-        "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
-    ),
-    ("Dataset", "datasetProfiles"): "datasetProfiles(limit: 1) { rowCount }",
-    ("Dataset", "operations"): "operations(limit: 1) { lastUpdatedTimestamp }",
-    ("DatasetProperties", "lastModified"): "properties { lastModified { time } }",
-}
-"""What is asked of a dataset to measure it, by the type and field that a server has to offer."""
 
 UPDATE_DESCRIPTION = """
 mutation updateDescription($input: DescriptionUpdateInput!) {

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.client.records.editing import Edit, Held, What
+from explorer.client.records import Edit, Held, What
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
 

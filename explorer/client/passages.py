@@ -3,10 +3,24 @@
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
-from explorer.client import answers, requests
+from explorer.client.answers.finding import (
+    parse_browse,
+    parse_scroll,
+    parse_scroll_graphql,
+    parse_search,
+    parse_urns,
+)
 from explorer.client.records import Folder, Hit, Named, SearchPage
-from explorer.client.requests import Request
-from explorer.client.requests.finding import Sorting
+from explorer.client.requests.finding import (
+    Sorting,
+    browse_request,
+    list_urns_request,
+    scroll_graphql_request,
+    scroll_request,
+    search_request,
+    with_removed,
+)
+from explorer.client.requests.request import Request
 from explorer.client.walking import ByScroll, ByStart, FirstThatWorks, Portion, Ranked, Walk
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
@@ -49,7 +63,7 @@ class Passages:
         self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool
     ) -> Walk[Urn]:
         """URNs alone."""
-        wanted = requests.finding.with_removed(narrowed_by) if include_removed else narrowed_by
+        wanted = with_removed(narrowed_by) if include_removed else narrowed_by
         ways = self._scrolls("*", types, wanted, (), size)
         ways.append(("start", self._by_start("*", types, wanted, (), size)))
         if include_removed and len(types) == 1 and not narrowed_by:
@@ -62,8 +76,8 @@ class Passages:
         folders: set[str] = set()
 
         async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
-            request = requests.finding.browse(path, entity, start, count)
-            page = answers.finding.browse(await self._send(request))
+            request = browse_request(path, entity, start, count)
+            page = parse_browse(await self._send(request))
             fresh = [one for one in page.folders if one.name not in folders]
             shown = fresh if page.repeating else page.folders
             folders.update(one.name for one in page.folders)
@@ -85,8 +99,8 @@ class Passages:
 
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
             asked = await self._adapt(narrowed_by)
-            request = requests.finding.search(text, entity, start, count, asked, sorted_by)
-            portion = _portion(answers.finding.search(await self._send(request), text))
+            request = search_request(text, entity, start, count, asked, sorted_by)
+            portion = _portion(parse_search(await self._send(request), text))
             return portion, start + portion.taken
 
         return ByStart(ask, size)
@@ -101,23 +115,21 @@ class Passages:
     ) -> _Ways:
         async def resource(place: str | None) -> tuple[Portion[Hit], str | None]:
             asked = await self._adapt(narrowed_by)
-            request = requests.finding.scroll(text, types, size, asked, sorted_by, place)
-            page, further = answers.finding.scroll(await self._send(request), text)
+            request = scroll_request(text, types, size, asked, sorted_by, place)
+            page, further = parse_scroll(await self._send(request), text)
             return _portion(page), further
 
         async def graphql(place: str | None) -> tuple[Portion[Hit], str | None]:
             asked = await self._adapt(narrowed_by)
-            request = requests.finding.scroll_graphql(text, types, size, asked, sorted_by, place)
-            page, further = answers.finding.scroll_graphql(await self._send(request), text)
+            request = scroll_graphql_request(text, types, size, asked, sorted_by, place)
+            page, further = parse_scroll_graphql(await self._send(request), text)
             return _portion(page), further
 
         return [("scroll", ByScroll(resource)), ("scroll in GraphQL", ByScroll(graphql))]
 
     def _listed(self, entity: str, size: int) -> Walk[Hit]:
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            page = answers.finding.urns(
-                await self._send(requests.finding.list_urns(entity, start, count))
-            )
+            page = parse_urns(await self._send(list_urns_request(entity, start, count)))
             portion = _portion(page)
             return portion, start + portion.taken
 

@@ -63,31 +63,50 @@ __all__ = [
 ]
 
 # Drawing needs no networkx, so what does is imported when it is asked for.
-_NAMES = {
-    "columns": ("column_graph", "column_urn", "read_columns", "split_column"),
-    "faces": ("AsyncGraphs", "Graphs"),
-    "impact": ("Affected", "Certainty", "Grouping", "Impact", "find_impact", "impact_of"),
-    "layout": ("Box", "Layout", "Route", "Spacing", "lay_out", "lay_out_pairs"),
-    "lineage": ("Extent", "lineage_graph", "merged", "read_lineage"),
-    "paths": (
-        "Ancestor",
-        "Paths",
-        "common_ancestors",
-        "cycles",
-        "find_common_ancestors",
-        "find_paths",
-        "shortest_paths",
-    ),
-    "selecting": ("contracted", "matches", "select"),
-    "usage": ("Usage", "read_usage"),
-    "walking": ("Budget", "Side", "walk"),
+_HOMES = {
+    "Affected": "explorer.graph.impact",
+    "Ancestor": "explorer.graph.paths",
+    "AsyncGraphs": "explorer.graph.faces",
+    "Box": "explorer.graph.layout",
+    "Budget": "explorer.graph.walking",
+    "Certainty": "explorer.graph.impact",
+    "Extent": "explorer.graph.lineage",
+    "Graphs": "explorer.graph.faces",
+    "Grouping": "explorer.graph.impact",
+    "Impact": "explorer.graph.impact",
+    "Layout": "explorer.graph.layout",
+    "Paths": "explorer.graph.paths",
+    "Route": "explorer.graph.layout",
+    "Side": "explorer.graph.walking",
+    "Spacing": "explorer.graph.layout",
+    "Usage": "explorer.graph.usage",
+    "column_graph": "explorer.graph.columns",
+    "column_urn": "explorer.graph.columns",
+    "common_ancestors": "explorer.graph.paths",
+    "contracted": "explorer.graph.selecting",
+    "cycles": "explorer.graph.paths",
+    "find_common_ancestors": "explorer.graph.paths",
+    "find_impact": "explorer.graph.impact",
+    "find_paths": "explorer.graph.paths",
+    "impact_of": "explorer.graph.impact",
+    "lay_out": "explorer.graph.layout",
+    "lay_out_pairs": "explorer.graph.layout",
+    "lineage_graph": "explorer.graph.lineage",
+    "matches": "explorer.graph.selecting",
+    "merged": "explorer.graph.lineage",
+    "read_columns": "explorer.graph.columns",
+    "read_lineage": "explorer.graph.lineage",
+    "read_usage": "explorer.graph.usage",
+    "select": "explorer.graph.selecting",
+    "shortest_paths": "explorer.graph.paths",
+    "split_column": "explorer.graph.columns",
+    "walk": "explorer.graph.walking",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"explorer.graph.{_HOMES[name]}"), name)
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -29,9 +29,9 @@ import networkx as nx
 import orjson
 
 from explorer.client import Catalog
-from explorer.client.answers import relating
+from explorer.client.answers.relating import parse_lineage
 from explorer.client.records import Lineage, Way
-from explorer.client.requests.relating import listed_lineage
+from explorer.client.requests.relating import lineage_request
 from explorer.graph import lineage_graph
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
@@ -140,7 +140,7 @@ def best(repeat: int, work: Callable[[], object]) -> float:
 def carried(address: str, root: Urn, hops: int, most: int) -> tuple[float, float, float]:
     """Seconds until the server began to answer, until all was there, and until it was read."""
     where = urlsplit(address)
-    asked = listed_lineage(root, "DOWNSTREAM", hops, most, None)
+    asked = lineage_request(root, "DOWNSTREAM", hops, most, None)
     wire = http.client.HTTPConnection(where.hostname or "", where.port)
     wire.connect()
     wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -152,7 +152,7 @@ def carried(address: str, root: Urn, hops: int, most: int) -> tuple[float, float
     begun = time.perf_counter()
     body = answer.read()
     came = time.perf_counter()
-    relating.listed_lineage(orjson.loads(body), root, "DOWNSTREAM", hops)
+    parse_lineage(orjson.loads(body), root, "DOWNSTREAM", hops)
     read = time.perf_counter()
     wire.close()
     return begun - begin, came - begun, read - came

@@ -2,7 +2,11 @@
 
 import pytest
 
-from explorer.client import answers, failures
+from explorer.client import failures
+from explorer.client.answers.finding import parse_browse, parse_search
+from explorer.client.answers.reading import parse_config, parse_entity
+from explorer.client.answers.relating import parse_relationships
+from explorer.client.answers.timeseries import parse_timeseries
 from explorer.client.records import Match
 from explorer.errors import (
     Conflict,
@@ -20,7 +24,7 @@ USER = "urn:li:corpuser:jdoe"
 
 
 def test_search_hits_are_read_as_urns_and_as_objects():
-    plain = answers.finding.search(
+    plain = parse_search(
         {
             "value": {
                 "numEntities": 3,
@@ -38,7 +42,7 @@ def test_search_hits_are_read_as_urns_and_as_objects():
         },
         "pii",
     )
-    modern = answers.finding.search(
+    modern = parse_search(
         {
             "value": {
                 "numEntities": 3,
@@ -66,8 +70,8 @@ def test_search_hits_are_read_as_urns_and_as_objects():
 
 
 def test_relationships_are_read_with_and_without_types():
-    bare = answers.relating.relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
-    typed = answers.relating.relationships(
+    bare = parse_relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
+    typed = parse_relationships(
         {
             "start": 0,
             "count": 1,
@@ -92,14 +96,14 @@ def test_folders_are_read_from_either_place(above):
         "entities": [{"name": "t", "urn": TAG}],
         "metadata": {"path": "/prod", "totalNumEntities": 3, "groups": [] if above else groups},
     }
-    page = answers.finding.browse({"value": value | ({"groups": groups} if above else {})})
+    page = parse_browse({"value": value | ({"groups": groups} if above else {})})
     assert [(folder.name, folder.count) for folder in page.folders] == [("hive", 2)]
     assert (page.here, page.total, page.entries, page.path) == (1, 3, 2, "/prod")
 
 
 def test_a_further_page_of_a_folder_still_tells_how_much_there_is():
     value = {"numEntities": 9, "numElements": 12, "from": 10, "entities": [], "metadata": {}}
-    assert answers.finding.browse({"value": value}).entries == 12
+    assert parse_browse({"value": value}).entries == 12
 
 
 def test_timeseries_points_come_oldest_first():
@@ -108,7 +112,7 @@ def test_timeseries_points_come_oldest_first():
         {"aspect": point | {"value": '{"timestampMillis": 2}'}},
         {"aspect": point | {"value": '{"timestampMillis": 1}'}},
     ]
-    series = answers.reading.timeseries({"value": {"limit": 2, "values": values}}, "datasetProfile")
+    series = parse_timeseries({"value": {"limit": 2, "values": values}}, "datasetProfile")
     assert [value["timestampMillis"] for value in series.values] == [1, 2]
     assert series.truncated
 
@@ -117,29 +121,29 @@ def test_an_entity_that_was_never_written_does_not_exist():
     key = {"name": "tagKey", "version": 0, "value": {"name": "PII"}}
     stored = key | {"created": {"time": 1, "actor": USER}}
     derived = key | {"created": {"time": 0, "actor": USER}}
-    assert not answers.reading.entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
-    assert not answers.reading.entity({"urn": TAG, "aspects": {"tagKey": derived}}).exists
-    assert answers.reading.entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
+    assert not parse_entity({"urn": TAG, "aspects": {"tagKey": key}}).exists
+    assert not parse_entity({"urn": TAG, "aspects": {"tagKey": derived}}).exists
+    assert parse_entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
 
 
 def test_a_server_tells_what_it_is():
-    ours = answers.reading.config(
+    ours = parse_config(
         {"noCode": "true", "catalogExplorer": {"version": "1", "sample": True, "entities": 3}},
         "unix:x",
     )
     assert (ours.product, ours.sample, ours.entities, ours.embedded) == ("catalog", True, 3, True)
-    theirs = answers.reading.config(
+    theirs = parse_config(
         {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.2.0"}}}, "http://x"
     )
     assert (theirs.product, theirs.version) == ("datahub", "v1.2.0")
     with pytest.raises(ServerFault, match="no metadata service"):
-        answers.reading.config({}, "http://x")
+        parse_config({}, "http://x")
 
 
 @pytest.mark.parametrize("body", [None, [], {"value": None}, {"value": []}, "text"])
 def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
     with pytest.raises(ServerFault):
-        answers.finding.search(body, "")
+        parse_search(body, "")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,23 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.answers import finding, following, relating, suggesting, writing
-from explorer.client.answers.following import EventReader
+from explorer.client.answers import following
+from explorer.client.answers.finding import parse_search
+from explorer.client.answers.following import EventReader, parse_changes
+from explorer.client.answers.relating import (
+    LineageMap,
+    add_lineage_page,
+    parse_lineage,
+    parse_lineage_page,
+    parse_relationships,
+)
+from explorer.client.answers.suggesting import parse_autocomplete, parse_suggestions
+from explorer.client.answers.writing import (
+    parse_deleted,
+    parse_references,
+    parse_rollback,
+    parse_runs,
+)
 from explorer.errors import ServerFault, Unreadable
 from explorer.metadata import Urn
 
@@ -42,40 +57,40 @@ HIT = {"entity": TAG, "score": 1.0, "matchedFields": [{"name": "n", "value": "v"
 
 
 def read_lineage(body):
-    found = relating.listed_lineage(body, TABLE, "UPSTREAM", 1)
+    found = parse_lineage(body, TABLE, "UPSTREAM", 1)
     return found and list(found.pairs())
 
 
 def read_graphql(data):
-    into = relating.Map(TABLE, "UPSTREAM")
-    return relating.read_page(relating.lineage_page(data), into, 5, 9, lambda *_: "")
+    into = LineageMap(TABLE, "UPSTREAM")
+    return add_lineage_page(parse_lineage_page(data), into, 5, 9, lambda *_: "")
 
 
 READERS = {
-    "changes": (following.changes, {"value": {"changes": [CHANGE], "next": 1, "head": 1}}),
-    "rollback": (writing.rollback, {"value": {"aspectsReverted": 1, "entitiesDeleted": 1}}),
-    "runs": (writing.runs, {"value": [{"runId": "a", "timestamp": 1, "rows": 1}]}),
-    "deleted": (writing.deleted, {"value": {"rows": 1, "timeseriesRows": 1}}),
+    "changes": (parse_changes, {"value": {"changes": [CHANGE], "next": 1, "head": 1}}),
+    "rollback": (parse_rollback, {"value": {"aspectsReverted": 1, "entitiesDeleted": 1}}),
+    "runs": (parse_runs, {"value": [{"runId": "a", "timestamp": 1, "rows": 1}]}),
+    "deleted": (parse_deleted, {"value": {"rows": 1, "timeseriesRows": 1}}),
     "references": (
-        writing.references,
+        parse_references,
         {"value": {"total": 1, "relatedAspects": [{"entity": TAG}]}},
     ),
     "relationships": (
-        lambda body: relating.relationships(body, "OUTGOING", ["A"], 0, 10),
+        lambda body: parse_relationships(body, "OUTGOING", ["A"], 0, 10),
         {"relationships": [{"type": "A", "entity": TAG}], "total": 1},
     ),
     "lineage": (read_lineage, {"value": LISTED}),
     "lineage in GraphQL": (read_graphql, {"scrollAcrossLineage": {"searchResults": [REACHED]}}),
     "search": (
-        lambda body: finding.search(body, "x"),
+        lambda body: parse_search(body, "x"),
         {"value": {"from": 0, "numEntities": 1, "entities": [HIT]}},
     ),
     "autocomplete": (
-        finding.suggestions,
+        parse_autocomplete,
         {"value": {"suggestions": ["a"], "entities": [{"urn": TAG}]}},
     ),
     "suggest": (
-        lambda body: suggesting.from_graphql(body, {}),
+        lambda body: parse_suggestions(body, {}),
         {
             "data": {
                 "autoCompleteForMultiple": {
@@ -191,9 +206,9 @@ def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be()
         {"degree": 3, "entity": {"urn": far}, "paths": [{"path": [{"urn": u} for u in longer]}]},
         {"degree": 1, "entity": {"urn": near}, "paths": []},
     ]
-    into = relating.Map(TABLE, "DOWNSTREAM")
-    page = relating.lineage_page({"scrollAcrossLineage": {"searchResults": results}})
-    relating.read_page(page, into, 9, 9, lambda *_: "")
+    into = LineageMap(TABLE, "DOWNSTREAM")
+    page = parse_lineage_page({"scrollAcrossLineage": {"searchResults": results}})
+    add_lineage_page(page, into, 9, 9, lambda *_: "")
     drawn = into.drawn(9, "graphql", marked=True, truncated=None)
     assert dict(zip(drawn.urns, drawn.degrees, strict=True))[near] == 1
 

@@ -15,7 +15,7 @@ import pytest
 
 from explorer.client import cache
 from explorer.client.cache import Kept
-from explorer.client.requests import Request
+from explorer.client.requests.request import Request
 
 SERVER = "http://catalog.example.com"
 
@@ -209,7 +209,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from explorer.client.cache import Kept
-from explorer.client.requests import Request
+from explorer.client.requests.request import Request
 import os
 kept = Kept(Path(sys.argv[1]), "s")
 kept.put(Request("GET", "/first"), b"answer")
@@ -264,7 +264,7 @@ FILL = """
 import sys
 from pathlib import Path
 from explorer.client.cache import Kept
-from explorer.client.requests import Request
+from explorer.client.requests.request import Request
 kept = Kept(Path(sys.argv[1]), sys.argv[2])
 for number in range(int(sys.argv[3]), int(sys.argv[3]) + 100):
     kept.put(Request("GET", f"/{number}"), str(number).encode())

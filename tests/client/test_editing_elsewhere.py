@@ -10,7 +10,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.client.conflict import TextConflict
 from explorer.client.http import HttpTransport
-from explorer.client.parts.editing import Editing
+from explorer.client.parts.editing import EditMethods
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
 
@@ -59,14 +59,14 @@ def _offers_no_mutations(request, monkeypatch):
     async def nothing(self, type_name, field):
         return False
 
-    monkeypatch.setattr(Editing, "_offers", nothing)
+    monkeypatch.setattr(EditMethods, "_offers", nothing)
     if request.param == "rewrites":
-        abilities = Editing.abilities
+        abilities = EditMethods.abilities
 
         async def without(self):
             return replace(await abilities(self), patch=False)
 
-        monkeypatch.setattr(Editing, "abilities", without)
+        monkeypatch.setattr(EditMethods, "abilities", without)
 
 
 async def raw(catalog, aspect):

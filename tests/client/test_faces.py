@@ -15,7 +15,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog, Pager
 from explorer.client.connection import Connection
 from explorer.client.records import RefusedChange
-from explorer.client.requests import Request
+from explorer.client.requests.request import Request
 from explorer.client.retry import Retry
 from explorer.client.transport import NeverSent
 from explorer.errors import Unreachable, Unusable

@@ -2,7 +2,16 @@
 
 import pytest
 
-from explorer.client import answers
+from explorer.client.answers.finding import (
+    parse_browse,
+    parse_browse_paths,
+    parse_counts,
+    parse_scroll,
+    parse_scroll_graphql,
+    parse_search,
+    parse_urns,
+)
+from explorer.client.answers.suggesting import interleave, parse_autocomplete, parse_suggestions
 from explorer.client.records import FacetValue, Folder, Hit, Match, Named, Suggestion
 from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata import Urn
@@ -42,11 +51,11 @@ CURRENT = {
 
 
 def searched(**value):
-    return answers.finding.search({"value": {"numEntities": 1, "from": 0} | value}, "x")
+    return parse_search({"value": {"numEntities": 1, "from": 0} | value}, "x")
 
 
 def test_a_current_search_is_read():
-    page = answers.finding.search(CURRENT, "x")
+    page = parse_search(CURRENT, "x")
     assert (page.text, page.start, page.total, page.shown, page.truncated) == ("x", 0, 2, 1, True)
     assert page.hits == (Hit(ORDERS, (Match("name", "x"),), 1.0),)
     (platform,) = page.facets
@@ -115,10 +124,10 @@ def test_what_is_wrong_with_an_answer_is_named(value, said):
 
 
 def test_a_scroll_says_where_it_goes_on():
-    page, place = answers.finding.scroll({"value": CURRENT["value"] | {"scrollId": "next"}}, "x")
+    page, place = parse_scroll({"value": CURRENT["value"] | {"scrollId": "next"}}, "x")
     assert (page.hits[0].urn, page.total, place) == (ORDERS, 2, "next")
     for last in ({}, {"scrollId": None}, {"scrollId": ""}):
-        assert answers.finding.scroll({"value": CURRENT["value"] | last}, "x")[1] is None
+        assert parse_scroll({"value": CURRENT["value"] | last}, "x")[1] is None
 
 
 def test_a_scroll_of_graphql_is_read():
@@ -139,7 +148,7 @@ def test_a_scroll_of_graphql_is_read():
         },
         "extensions": {},
     }
-    page, place = answers.finding.scroll_graphql(body, "x")
+    page, place = parse_scroll_graphql(body, "x")
     assert page.hits == (Hit(ORDERS, (Match("name", "orders"),)),)
     assert (page.total, place) == (9, "next")
 
@@ -147,13 +156,13 @@ def test_a_scroll_of_graphql_is_read():
 def test_an_error_of_graphql_is_raised_in_its_words():
     error = {"message": "Validation error (FieldUndefined@[x])", "extensions": {"code": 400}}
     with pytest.raises(InvalidInput, match="FieldUndefined"):
-        answers.finding.scroll_graphql({"data": None, "errors": [error]}, "x")
+        parse_scroll_graphql({"data": None, "errors": [error]}, "x")
     with pytest.raises(ServerFault):
-        answers.finding.scroll_graphql({"data": {"scrollAcrossEntities": None}}, "x")
+        parse_scroll_graphql({"data": {"scrollAcrossEntities": None}}, "x")
 
 
 def test_a_current_folder_is_read():
-    page = answers.finding.browse(
+    page = parse_browse(
         {
             "value": {
                 "entities": [{"name": "orders", "urn": str(ORDERS)}, {"name": "x", "urn": "x"}],
@@ -180,9 +189,9 @@ def test_a_folder_without_counts_gives_its_folders_on_every_page():
         "from": 0,
         "numEntities": 3,
     }
-    page = answers.finding.browse({"value": value})
+    page = parse_browse({"value": value})
     assert page.repeating
-    assert not answers.finding.browse({"value": value | {"from": 2}}).truncated
+    assert not parse_browse({"value": value | {"from": 2}}).truncated
     assert (page.entries, page.end, page.truncated) == (5, 1, True)
     assert page.entities[0].name == "db.orders"
 
@@ -199,20 +208,18 @@ def test_a_folder_without_counts_gives_its_folders_on_every_page():
 )
 def test_a_folder_of_another_shape_is_a_fault_of_the_server(value):
     with pytest.raises(ServerFault, match="browse"):
-        answers.finding.browse({"value": {"metadata": {}} | value})
+        parse_browse({"value": {"metadata": {}} | value})
 
 
 def test_smaller_answers_are_read_and_checked():
-    assert answers.finding.browse_paths({"value": ["/a/b"]}) == ("/a/b",)
-    assert answers.finding.counts({"value": {"dataset": 3}}) == {"dataset": 3}
-    listed = answers.finding.urns(
-        {"value": {"start": 2, "count": 1, "total": 3, "entities": [str(TAG)]}}
-    )
+    assert parse_browse_paths({"value": ["/a/b"]}) == ("/a/b",)
+    assert parse_counts({"value": {"dataset": 3}}) == {"dataset": 3}
+    listed = parse_urns({"value": {"start": 2, "count": 1, "total": 3, "entities": [str(TAG)]}})
     assert (listed.start, listed.total, [hit.urn for hit in listed]) == (2, 3, [TAG])
     for read, value in (
-        (answers.finding.browse_paths, "/a"),
-        (answers.finding.counts, {"dataset": "3"}),
-        (answers.finding.urns, {"entities": 1}),
+        (parse_browse_paths, "/a"),
+        (parse_counts, {"dataset": "3"}),
+        (parse_urns, {"entities": 1}),
     ):
         with pytest.raises(ServerFault):
             read({"value": value})
@@ -220,15 +227,15 @@ def test_smaller_answers_are_read_and_checked():
 
 def test_completions_come_with_and_without_urns():
     old = {"value": {"query": "o", "suggestions": ["orders"]}}
-    assert answers.finding.suggestions(old) == (("orders",), ())
+    assert parse_autocomplete(old) == (("orders",), ())
     new = {"value": old["value"] | {"entities": [{"urn": str(ORDERS)}, {"urn": "broken"}]}}
-    assert answers.finding.suggestions(new) == (("orders",), (ORDERS,))
+    assert parse_autocomplete(new) == (("orders",), (ORDERS,))
 
 
 def suggested(*groups):
     body = {"data": {"autoCompleteForMultiple": {"query": "o", "suggestions": list(groups)}}}
-    found = answers.suggesting.from_graphql(body, {"DATASET": "dataset", "CORP_USER": "corpuser"})
-    return answers.suggesting.best_of(found, 10)
+    found = parse_suggestions(body, {"DATASET": "dataset", "CORP_USER": "corpuser"})
+    return interleave(found, 10)
 
 
 def test_a_suggestion_is_told_by_its_name_wherever_the_server_puts_it():

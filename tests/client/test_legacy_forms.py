@@ -4,7 +4,10 @@ import warnings
 
 import pytest
 
-from explorer.client import Answer, AsyncCatalog, Catalog, requests
+from explorer.client import Answer, AsyncCatalog, Catalog
+from explorer.client.requests.following import change_query, changes_request
+from explorer.client.requests.reading import aspect_request, entity_request
+from explorer.client.requests.relating import relationships_request
 from explorer.metadata import Urn
 from explorer.metadata.aspects import Status
 
@@ -75,18 +78,16 @@ def test_a_legacy_form_says_that_it_is_one_and_what_to_use_instead(method):
 
 
 def test_names_of_relationships_and_aspects_are_encoded_too():
-    one = requests.relating.relationships(TAG, "INCOMING", ["A b&c"], 0, 5).path
+    one = relationships_request(TAG, "INCOMING", ["A b&c"], 0, 5).path
     assert one == (
         "/relationships?direction=INCOMING&urn=urn%3Ali%3Atag%3Alegacy&types=A%20b%26c"
         "&start=0&count=5"
     )
-    two = requests.relating.relationships(TAG, "INCOMING", ["A,b", "c)"], 0, 5).path
+    two = relationships_request(TAG, "INCOMING", ["A,b", "c)"], 0, 5).path
     assert "types=List(A%2Cb,c%29)&" in two
-    assert requests.reading.aspect(TAG, "a&b", -1).path.endswith("?aspect=a%26b&version=-1")
-    assert requests.reading.entity(TAG, ["a,b"]).path.endswith("?aspects=List(a%2Cb)")
-    changes = requests.following.changes(
-        0, 5, requests.following.wanted([TAG], ["a&b"], ["c d"], values=False)
-    )
+    assert aspect_request(TAG, "a&b", -1).path.endswith("?aspect=a%26b&version=-1")
+    assert entity_request(TAG, ["a,b"]).path.endswith("?aspects=List(a%2Cb)")
+    changes = changes_request(0, 5, change_query([TAG], ["a&b"], ["c d"], values=False))
     assert changes.path == (
         "/changes?after=0&limit=5&urn=urn%3Ali%3Atag%3Alegacy&aspect=a%26b&entity=c%20d"
         "&values=false"

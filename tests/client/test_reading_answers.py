@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.client import answers
+from explorer.client.answers.history import parse_versions
+from explorer.client.answers.reading import (
+    parse_aspect,
+    parse_config,
+    parse_entities,
+    parse_entity,
+    parse_legacy_entity,
+)
+from explorer.client.answers.timeseries import parse_timeseries
 from explorer.client.entity import AspectRead, Entity
 from explorer.client.records import Timeseries
 from explorer.errors import CatalogError, ServerFault
@@ -128,7 +136,7 @@ def snapshot(prefix, *aspects, **beside):
 def test_records_are_known_by_their_last_name_whoever_made_them(prefix):
     owned = {"owners": [{"owner": "urn:li:corpuser:a", "type": "SOMETHING_NEW"}]}
     term = {"definition": "d", "termSource": "ELSEWHERE", "made": {"up": 1}}
-    read = answers.reading.legacy_entity(
+    read = parse_legacy_entity(
         snapshot(
             prefix,
             ("glossary.GlossaryTermKey", {"name": "Order"}),
@@ -143,7 +151,7 @@ def test_records_are_known_by_their_last_name_whoever_made_them(prefix):
     assert read.aspect("glossaryTermInfo", GlossaryTermInfo).term_source == "ELSEWHERE"
     assert read.owners[0].type == "SOMETHING_NEW"
     assert read.raw("Invented") == {"x": 1}
-    one = answers.reading.aspect({"version": 0, "aspect": {f"{prefix}.x.Status": {}}}, "status")
+    one = parse_aspect({"version": 0, "aspect": {f"{prefix}.x.Status": {}}}, "status")
     assert one.value == {}
 
 
@@ -151,7 +159,7 @@ def test_unknown_aspects_fields_and_values_are_kept_as_they_came():
     value = {"removed": False, "why": {"deeply": [1, None, "x"]}}
     wrapper = {"name": "status", "version": 0, "value": value, "new": 1}
     made_up = {"name": "made.up", "version": 2, "value": {"z": None}}
-    read = answers.reading.entity({"urn": TAG, "aspects": {"status": wrapper, "made.up": made_up}})
+    read = parse_entity({"urn": TAG, "aspects": {"status": wrapper, "made.up": made_up}})
     assert read.raw("status") == value
     assert read.raw("made.up") == {"z": None}
     assert read.aspects["made.up"].version == 2
@@ -177,7 +185,7 @@ def test_a_stamp_that_cannot_be_read_is_none(stamp):
 
 def test_a_stamp_is_taken_from_the_system_metadata_where_it_stands_there_alone():
     system = {"runId": "r", "aspectModified": {"time": 5, "actor": TAG}}
-    read = answers.reading.aspect(
+    read = parse_aspect(
         {"version": 3, "aspect": {"com.linkedin.common.Status": {}}, "systemMetadata": system},
         "status",
     )
@@ -258,20 +266,20 @@ ODD = [
 @pytest.mark.parametrize("body", ODD)
 def test_an_entity_of_another_shape_is_the_servers_fault(body):
     with pytest.raises(ServerFault):
-        answers.reading.entity(body)
+        parse_entity(body)
     with pytest.raises(ServerFault):
-        answers.reading.entities({"results": {TAG: body}} if body is not None else None)
+        parse_entities({"results": {TAG: body}} if body is not None else None)
 
 
 def test_what_is_left_out_of_an_aspect_does_no_harm():
     aspects = {"status": {}, "ownership": None, "globalTags": {"value": None, "version": None}}
-    read = answers.reading.entity({"urn": TAG, "aspects": aspects})
+    read = parse_entity({"urn": TAG, "aspects": aspects})
     assert read.raw("status") == {}
     assert "ownership" not in read.aspects
     assert read.aspects["globalTags"].created is None
-    assert answers.reading.entity({"urn": TAG, "aspects": None}).aspects == {}
+    assert parse_entity({"urn": TAG, "aspects": None}).aspects == {}
     packed = {"status": {"value": '{"removed": true}'}}
-    assert answers.reading.entity({"urn": TAG, "aspects": packed}).removed
+    assert parse_entity({"urn": TAG, "aspects": packed}).removed
 
 
 @pytest.mark.parametrize(
@@ -280,12 +288,12 @@ def test_what_is_left_out_of_an_aspect_does_no_harm():
 )
 def test_an_aspect_that_is_not_one_record_is_the_servers_fault(held):
     with pytest.raises(ServerFault):
-        answers.reading.aspect({"version": 0, "aspect": held}, "status")
+        parse_aspect({"version": 0, "aspect": held}, "status")
 
 
 def test_of_two_records_the_one_asked_for_is_read():
     body = {"version": 1, "aspect": {"a.Other": {}, "b.Status": {"removed": True}}}
-    assert answers.reading.aspect(body, "status").value == {"removed": True}
+    assert parse_aspect(body, "status").value == {"removed": True}
 
 
 @pytest.mark.parametrize(
@@ -301,12 +309,12 @@ def test_of_two_records_the_one_asked_for_is_read():
 )
 def test_points_of_another_shape_are_the_servers_fault(value):
     with pytest.raises(ServerFault):
-        answers.reading.timeseries({"value": value}, "datasetProfile")
+        parse_timeseries({"value": value}, "datasetProfile")
 
 
 def test_points_without_a_moment_come_first():
     values = [{"aspect": {"value": text}} for text in ('{"timestampMillis": 1}', '{"a": 1}')]
-    read = answers.reading.timeseries({"value": {"values": values, "limit": None}}, "x")
+    read = parse_timeseries({"value": {"values": values, "limit": None}}, "x")
     assert [point.get("timestampMillis") for point in read.values] == [None, 1]
     assert read.limit == 10_000
 
@@ -342,17 +350,17 @@ def test_nothing_a_server_says_breaks_reading(aspects, body):
     wrapped = {name: {"value": value, "created": value} for name, value in aspects.items()}
     registry = load_registry()
     for read in (
-        lambda: answers.reading.entity({"urn": TAG, "aspects": wrapped}),
-        lambda: answers.reading.entity(body),
-        lambda: answers.reading.entities({"results": {"x": {"urn": TAG, "aspects": body}}}),
-        lambda: answers.reading.legacy_entity(body, registry),
-        lambda: answers.reading.legacy_entity({"value": {"a.TagSnapshot": body}}, registry),
-        lambda: answers.reading.aspect({"aspect": body}, "status"),
-        lambda: answers.reading.versions(body, ORDERS, "status"),
-        lambda: answers.reading.versions({"versions": [body, body]}, ORDERS, "status"),
-        lambda: answers.reading.timeseries({"value": body}, "status"),
-        lambda: answers.reading.timeseries({"value": {"values": [{"aspect": body}]}}, "status"),
-        lambda: answers.reading.config(body, "x"),
+        lambda: parse_entity({"urn": TAG, "aspects": wrapped}),
+        lambda: parse_entity(body),
+        lambda: parse_entities({"results": {"x": {"urn": TAG, "aspects": body}}}),
+        lambda: parse_legacy_entity(body, registry),
+        lambda: parse_legacy_entity({"value": {"a.TagSnapshot": body}}, registry),
+        lambda: parse_aspect({"aspect": body}, "status"),
+        lambda: parse_versions(body, ORDERS, "status"),
+        lambda: parse_versions({"versions": [body, body]}, ORDERS, "status"),
+        lambda: parse_timeseries({"value": body}, "status"),
+        lambda: parse_timeseries({"value": {"values": [{"aspect": body}]}}, "status"),
+        lambda: parse_config(body, "x"),
     ):
         told(read)
     for name, value in aspects.items():

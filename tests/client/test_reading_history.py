@@ -304,7 +304,7 @@ def test_blame_goes_back_no_further_than_it_takes(site):
 
 
 def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
-    from explorer.client import answers
+    from explorer.client.answers.history import parse_versions
     from explorer.errors import ServerFault
 
     urn = fresh()
@@ -317,9 +317,9 @@ def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
         {"versions": [{"value": 3}]},
     ):
         with pytest.raises(ServerFault):
-            answers.reading.versions(body, urn, "status")
+            parse_versions(body, urn, "status")
     odd = {"versions": [{"version": "x", "value": None, "created": {"time": "soon"}}], "total": "y"}
-    found = answers.reading.versions(orjson.loads(orjson.dumps(odd)), urn, "status")
+    found = parse_versions(orjson.loads(orjson.dumps(odd)), urn, "status")
     assert (found.versions[0].value, found.versions[0].created, found.total) == ({}, None, 1)
 
 

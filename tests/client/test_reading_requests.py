@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from explorer.client import requests
+from explorer.client.requests.history import versions_request
+from explorer.client.requests.reading import (
+    aspect_request,
+    entities_request,
+    entity_request,
+    legacy_entity_request,
+)
+from explorer.client.requests.timeseries import timeseries_request
 from explorer.errors import InvalidInput
 from explorer.metadata import Criterion, Urn, all_of
 
@@ -14,25 +21,24 @@ TAG = Urn.parse("urn:li:tag:PII")
 
 
 def test_every_urn_in_a_path_is_encoded_once():
-    asked = requests.reading
-    assert asked.entity(ORDERS, None).path == f"/entitiesV2/{ENCODED}"
+    assert entity_request(ORDERS, None).path == f"/entitiesV2/{ENCODED}"
     assert (
-        asked.entity(ORDERS, ["status", "ownership"]).path
+        entity_request(ORDERS, ["status", "ownership"]).path
         == f"/entitiesV2/{ENCODED}?aspects=List(status,ownership)"
     )
-    assert asked.legacy_entity(ORDERS).path == f"/entities/{ENCODED}"
+    assert legacy_entity_request(ORDERS).path == f"/entities/{ENCODED}"
     assert (
-        asked.aspect(ORDERS, "ownership", 3).path
+        aspect_request(ORDERS, "ownership", 3).path
         == f"/aspects/{ENCODED}?aspect=ownership&version=3"
     )
     assert (
-        asked.versions(ORDERS, "ownership", 7, 2, 5).path
+        versions_request(ORDERS, "ownership", 7, 2, 5).path
         == f"/versions/{ENCODED}?aspect=ownership&from=1&to=7&start=2&count=5"
     )
 
 
 def test_many_entities_are_one_list():
-    request = requests.reading.entities([ORDERS, TAG], ["status"])
+    request = entities_request([ORDERS, TAG], ["status"])
     assert (
         request.path == f"/entitiesV2?ids=List({ENCODED},urn%3Ali%3Atag%3APII)&aspects=List(status)"
     )
@@ -41,7 +47,7 @@ def test_many_entities_are_one_list():
 
 def test_points_are_asked_for_in_milliseconds_and_only_what_was_said():
     start = datetime(2024, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
-    request = requests.reading.timeseries(
+    request = timeseries_request(
         ORDERS, "datasetProfile", start, datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), None
     )
     assert (request.method, request.path) == (
@@ -56,9 +62,7 @@ def test_points_are_asked_for_in_milliseconds_and_only_what_was_said():
         "endTimeMillis": -1000,
     }
     narrowed_by = all_of(Criterion("partitionSpec.partition", ("p",)))
-    more = requests.reading.timeseries(
-        TAG, "x", None, None, 5, latest=True, narrowed_by=narrowed_by
-    )
+    more = timeseries_request(TAG, "x", None, None, 5, latest=True, narrowed_by=narrowed_by)
     assert more.body == {
         "urn": str(TAG),
         "entity": "tag",
@@ -72,4 +76,4 @@ def test_points_are_asked_for_in_milliseconds_and_only_what_was_said():
 def test_a_moment_without_a_zone_is_refused():
     local = datetime.fromisoformat("2024-01-01T00:00:00")
     with pytest.raises(InvalidInput, match="no time zone"):
-        requests.reading.timeseries(TAG, "x", local, None, None)
+        timeseries_request(TAG, "x", local, None, None)

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.answers import relating
+from explorer.client.answers.relating import parse_relationships
 from explorer.client.http import HttpTransport
 from explorer.client.records import Edge, Edges
 from explorer.errors import Forbidden, InvalidInput
@@ -103,11 +103,11 @@ def test_answers_of_every_shape_are_read():
         "total": 9,
         "entities": [{"urn": OWNERS[0], "relationshipType": "OwnedBy"}],
     }
-    assert relating.relationships(openapi, "OUTGOING", []) == Edges("OUTGOING", 9, named)
-    bare = relating.relationships({"entities": OWNERS}, "OUTGOING", ["OwnedBy"], 1, 2)
+    assert parse_relationships(openapi, "OUTGOING", []) == Edges("OUTGOING", 9, named)
+    bare = parse_relationships({"entities": OWNERS}, "OUTGOING", ["OwnedBy"], 1, 2)
     assert (bare.total, urns(bare.edges), bare.truncated) == (5, OWNERS[1:3], True)
     broken = {"total": 3, "relationships": [{"entity": "no urn"}, {"entity": None}, {}]}
-    assert relating.relationships(broken, "OUTGOING", ["A"]).edges == ()
+    assert parse_relationships(broken, "OUTGOING", ["A"]).edges == ()
 
 
 def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client):

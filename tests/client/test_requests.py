@@ -5,7 +5,22 @@ from typing import NamedTuple
 
 import pytest
 
-from explorer.client import requests
+from explorer.client.requests.editing import graphql_request
+from explorer.client.requests.finding import (
+    browse_paths_request,
+    browse_request,
+    counts_request,
+    list_urns_request,
+    scroll_graphql_request,
+    scroll_request,
+    search_request,
+    with_removed,
+)
+from explorer.client.requests.reading import aspect_request, entities_request, entity_request
+from explorer.client.requests.relating import relationships_request
+from explorer.client.requests.suggesting import autocomplete_request, suggest_request
+from explorer.client.requests.timeseries import timeseries_request
+from explorer.client.requests.writing import ingest_batch_request, ingest_request
 from explorer.errors import InvalidInput
 from explorer.metadata import Criterion, Filter, Proposal, Urn, all_of
 
@@ -14,38 +29,30 @@ ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%252C%20c
 
 
 def test_a_urn_is_encoded_exactly_once_wherever_it_goes():
-    assert requests.reading.entity(ODD, None).path == f"/entitiesV2/{ENCODED}"
-    assert (
-        requests.reading.aspect(ODD, "status", 0).path
-        == f"/aspects/{ENCODED}?aspect=status&version=0"
-    )
-    assert f"&urn={ENCODED}&" in requests.relating.relationships(ODD, "INCOMING", ["A"], 0, 10).path
-    assert requests.reading.entities([ODD, ODD], ["a"]).path == (
+    assert entity_request(ODD, None).path == f"/entitiesV2/{ENCODED}"
+    assert aspect_request(ODD, "status", 0).path == f"/aspects/{ENCODED}?aspect=status&version=0"
+    assert f"&urn={ENCODED}&" in relationships_request(ODD, "INCOMING", ["A"], 0, 10).path
+    assert entities_request([ODD, ODD], ["a"]).path == (
         f"/entitiesV2?ids=List({ENCODED},{ENCODED})&aspects=List(a)"
     )
 
 
 def test_a_read_may_be_limited_to_aspects():
-    assert requests.reading.entity(Urn.parse("urn:li:tag:x"), ["a", "b"]).path.endswith(
-        "?aspects=List(a,b)"
-    )
+    assert entity_request(Urn.parse("urn:li:tag:x"), ["a", "b"]).path.endswith("?aspects=List(a,b)")
 
 
 def test_one_relationship_goes_by_name_and_several_as_a_list():
-    one = requests.relating.relationships(ODD, "OUTGOING", ["OwnedBy"], 0, 5).path
+    one = relationships_request(ODD, "OUTGOING", ["OwnedBy"], 0, 5).path
     assert "types=OwnedBy&start=0&count=5" in one
     assert one.startswith("/relationships?direction=OUTGOING&")
-    assert (
-        "types=List(A,B)&"
-        in requests.relating.relationships(ODD, "OUTGOING", ["A", "B"], 0, 5).path
-    )
+    assert "types=List(A,B)&" in relationships_request(ODD, "OUTGOING", ["A", "B"], 0, 5).path
 
 
 def test_a_search_sends_a_filter_only_when_there_is_one():
-    plain = requests.finding.search("orders", "dataset", 0, 10, Filter())
+    plain = search_request("orders", "dataset", 0, 10, Filter())
     assert plain.path == "/entities?action=search"
     assert plain.body == {"input": "orders", "entity": "dataset", "start": 0, "count": 10}
-    narrowed = requests.finding.search("", None, 5, 10, all_of(Criterion("tags", ("a", "b"))))
+    narrowed = search_request("", None, 5, 10, all_of(Criterion("tags", ("a", "b"))))
     assert narrowed.path == "/entities?action=searchAcrossEntities"
     assert narrowed.body["input"] == "*"
     (group,) = narrowed.body["filter"]["or"]
@@ -55,19 +62,19 @@ def test_a_search_sends_a_filter_only_when_there_is_one():
 
 
 def test_autocomplete_and_browse_send_what_the_service_asks_for():
-    assert requests.finding.autocomplete("fct", "dataset", 5, Filter()).body == {
+    assert autocomplete_request("fct", "dataset", 5, Filter()).body == {
         "query": "fct",
         "entity": "dataset",
         "limit": 5,
     }
     narrowed = all_of(Criterion("platform", ("hive",)))
-    assert requests.finding.autocomplete("f", "chart", 5, narrowed).body == {
+    assert autocomplete_request("f", "chart", 5, narrowed).body == {
         "query": "f",
         "entity": "chart",
         "limit": 5,
         "filter": narrowed.to_wire(),
     }
-    assert requests.finding.browse("/prod", "dataset", 0, 10).body == {
+    assert browse_request("/prod", "dataset", 0, 10).body == {
         "path": "/prod",
         "entity": "dataset",
         "start": 0,
@@ -81,7 +88,7 @@ class Order(NamedTuple):
 
 
 def test_a_search_of_several_types_names_them_and_of_one_names_it():
-    several = requests.finding.search("a", ["dataset", "chart"], 0, 1, Filter())
+    several = search_request("a", ["dataset", "chart"], 0, 1, Filter())
     assert several.path == "/entities?action=searchAcrossEntities"
     assert several.body == {
         "input": "a",
@@ -89,17 +96,17 @@ def test_a_search_of_several_types_names_them_and_of_one_names_it():
         "start": 0,
         "count": 1,
     }
-    every = requests.finding.search("a", [], 0, 1, Filter())
+    every = search_request("a", [], 0, 1, Filter())
     assert every.path == several.path
     assert every.body == {"input": "a", "start": 0, "count": 1}
-    assert "entities" not in requests.finding.search("a", "chart", 0, 1, Filter()).body
+    assert "entities" not in search_request("a", "chart", 0, 1, Filter()).body
 
 
 def test_an_order_goes_as_one_sort_and_several_as_a_list_too():
-    one = requests.finding.search("a", "tag", 0, 1, Filter(), [Order("name", True)]).body
+    one = search_request("a", "tag", 0, 1, Filter(), [Order("name", True)]).body
     assert one["sort"] == {"field": "name", "order": "DESCENDING"}
     assert "sortCriteria" not in one
-    two = requests.finding.search("a", "tag", 0, 1, Filter(), [Order("b"), Order("a", True)]).body
+    two = search_request("a", "tag", 0, 1, Filter(), [Order("b"), Order("a", True)]).body
     assert two["sort"] == {"field": "b", "order": "ASCENDING"}
     assert two["sortCriteria"] == [
         {"field": "b", "order": "ASCENDING"},
@@ -108,10 +115,10 @@ def test_an_order_goes_as_one_sort_and_several_as_a_list_too():
 
 
 def test_a_scroll_names_the_place_only_when_it_has_one():
-    first = requests.finding.scroll("", ["tag"], 50, Filter(), [], None)
+    first = scroll_request("", ["tag"], 50, Filter(), [], None)
     assert first.path == "/entities?action=scrollAcrossEntities"
     assert first.body == {"input": "*", "count": 50, "keepAlive": "5m", "entities": ["tag"]}
-    second = requests.finding.scroll("", [], 50, Filter(), [Order("name")], "place")
+    second = scroll_request("", [], 50, Filter(), [Order("name")], "place")
     assert second.body == {
         "input": "*",
         "count": 50,
@@ -125,7 +132,7 @@ def test_a_scroll_in_graphql_says_the_same_in_its_words():
     narrowed = all_of(
         Criterion("_entityType", ("mlModel", "DATASET")), Criterion("tags", ("a",), negated=True)
     )
-    request = requests.finding.scroll_graphql(
+    request = scroll_graphql_request(
         "x", ["corpuser", "dataHubPolicy"], 5, narrowed, [Order("name", True)], "place"
     )
     assert (request.method, request.path) == ("POST", "/api/graphql")
@@ -156,34 +163,34 @@ def test_a_scroll_in_graphql_says_the_same_in_its_words():
 
 def test_what_is_asked_beside_search_goes_as_the_service_names_it():
     sent = [
-        requests.finding.list_urns("tag", 5, 10),
-        requests.finding.counts(["tag", "chart"]),
-        requests.finding.browse_paths(ODD),
+        list_urns_request("tag", 5, 10),
+        counts_request(["tag", "chart"]),
+        browse_paths_request(ODD),
     ]
     assert [(request.path.partition("=")[2], request.body) for request in sent] == [
         ("listUrns", {"entity": "tag", "start": 5, "count": 10}),
         ("batchGetTotalEntityCount", {"entities": ["tag", "chart"]}),
         ("getBrowsePaths", {"urn": str(ODD)}),
     ]
-    suggested = requests.finding.suggest("ord", ["glossaryTerm"], 3).body["variables"]["input"]
+    suggested = suggest_request("ord", ["glossaryTerm"], 3).body["variables"]["input"]
     assert suggested == {"query": "ord", "limit": 3, "types": ["GLOSSARY_TERM"]}
-    assert "types" not in requests.finding.suggest("ord", [], 3).body["variables"]["input"]
+    assert "types" not in suggest_request("ord", [], 3).body["variables"]["input"]
 
 
 def test_the_removed_are_found_by_a_filter_that_speaks_of_them():
-    both = requests.finding.with_removed(all_of(Criterion("tags", ("a",))))
+    both = with_removed(all_of(Criterion("tags", ("a",))))
     assert [[(one.field, one.negated) for one in group] for group in both.any_of] == [
         [("tags", False), ("removed", False)],
         [("tags", False), ("removed", True)],
     ]
-    assert len(requests.finding.with_removed(Filter()).any_of) == 2
+    assert len(with_removed(Filter()).any_of) == 2
     spoken = all_of(Criterion("removed", ("true",)))
-    assert requests.finding.with_removed(spoken) is spoken
+    assert with_removed(spoken) is spoken
 
 
 def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
     start = datetime(2026, 1, 2, tzinfo=UTC)
-    body = requests.reading.timeseries(ODD, "datasetProfile", start, None, 3).body
+    body = timeseries_request(ODD, "datasetProfile", start, None, 3).body
     assert body == {
         "urn": str(ODD),
         "entity": "dataset",
@@ -192,11 +199,11 @@ def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
         "limit": 3,
     }
     with pytest.raises(InvalidInput, match="time zone"):
-        requests.reading.timeseries(ODD, "datasetProfile", start.replace(tzinfo=None), None, None)
+        timeseries_request(ODD, "datasetProfile", start.replace(tzinfo=None), None, None)
 
 
 def test_an_aspect_travels_as_a_json_string_in_an_envelope():
-    request = requests.writing.ingest(Proposal(ODD, "status", {"removed": True}))
+    request = ingest_request(Proposal(ODD, "status", {"removed": True}))
     assert request.body["proposal"] == {
         "entityType": "dataset",
         "entityUrn": str(ODD),
@@ -205,19 +212,19 @@ def test_an_aspect_travels_as_a_json_string_in_an_envelope():
         "aspect": {"value": '{"removed":true}', "contentType": "application/json"},
     }
     assert request.repeatable
-    removal = requests.writing.ingest(Proposal(ODD, "status", change="DELETE"))
+    removal = ingest_request(Proposal(ODD, "status", change="DELETE"))
     assert "aspect" not in removal.body["proposal"]
     assert not removal.repeatable
 
 
 def test_what_people_write_travels_in_variables_only():
     text = '"""}) { evil } """ $x'
-    body = requests.editing.graphql("mutation m($t: String!) { f(t: $t) }", {"t": text}).body
+    body = graphql_request("mutation m($t: String!) { f(t: $t) }", {"t": text}).body
     assert text not in body["query"]
     assert body["variables"] == {"t": text}
-    assert not requests.editing.graphql("", {}).repeatable
+    assert not graphql_request("", {}).repeatable
 
 
 def test_a_batch_has_a_limit_that_is_said():
     with pytest.raises(InvalidInput, match="at most 200"):
-        requests.writing.ingest_batch([Proposal(ODD, "status", {})] * 201)
+        ingest_batch_request([Proposal(ODD, "status", {})] * 201)

@@ -16,7 +16,7 @@ from explorer.client import Abilities, Catalog
 from explorer.client.conflict import TextConflict
 from explorer.client.http import HttpTransport
 from explorer.client.labels import OWNERS
-from explorer.client.parts.editing import Editing
+from explorer.client.parts.editing import EditMethods
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 
@@ -296,12 +296,12 @@ def place(site: Any) -> Iterator[str]:
 @pytest.fixture
 def _without_conditional_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server whose mutations take no condition, but whose aspects have versions."""
-    abilities = Editing.abilities
+    abilities = EditMethods.abilities
 
-    async def without(self: Editing) -> Abilities:
+    async def without(self: EditMethods) -> Abilities:
         return replace(await abilities(self), conditional_edits=False)
 
-    monkeypatch.setattr(Editing, "abilities", without)
+    monkeypatch.setattr(EditMethods, "abilities", without)
 
 
 @pytest.mark.parametrize(("writers", "saves"), [(2, 50), (8, 16)])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.client import Catalog, Request
-from explorer.client.answers import relating
+from explorer.client.answers.relating import parse_relationships
 from explorer.client.http import HttpTransport
 from explorer.metadata import Proposal, Urn
 
@@ -126,7 +126,7 @@ def test_a_page_that_was_cut_says_so(site):
 
 def test_an_edge_to_what_is_no_urn_is_said_and_counts_for_the_next_page():
     entries = [{"type": "A", "entity": one} for one in ("urn:li:tag:a", "broken", "urn:li:tag:b")]
-    page = relating.relationships({"total": 5, "relationships": entries}, "OUTGOING", ["A"], 1)
+    page = parse_relationships({"total": 5, "relationships": entries}, "OUTGOING", ["A"], 1)
     assert (page.shown, page.unreadable, page.end, page.truncated) == (2, ("broken",), 4, True)
-    last = relating.relationships({"total": 3, "relationships": entries}, "OUTGOING", ["A"])
+    last = parse_relationships({"total": 3, "relationships": entries}, "OUTGOING", ["A"])
     assert not last.truncated

@@ -10,7 +10,8 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Connection
 from explorer.client.http import HttpTransport
-from explorer.client.requests import Request, editing
+from explorer.client.requests.editing import graphql_request
+from explorer.client.requests.request import Request
 from explorer.client.secret import Secret, part_login
 from explorer.client.transport import Answer
 from explorer.errors import CatalogError, InvalidInput, NotSignedIn, ReadOnly
@@ -62,7 +63,7 @@ async def test_a_server_that_asks_for_no_token_never_sees_it_but_in_graphql():
     gate = Gate(closed=False)
     connection = connection_to(gate, token=TOKEN)
     await connection.send(READ)
-    await connection.send(editing.graphql("{ a }", {}))
+    await connection.send(graphql_request("{ a }", {}))
     await connection.send(READ)
     assert gate.shown == [None, f"Bearer {TOKEN}", None]
 
@@ -89,7 +90,7 @@ async def test_a_redirect_is_not_followed():
         return httpx.Response(301, headers={"Location": "https://elsewhere.example/x"})
 
     with pytest.raises(InvalidInput, match=r"https://elsewhere\.example/x") as caught:
-        await connection_to(moved, token=TOKEN).send(editing.graphql("{ a }", {}))
+        await connection_to(moved, token=TOKEN).send(graphql_request("{ a }", {}))
     assert hosts == ["catalog.example"]
     assert caught.value.status == 301
 
@@ -178,7 +179,7 @@ async def test_what_only_reads_writes_nothing():
     ],
 )
 def test_a_change_is_told_from_a_question_however_it_is_written(query, writes, repeatable):
-    request = editing.graphql(query, {})
+    request = graphql_request(query, {})
     assert (request.writes, request.repeatable) == (writes, repeatable)
 
 

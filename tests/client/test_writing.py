@@ -7,8 +7,9 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from explorer.client import AsyncCatalog, requests
+from explorer.client import AsyncCatalog
 from explorer.client.batches import cut
+from explorer.client.requests.writing import ingest_batch_request, ingest_request, size_bytes
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import GlobalTags, Status
@@ -34,7 +35,7 @@ def wires(value, times=1):
 
 
 def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text():
-    request = requests.writing.ingest(Proposal(TABLE, "status", {"removed": True}))
+    request = ingest_request(Proposal(TABLE, "status", {"removed": True}))
     assert request.path == "/aspects?action=ingestProposal"
     assert request.body["async"] == "false"
     assert request.body["proposal"]["aspect"]["value"] == '{"removed":true}'
@@ -43,16 +44,16 @@ def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text():
 
 def test_a_conditional_write_is_sent_once():
     proposal = Proposal(TABLE, "status", {}, headers={"If-Version-Match": "1"})
-    assert not requests.writing.ingest(proposal).repeatable
-    assert not requests.writing.ingest_batch([proposal]).repeatable
-    assert requests.writing.ingest_batch([Proposal(TABLE, "status", {})]).repeatable
+    assert not ingest_request(proposal).repeatable
+    assert not ingest_batch_request([proposal]).repeatable
+    assert ingest_batch_request([Proposal(TABLE, "status", {})]).repeatable
 
 
 @pytest.mark.parametrize("value", [{"a": 'q"\\' * 999}, {"a": "ü☃" * 999}, {"a": "\x00" * 999}, {}])
 def test_a_size_is_never_told_too_small_nor_twice_too_big(value):
     proposal = Proposal(TABLE, "status", value, system={"runId": 'r"'}, headers={"x": "y"})
     length = len(orjson.dumps(proposal.to_wire()))
-    assert length <= requests.writing.size_bytes(proposal) <= 2 * length + 500
+    assert length <= size_bytes(proposal) <= 2 * length + 500
 
 
 # Batches.
@@ -70,7 +71,7 @@ def test_batches_keep_the_order_and_what_belongs_together():
 def test_a_batch_never_holds_more_than_the_server_takes():
     assert [len(batch.proposals) for batch in cut(wires({}, 450))] == [200, 200, 50]
     long = wires({"name": "x" * 1000}, 5)
-    two = requests.writing.size_bytes(long[0]) * 2
+    two = size_bytes(long[0]) * 2
     assert [len(batch.proposals) for batch in cut(long, room_bytes=two)] == [2, 2, 1]
     assert [len(batch.proposals) for batch in cut(long, room_bytes=10)] == [1] * 5
 

@@ -25,15 +25,14 @@ from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.urn import Urn
 
 __all__ = [
-    "browse",
-    "browse_paths",
-    "counts",
-    "graphql",
-    "scroll",
-    "scroll_graphql",
-    "search",
-    "suggestions",
-    "urns",
+    "graphql_data",
+    "parse_browse",
+    "parse_browse_paths",
+    "parse_counts",
+    "parse_scroll",
+    "parse_scroll_graphql",
+    "parse_search",
+    "parse_urns",
 ]
 
 
@@ -41,55 +40,46 @@ _DATAHUB_VALUES = 20
 
 
 @read_as("search")
-def search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
+def parse_search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
     """Endpoint 6, in either shape; also its twins over several types."""
-    return _page(value_of(body, "search"), text, as_of)
+    return _parse_page(value_of(body, "search"), text, as_of)
 
 
 @read_as("scroll")
-def scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
+def parse_scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
     """A page of a scroll, and what to go on with; nothing after the last. Its `start` says
     nothing."""
     value = value_of(body, "scroll")
-    return _page(value, text, None), _scroll_id(value.get("scrollId"))
+    return _parse_page(value, text, None), _scroll_id(value.get("scrollId"))
 
 
-def scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
+def parse_scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
     """The same from GraphQL."""
-    value = as_object(graphql(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
-    hits, unreadable = _hits(_entries(value, "searchResults", "scroll"), ())
+    value = as_object(graphql_data(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
+    hits, unreadable = _hits(list_in(value, "searchResults", "scroll"), ())
     total = _number(value, "total", "scroll")
     page = SearchPage(text, 0, total, hits, unreadable=unreadable)
     return page, _scroll_id(value.get("nextScrollId"))
 
 
-def urns(body: Any) -> SearchPage:
+def parse_urns(body: Any) -> SearchPage:
     """The answer of listUrns, as a page of bare hits."""
     what = "the list of URNs"
     value = value_of(body, what)
-    hits, unreadable = _hits(_entries(value, "entities", what), ())
+    hits, unreadable = _hits(list_in(value, "entities", what), ())
     start, total = _number(value, "start", what), _number(value, "total", what)
     return SearchPage("*", start, total, hits, unreadable=unreadable)
 
 
-@read_as("autocomplete")
-def suggestions(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
-    """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
-    value = value_of(body, "autocomplete")
-    texts = _entries(value, "suggestions", "autocomplete")
-    named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
-    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(named)
-
-
-def browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
+def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     """Endpoint 5; folders stand at one of two places."""
     value = value_of(body, "browse")
     metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
     place = value if value.get("groups") else metadata
-    folders = tuple(_folder(entry) for entry in _entries(place, "groups", "browse"))
+    folders = tuple(_folder(entry) for entry in list_in(place, "groups", "browse"))
     here = _number(value, "numEntities", "browse")
     entities, unreadable = [], []
-    for entry in _entries(value, "entities", "browse"):
+    for entry in list_in(value, "entities", "browse"):
         held = as_object(entry, "browse (an entity)")
         urn = _urn(held.get("urn"), "browse (the urn of an entity)")
         if isinstance(urn, str):
@@ -112,7 +102,7 @@ def browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     )
 
 
-def browse_paths(body: Any) -> tuple[str, ...]:
+def parse_browse_paths(body: Any) -> tuple[str, ...]:
     """Where an entity is found when browsing."""
     paths = as_object(body, "browse paths").get("value")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
@@ -120,13 +110,13 @@ def browse_paths(body: Any) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def counts(body: Any) -> dict[str, int]:
+def parse_counts(body: Any) -> dict[str, int]:
     """How many entities of each type there are."""
     value = value_of(body, "counts")
     return {entity: _number(value, entity, "counts") for entity in value}
 
 
-def graphql(body: Any) -> Json:
+def graphql_data(body: Any) -> Json:
     """The `data` of a GraphQL answer; raises the error that the first of its errors stands for."""
     answer = as_object(body, "GraphQL")
     if answer.get("errors"):
@@ -134,14 +124,14 @@ def graphql(body: Any) -> Json:
     return as_object(answer.get("data"), "GraphQL (its data)")
 
 
-def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
+def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
     metadata = as_object(value.get("metadata") or {}, "search (its metadata)")
-    matches = [_matches(entry) for entry in _entries(metadata, "matches", "search")]
+    matches = [_matches(entry) for entry in list_in(metadata, "matches", "search")]
     told = [
         as_object(entry, "search (an explanation)")
-        for entry in _entries(metadata, "explanations", "search")
+        for entry in list_in(metadata, "explanations", "search")
     ]
-    hits, unreadable = _hits(_entries(value, "entities", "search"), matches, told)
+    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, told)
     return SearchPage(
         text,
         _number(value, "from", "search"),
@@ -157,7 +147,7 @@ def _page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
 
 def _suggested(metadata: Json) -> str | None:
     """The best of the texts that a DataHub server proposes."""
-    for one in _entries(metadata, "suggestions", "search"):
+    for one in list_in(metadata, "suggestions", "search"):
         if isinstance(one, dict) and isinstance(one.get("text"), str):
             return str(one["text"])
     return None
@@ -244,7 +234,7 @@ def _facets(metadata: Json) -> tuple[Facet, ...]:
     whose facets go by the same words on every server."""
     found: dict[str, Facet] = {}
     for place in ("searchResultMetadatas", "aggregations"):
-        for entry in _entries(metadata, place, "search"):
+        for entry in list_in(metadata, place, "search"):
             facet = _facet(as_object(entry, "search (a facet)"))
             before = found.setdefault(facet.name, facet)
             if place == "aggregations" and before.has_more != facet.has_more:
@@ -258,7 +248,7 @@ def _facet(entry: Json) -> Facet:
         raise ServerFault("a facet in the server's answer to search has no name")
     counted: Mapping[str, Any] = as_object(entry.get("aggregations") or {}, f"the facet {name}")
     if not counted:
-        values = _entries(entry, "filterValues", f"the facet {name}")
+        values = list_in(entry, "filterValues", f"the facet {name}")
         counted = {
             one["value"]: one.get("facetCount", 0)
             for one in values
@@ -278,7 +268,7 @@ def _folder(entry: Any) -> Folder:
     return Folder(held["name"], _number(held, "count", "browse (a folder)"))
 
 
-def _entries(value: Mapping[str, Any], name: str, what: str) -> list[Any]:
+def list_in(value: Mapping[str, Any], name: str, what: str) -> list[Any]:
     entries = value.get(name)
     if entries is None:
         return []

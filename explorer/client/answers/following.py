@@ -10,14 +10,14 @@ from explorer.client.records import ChangeEvent, ChangePage
 from explorer.errors import Unreadable
 from explorer.metadata.urn import Urn
 
-__all__ = ["EventReader", "Piece", "changes"]
+__all__ = ["EventReader", "StreamEvent", "parse_changes"]
 
 
 @read_as("changes")
-def changes(body: Any) -> ChangePage:
+def parse_changes(body: Any) -> ChangePage:
     """A page of the log."""
     value = value_of(body, "changes")
-    listed = tuple(_change(entry) for entry in value.get("changes") or ())
+    listed = tuple(_parse_change(entry) for entry in value.get("changes") or ())
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
 
 
@@ -25,7 +25,7 @@ _MAX_EVENT_BYTES = 64 * 1024 * 1024
 _MAX_OFFSET_DIGITS = 18
 
 
-class Piece(NamedTuple):
+class StreamEvent(NamedTuple):
     """What a stream said at once: how far it has come, and a change where there is one."""
 
     offset: int | None
@@ -41,7 +41,7 @@ class EventReader:
         self._data: list[bytes] = []
         self._bytes = 0
 
-    def read(self, line: bytes) -> Piece | None:
+    def read(self, line: bytes) -> StreamEvent | None:
         """What this line completes, if it completes anything. Comments, which keep the connection
         alive, and events of other names complete nothing."""
         if line:
@@ -50,8 +50,8 @@ class EventReader:
         offset, name, data = self._id, self._name, b"\n".join(self._data)
         self._id, self._name, self._data, self._bytes = None, "", [], 0
         if data and name == "change":
-            return Piece(offset, _change(_parsed(data)))
-        return None if offset is None else Piece(offset, None)
+            return StreamEvent(offset, _parse_change(_parse_json(data)))
+        return None if offset is None else StreamEvent(offset, None)
 
     def _take(self, line: bytes) -> None:
         field, _, text = line.partition(b":")
@@ -69,7 +69,7 @@ class EventReader:
 
 
 @read_as("a change")
-def _change(entry: Any) -> ChangeEvent:
+def _parse_change(entry: Any) -> ChangeEvent:
     change = as_object(entry, "a change")
     created = as_object(change.get("created") or {}, "a change")
     return ChangeEvent(
@@ -77,20 +77,20 @@ def _change(entry: Any) -> ChangeEvent:
         Urn.parse(change["entityUrn"]),
         str(change["aspectName"]),
         str(change["changeType"]),
-        _value(change.get("aspect")),
-        _value(change.get("previousAspectValue")),
+        _parse_value(change.get("aspect")),
+        _parse_value(change.get("previousAspectValue")),
         datetime.fromtimestamp(int(created.get("time", 0)) / 1000, UTC),
         str(created.get("actor", "")),
     )
 
 
-def _value(envelope: Any) -> Json | None:
+def _parse_value(envelope: Any) -> Json | None:
     if not isinstance(envelope, dict):
         return None
-    return as_object(_parsed(envelope.get("value", "")), "a change's value")
+    return as_object(_parse_json(envelope.get("value", "")), "a change's value")
 
 
-def _parsed(data: str | bytes) -> Any:
+def _parse_json(data: str | bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:

@@ -10,7 +10,7 @@ from explorer.metadata.aspects import moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
-__all__ = ["failing", "open_incident", "rule"]
+__all__ = ["assertion_rule", "failing_assertion", "open_incident"]
 
 _COMPLETE = "COMPLETE"
 _PASSED = ("SUCCESS",)
@@ -29,7 +29,7 @@ _OPERATORS = {"EQUAL_TO": "is", "NOT_EQUAL_TO": "is not", "_NATIVE_": ""}
 _Json = Mapping[str, Any]
 
 
-def failing(
+def failing_assertion(
     assertion: Entity, runs: Sequence[_Json], *, has_older: bool
 ) -> FailingAssertion | None:
     """The assertion as one that fails; None where its newest completed run did not fail.
@@ -52,7 +52,7 @@ def failing(
         return None
     return FailingAssertion(
         assertion.urn,
-        rule(assertion),
+        assertion_rule(assertion),
         _found(_dict(newest.get("result"))),
         _moment(since.get("timestampMillis")),
         _moment(newest.get("timestampMillis")),
@@ -81,7 +81,7 @@ def open_incident(incident: Entity) -> OpenIncident | None:
     )
 
 
-def rule(assertion: Entity) -> str:
+def assertion_rule(assertion: Entity) -> str:
     """What an assertion asserts, in words: what people wrote, else put together from its parts."""
     info = assertion.raw("assertionInfo") or {}
     said = info.get("description")

@@ -11,13 +11,13 @@ from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.urn import Urn
 
 __all__ = [
+    "LineageMap",
     "LineagePage",
-    "Map",
-    "choose",
-    "lineage_page",
-    "listed_lineage",
-    "read_page",
-    "relationships",
+    "add_lineage_page",
+    "choose_reached",
+    "parse_lineage",
+    "parse_lineage_page",
+    "parse_relationships",
     "type_of",
 ]
 
@@ -26,7 +26,7 @@ _COLUMN = "schemaField"
 
 
 @read_as("relationships")
-def relationships(
+def parse_relationships(
     body: Any, direction: Direction, types: Sequence[str], start: int = 0, count: int | None = None
 ) -> Edges:
     """Endpoint 10: with types where the server gives them, else those asked for; the name is
@@ -56,7 +56,7 @@ def relationships(
 
 
 @read_as("lineage")
-def listed_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage | None:
+def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage | None:
     """Lineage in this package's own form; nothing for the answer of another server."""
     value = value_of(body, "lineage")
     if "names" not in value:
@@ -98,7 +98,7 @@ def _is_whole(value: Json) -> bool:
 
 
 @dataclass(slots=True)
-class Map:
+class LineageMap:
     """Lineage while it is gathered: entities and edges are added, none twice."""
 
     root: Urn
@@ -168,16 +168,16 @@ class LineagePage:
 
 
 @read_as("lineage")
-def lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
+def parse_lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
     """The page that a GraphQL answer's data hold."""
     found = as_object(data.get("scrollAcrossLineage"), "lineage")
     return LineagePage(found.get("searchResults") or (), found.get("nextScrollId"), as_of)
 
 
 @read_as("lineage")
-def read_page(
+def add_lineage_page(
     page: LineagePage,
-    into: Map,
+    into: LineageMap,
     hops: int,
     most: int,
     name_edge: Callable[[str, str], str],
@@ -216,7 +216,7 @@ def read_page(
                 if (entity.get("status") or {}).get("removed") is True:
                     into.removed.add(place)
                 into.paths[place] = tuple(led)
-        for near, far, at in _steps(ways):
+        for near, far, at in _lineage_steps(ways):
             # An entity that is passed and not listed on its own has a place all the same.
             into.add(near, at)
             into.add(far, at + 1)
@@ -233,7 +233,9 @@ def _belongs(column: str, urn: str) -> bool:
     return column == urn or column.startswith(f"urn:li:{_COLUMN}:({urn},")
 
 
-def choose(lineage: Lineage, types: Iterable[str], platforms: Iterable[str]) -> list[int] | None:
+def choose_reached(
+    lineage: Lineage, types: Iterable[str], platforms: Iterable[str]
+) -> list[int] | None:
     """The places of the entities of some types and platforms; None where neither is named."""
     wanted_types, wanted = frozenset(types), {one.removeprefix(_PLATFORM) for one in platforms}
     if not wanted_types and not wanted:
@@ -266,7 +268,7 @@ def _platform_of(urn: str) -> str | None:
         return None
 
 
-def _steps(ways: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, int]]:
+def _lineage_steps(ways: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, int]]:
     for way in ways:
         for at in range(len(way) - 1):
             yield way[at], way[at + 1], at

@@ -4,23 +4,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
-from explorer.client.answers.finding import graphql
-from explorer.client.answers.shape import Json, as_object, read_as
+from explorer.client.answers.finding import graphql_data, list_in
+from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import Facet, FacetValue, Hit, Suggestion
 from explorer.errors import InvalidUrn, ServerFault
 from explorer.metadata.structured_properties import field_name, plain_value
 from explorer.metadata.urn import Urn
 
-__all__ = ["best_of", "from_graphql", "from_hits", "named", "properties"]
+__all__ = [
+    "interleave",
+    "pair_suggestions",
+    "parse_autocomplete",
+    "parse_properties",
+    "parse_suggestions",
+    "suggestions_from_hits",
+]
 
 _NAMES = ("name", "displayName", "fullName")
 
 
+@read_as("autocomplete")
+def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
+    """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
+    value = value_of(body, "autocomplete")
+    texts = list_in(value, "suggestions", "autocomplete")
+    named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
+    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(named)
+
+
 @read_as("suggest")
-def from_graphql(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
+def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
     """The answer of autoCompleteForMultiple, a list for each type of entity. `types` are the
     entity types by their GraphQL symbol."""
-    answer = as_object(graphql(body).get("autoCompleteForMultiple"), "suggest")
+    answer = as_object(graphql_data(body).get("autoCompleteForMultiple"), "suggest")
     groups = answer.get("suggestions")
     if not isinstance(groups, list):
         raise ServerFault("the server's answer to suggest has no list of suggestions")
@@ -28,10 +44,10 @@ def from_graphql(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
 
 
 @read_as("structured properties")
-def properties(body: Any) -> tuple[Facet, ...]:
+def parse_properties(body: Any) -> tuple[Facet, ...]:
     """The structured properties of a search over GraphQL, as facets with the values that they
     allow, none of which was counted."""
-    found = as_object(graphql(body).get("searchAcrossEntities"), "structured properties")
+    found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
     facets = []
     for result in found.get("searchResults") or ():
         told = as_object(result, "structured properties").get("entity") or {}
@@ -46,12 +62,14 @@ def properties(body: Any) -> tuple[Facet, ...]:
     return tuple(facets)
 
 
-def named(texts: Sequence[str], urns: Sequence[Urn], entity_type: str) -> list[Suggestion]:
+def pair_suggestions(
+    texts: Sequence[str], urns: Sequence[Urn], entity_type: str
+) -> list[Suggestion]:
     """Texts with the URNs that they are found in."""
     return _paired(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
 
 
-def from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
+def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
     """What a search found, by the names it matched."""
     found: dict[str, list[Suggestion]] = {}
     for hit in hits:
@@ -64,7 +82,7 @@ def from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
     return list(found.values())
 
 
-def best_of(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
+def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
     """The first of every type, then the second of every type, and so on: nothing says that one
     type's names are better than another's."""
     rounds = zip_longest(*groups)

@@ -3,14 +3,21 @@
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from explorer.client.answers import reading
+from explorer.client.answers.reading import parse_entity
 from explorer.client.answers.shape import Json, as_object, read_as, value_of
 from explorer.client.records import Reference, Rollback, Run
 from explorer.errors import Unreadable
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.urn import Urn
 
-__all__ = ["Stored", "deleted", "references", "rollback", "runs", "stored"]
+__all__ = [
+    "Stored",
+    "parse_deleted",
+    "parse_references",
+    "parse_rollback",
+    "parse_runs",
+    "parse_stored",
+]
 
 _ABSENT = -1
 
@@ -36,22 +43,22 @@ class Stored(NamedTuple):
         return None if self.versions is None else self.versions.get(aspect, _ABSENT)
 
 
-def stored(body: Any) -> Stored:
+def parse_stored(body: Any) -> Stored:
     """Endpoint 3, as a basis for a write."""
-    entity = reading.entity(body)
+    entity = parse_entity(body)
     values = {name: aspect.value for name, aspect in entity.aspects.items()}
     wrappers = as_object(as_object(body, "an entity").get("aspects") or {}, "an entity")
     versions = {
         name: version
         for name, wrapper in wrappers.items()
-        if (version := _version(wrapper)) is not None
+        if (version := _stored_version(wrapper)) is not None
     }
     stamps = {name: one.created for name, one in entity.aspects.items() if one.created is not None}
     return Stored(entity.exists, values, versions or None, stamps)
 
 
 @read_as("rollback")
-def rollback(body: Any) -> Rollback:
+def parse_rollback(body: Any) -> Rollback:
     """What undoing a run did."""
     value = value_of(body, "rollback")
     return Rollback(
@@ -62,7 +69,7 @@ def rollback(body: Any) -> Rollback:
 
 
 @read_as("runs")
-def runs(body: Any) -> tuple[Run, ...]:
+def parse_runs(body: Any) -> tuple[Run, ...]:
     """The runs, newest first."""
     listed = as_object(body, "runs").get("value")
     if not isinstance(listed, list):
@@ -78,14 +85,14 @@ def runs(body: Any) -> tuple[Run, ...]:
 
 
 @read_as("delete")
-def deleted(body: Any) -> tuple[int, int]:
+def parse_deleted(body: Any) -> tuple[int, int]:
     """How many versions and how many points in time went."""
     value = value_of(body, "delete")
     return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
 
 
 @read_as("references")
-def references(body: Any) -> tuple[int, tuple[Reference, ...]]:
+def parse_references(body: Any) -> tuple[int, tuple[Reference, ...]]:
     """How many references there are, and some of them."""
     value = value_of(body, "references")
     listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
@@ -98,7 +105,7 @@ def references(body: Any) -> tuple[int, tuple[Reference, ...]]:
     return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), found
 
 
-def _version(wrapper: Any) -> int | None:
+def _stored_version(wrapper: Any) -> int | None:
     system = wrapper.get("systemMetadata") if isinstance(wrapper, dict) else None
     text = system.get("version") if isinstance(system, dict) else None
     return int(text) if isinstance(text, str | int) and str(text).isdecimal() else None

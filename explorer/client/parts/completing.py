@@ -5,11 +5,25 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from explorer.client import answers, requests
+from explorer.client.answers.finding import parse_search
+from explorer.client.answers.suggesting import (
+    interleave,
+    pair_suggestions,
+    parse_autocomplete,
+    parse_properties,
+    parse_suggestions,
+    suggestions_from_hits,
+)
 from explorer.client.connection import Connection
 from explorer.client.narrowing import read_narrowing, read_types
-from explorer.client.parts.naming import Naming
+from explorer.client.parts.finding import SearchMethods
 from explorer.client.records import Facet, SearchPage, Suggestion
+from explorer.client.requests.finding import entity_symbol, search_request
+from explorer.client.requests.suggesting import (
+    autocomplete_request,
+    properties_request,
+    suggest_request,
+)
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreachable
 from explorer.metadata.filters import Filter
 from explorer.metadata.naming import NAME_ASPECTS
@@ -19,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.metadata.filtertext import Completion
     from explorer.metadata.filtertext.fields import FilterField
 
-__all__ = ["Completing"]
+__all__ = ["CompletionMethods"]
 
 # What is completed, one type at a time, where the server cannot be asked for all at once.
 _COMPLETED = (
@@ -46,12 +60,11 @@ _IDS_ARE_NAMES = frozenset({"dataPlatform"})
 _FACETS_KEPT_SECONDS = 10.0
 
 
-class Completing(Naming):
+class CompletionMethods(SearchMethods):
     """How typing is helped."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._ways: dict[str, bool] = {}
         self._counting = asyncio.Lock()
         self._facet_names: dict[str, tuple[float, tuple[str, ...], dict[str, str]]] = {}
         self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
@@ -72,9 +85,9 @@ class Completing(Naming):
         Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
         """
         narrowing = await self._adapted(read_narrowing(narrowed_by, self.registry))
-        request = requests.finding.autocomplete(text, entity, limit, narrowing)
+        request = autocomplete_request(text, entity, limit, narrowing)
         body = await self._latest.run(superseding, self._connection.send(request))
-        return answers.finding.suggestions(body)[0]
+        return parse_autocomplete(body)[0]
 
     async def suggest(
         self,
@@ -153,25 +166,25 @@ class Completing(Naming):
     ) -> tuple[Suggestion, ...]:
         if self._ways.get("suggest", True):
             try:
-                body = await self._connection.send(requests.finding.suggest(text, types, limit))
+                body = await self._connection.send(suggest_request(text, types, limit))
                 known = self.registry.entities
-                symbols = {requests.finding.entity_symbol(entity): entity for entity in known}
-                found = answers.suggesting.from_graphql(body, symbols)
+                symbols = {entity_symbol(entity): entity for entity in known}
+                found = parse_suggestions(body, symbols)
             except _REFUSALS:
                 if self._ways.get("suggest"):
                     raise
             else:
                 self._ways["suggest"] = True
-                return answers.suggesting.best_of(found, limit)
+                return interleave(found, limit)
         groups = await self._completed_each(text, types or _COMPLETED, limit)
         if not groups:
             page = await self._found(f"{text}*", types, limit)
-            groups = answers.suggesting.from_hits(page.hits)
+            groups = suggestions_from_hits(page.hits)
         if not types:
             # Only now, and without types that it may not know, is it known that the server lacks
             # this way, and did not refuse the question.
             self._ways.setdefault("suggest", False)
-        return answers.suggesting.best_of(groups, limit)
+        return interleave(groups, limit)
 
     async def _completed_each(
         self, text: str, types: Sequence[str], limit: int
@@ -189,9 +202,9 @@ class Completing(Naming):
         return groups
 
     async def _completed(self, text: str, entity: str, limit: int) -> list[Suggestion]:
-        request = requests.finding.autocomplete(text, entity, limit, Filter())
-        names, urns = answers.finding.suggestions(await self._connection.send(request))
-        return answers.suggesting.named(names, urns, entity)
+        request = autocomplete_request(text, entity, limit, Filter())
+        names, urns = parse_autocomplete(await self._connection.send(request))
+        return pair_suggestions(names, urns, entity)
 
     async def _facets_of(self, types: tuple[str, ...]) -> tuple[Facet, ...]:
         async with self._counting:
@@ -222,11 +235,11 @@ class Completing(Naming):
 
     async def _asked_properties(self) -> tuple[Facet, ...]:
         try:
-            body = await self._connection.send(requests.finding.properties(_MOST_PROPERTIES))
-            return answers.suggesting.properties(body)
+            body = await self._connection.send(properties_request(_MOST_PROPERTIES))
+            return parse_properties(body)
         except (*_REFUSALS, Unreachable):
             return ()
 
     async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
-        request = requests.finding.search(text, types, 0, count, Filter())
-        return answers.finding.search(await self._connection.send(request), text)
+        request = search_request(text, types, 0, count, Filter())
+        return parse_search(await self._connection.send(request), text)

@@ -20,24 +20,29 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from explorer.client import documents, requests
+import msgspec
+
+from explorer.client import documents
 from explorer.client.answers.shape import Json
 from explorer.client.conflict import Expectation
 from explorer.client.journal import Journal
-from explorer.client.parts.rewriting import Rewriting
-from explorer.client.records import Edit, Held, What
+from explorer.client.parts.rewriting import ConditionalWrites, aspect_value
+from explorer.client.records import Edit, Held, StatusChange, What
+from explorer.client.requests.editing import graphql_request
+from explorer.client.requests.request import Request
 from explorer.client.texts import COLUMNS, Place, column_info, column_text, place_of, with_column
 from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, Unusable
+from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = ["Editing"]
+__all__ = ["EditMethods"]
 
 # How long an edit that is called off is still waited for.
 _GRACE_SECONDS = 5.0
 
 
-class Editing(Rewriting):
-    """How descriptions are written, and what every edit goes through."""
+class EditMethods(ConditionalWrites):
+    """How descriptions and the removed mark are written, and what every edit goes through."""
 
     _journal: Journal | None = None
     _journal_path: Path | None = None
@@ -50,7 +55,7 @@ class Editing(Rewriting):
 
         Example: `cat.graphql("{ me { corpUser { urn } } }")`
         """
-        return await self._operate(requests.editing.graphql(query, variables or {}))
+        return await self._operate(graphql_request(query, variables or {}))
 
     async def keep_journal(self, path: Path) -> Journal:
         """From now on write every edit down in this file, which is made where there is none.
@@ -127,6 +132,51 @@ class Editing(Rewriting):
             work = self._describe_other(target, place, text, expected)
         return await self._made(work, self._edit(target, "description", before, text, column))
 
+    async def create(
+        self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
+    ) -> Edit:
+        """Create an entity by writing its first aspect, as `put` does; of one that exists nothing
+        is changed, except that a hidden one is restored. An edit: `undo` removes what was created,
+        unless something else uses it by then. Two requests, one where it exists.
+
+        Raises `InvalidInput` for a value that does not fit.
+
+        Example: `cat.create("urn:li:tag:Reviewed", "tagProperties", {"name": "Reviewed"})`
+        """
+        target = Urn.parse(urn)
+        name, content = aspect_value(aspect, value)
+        try:
+            was = (await self._stored(target, "status")).value("status").get("removed") is True
+        except NotFound:
+            absent = -1 if (await self.abilities()).conditional_edits else None
+            made = self._put(Proposal(target, name, content), absent)
+            try:
+                return await self._made(made, self._edit(target, "entity", None, {name: content}))
+            except Conflict:
+                # Somebody else created it at the same moment.
+                return self._edit(target, "status", _status(False), _status(False))
+        if was:
+            await self._set_removed(target, False, dry_run=False)
+        return self._edit(target, "status", _status(was), _status(False))
+
+    async def soft_delete(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
+        """Take an entity away from search and browsing; nothing of it is lost, and its page stays.
+        An edit, which the journal has and `undo` takes back.
+
+        One request to see, two to write. Raises `NotFound` for an entity that does not exist, and
+        writes nothing then.
+
+        Example: `cat.soft_delete(urn, dry_run=True)`
+        """
+        return await self._set_removed(Urn.parse(urn), True, dry_run=dry_run)
+
+    async def restore(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
+        """Bring a soft-deleted entity back; as `soft_delete` otherwise.
+
+        Example: `cat.restore(urn)`
+        """
+        return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
+
     async def _describe_entity(
         self, urn: Urn, place: Place, text: str, expected: Expectation | None
     ) -> None:
@@ -201,6 +251,15 @@ class Editing(Rewriting):
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise NotFound(f"{urn} has no column {column}{hint}")
 
+    async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
+        found = await self._stored(urn, "status")
+        was = found.value("status").get("removed") is True
+        if dry_run or was == removed:
+            return StatusChange(urn, was, removed, written=False)
+        change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
+        await self._made(change, self._edit(urn, "status", _status(was), _status(removed)))
+        return StatusChange(urn, was, removed, written=True)
+
     async def _mutate_or_rewrite(
         self,
         mutation: tuple[str, str, Mapping[str, Any]],
@@ -242,7 +301,7 @@ class Editing(Rewriting):
         if expected is None or not (await self.abilities()).conditional_edits:
             data = await self.graphql(document, dict(variables))
         else:
-            operation = requests.editing.graphql(document, dict(variables), expected.to_wire())
+            operation = graphql_request(document, dict(variables), expected.to_wire())
             try:
                 data = await self._operate(operation)
             except Conflict as error:
@@ -253,7 +312,7 @@ class Editing(Rewriting):
             raise ServerFault(f"the server did not say that it did {name}")
         return True
 
-    async def _operate(self, operation: requests.Request) -> dict[str, Any]:
+    async def _operate(self, operation: Request) -> dict[str, Any]:
         body = await self._connection.send(operation)
         if not isinstance(body, dict):
             raise ServerFault("the server's GraphQL answer is not an object")
@@ -298,6 +357,10 @@ class Editing(Rewriting):
             except Unusable as error:
                 raise Unusable(f"the edit is stored, but not written down: {error}") from error
         return edit
+
+
+def _status(removed: bool) -> str:
+    return "hidden" if removed else "shown"
 
 
 def _column_of(column: str | None) -> dict[str, str]:

@@ -5,12 +5,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.client import answers, requests
+from explorer.client.answers.finding import (
+    parse_browse,
+    parse_browse_paths,
+    parse_counts,
+    parse_search,
+)
+from explorer.client.connection import Connection
 from explorer.client.narrowing import read_narrowing, read_order, read_types
 from explorer.client.paging import Pager
-from explorer.client.parts.completing import Completing
+from explorer.client.parts.naming import FilterMethods
 from explorer.client.passages import Passages
 from explorer.client.records import BrowsePage, Facet, Folder, Hit, Named, SearchPage
+from explorer.client.requests.finding import (
+    browse_paths_request,
+    browse_request,
+    counts_request,
+    search_request,
+)
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
@@ -18,7 +30,7 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.metadata.filtertext import Order
 
-__all__ = ["Finding"]
+__all__ = ["SearchMethods"]
 
 _HITS = 200
 _URNS = 2_500
@@ -26,8 +38,12 @@ _ENTRIES = 500
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
 
 
-class Finding(Completing):
+class SearchMethods(FilterMethods):
     """How things are found."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._ways: dict[str, bool] = {}
 
     async def search(
         self,
@@ -52,7 +68,7 @@ class Finding(Completing):
         `Superseded`.
         """
         types = entity if isinstance(entity, str) and entity else read_types(entity or ())
-        request = requests.finding.search(
+        request = search_request(
             text,
             types,
             start,
@@ -61,7 +77,7 @@ class Finding(Completing):
             read_order(sorted_by, self.registry),
         )
         reply = await self._latest.run(superseding, self._connection.ask(request))
-        page = answers.finding.search(reply.body, text, reply.as_of)
+        page = parse_search(reply.body, text, reply.as_of)
         if page.total or page.suggested in (None, text) or not page.suggested:
             return page
         again = await self.search(
@@ -105,8 +121,8 @@ class Finding(Completing):
         found: dict[str, int] | None = None
         if self._ways.get("counts", True):
             try:
-                body = await self._connection.send(requests.finding.counts(types))
-                found = answers.finding.counts(body)
+                body = await self._connection.send(counts_request(types))
+                found = parse_counts(body)
             except _REFUSALS:
                 pass
         if found is None:
@@ -122,9 +138,9 @@ class Finding(Completing):
     ) -> BrowsePage:
         """A page of what lies at a browse path: folders first. An unknown path is empty.
         One request."""
-        request = requests.finding.browse(path, entity, start, count)
+        request = browse_request(path, entity, start, count)
         reply = await self._connection.ask(request)
-        return answers.finding.browse(reply.body, reply.as_of)
+        return parse_browse(reply.body, reply.as_of)
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
         """The paths at which an entity is found when browsing; none for one that is not there.
@@ -132,8 +148,8 @@ class Finding(Completing):
 
         Example: `cat.browse_paths(urn)`
         """
-        request = requests.finding.browse_paths(Urn.parse(urn))
-        return answers.finding.browse_paths(await self._connection.send(request))
+        request = browse_paths_request(Urn.parse(urn))
+        return parse_browse_paths(await self._connection.send(request))
 
     def hits(
         self,

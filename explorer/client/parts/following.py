@@ -4,15 +4,19 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 
-from explorer.client import answers, requests
-from explorer.client.answers.following import EventReader
-from explorer.client.parts.part import Part
+from explorer.client.answers.following import EventReader, parse_changes
+from explorer.client.parts.part import CatalogMethods
 from explorer.client.records import ChangeEvent, ChangePage
-from explorer.client.requests.following import Wanted, wanted
+from explorer.client.requests.following import (
+    ChangeQuery,
+    change_query,
+    changes_request,
+    stream_request,
+)
 from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unusable
 from explorer.metadata.urn import Urn
 
-__all__ = ["Following"]
+__all__ = ["ChangeLogMethods"]
 
 _PAGE = 500
 _POLL_SECONDS = 0.5
@@ -21,7 +25,7 @@ _LAST_PAUSE_SECONDS = 15.0
 _PATIENCE_SECONDS = 300.0
 
 
-class Following(Part):
+class ChangeLogMethods(CatalogMethods):
     """How one learns what changed. All of it may be narrowed to `urns`, to `aspects` and to
     `entities` (types) by their names.
 
@@ -47,7 +51,7 @@ class Following(Part):
 
         Example: `cat.changes(limit=10)`
         """
-        narrowed = wanted(urns, aspects, entities, values=values)
+        narrowed = change_query(urns, aspects, entities, values=values)
         return await self._log_page(after, limit, narrowed)
 
     async def every_change(
@@ -64,7 +68,7 @@ class Following(Part):
 
         Example: `sum(1 for change in cat.every_change(urns=[urn]))`
         """
-        narrowed = wanted(urns, aspects, entities, values=values)
+        narrowed = change_query(urns, aspects, entities, values=values)
         at = after
         while True:
             page = await self._log_page(at, _PAGE, narrowed)
@@ -91,7 +95,7 @@ class Following(Part):
 
         Example: `next(cat.follow(0))`
         """
-        narrowed = wanted(urns, aspects, entities, values=True)
+        narrowed = change_query(urns, aspects, entities, values=True)
         at = (await self._log_page(0, 0, narrowed)).head if after is None else after
         await self._check_log()
         clock = asyncio.get_running_loop().time
@@ -119,11 +123,11 @@ class Following(Part):
                 yield change
 
     async def _streamed(
-        self, after: int, narrowed: Wanted, *, resumed: bool
+        self, after: int, narrowed: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
         """How far the stream has come, with each change."""
         at, reader = after, EventReader()
-        request = requests.following.stream(after, narrowed, resumed=resumed)
+        request = stream_request(after, narrowed, resumed=resumed)
         async with aclosing(self._connection.stream(request)) as lines:
             async for line in lines:
                 piece = reader.read(line)
@@ -134,7 +138,7 @@ class Following(Part):
                     # Nothing happened, and the server is there.
                     yield at, None
 
-    async def _polled(self, after: int, narrowed: Wanted) -> AsyncGenerator[ChangeEvent, None]:
+    async def _polled(self, after: int, narrowed: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
         at = after
         while True:
             page = await self._log_page(at, _PAGE, narrowed)
@@ -146,10 +150,10 @@ class Following(Part):
                 at = page.next
                 await asyncio.sleep(_POLL_SECONDS)
 
-    async def _log_page(self, after: int | None, limit: int, narrowed: Wanted) -> ChangePage:
+    async def _log_page(self, after: int | None, limit: int, narrowed: ChangeQuery) -> ChangePage:
         await self._check_log()
-        request = requests.following.changes(after, limit, narrowed)
-        return answers.following.changes((await self._connection.ask(request, fresh=True)).body)
+        request = changes_request(after, limit, narrowed)
+        return parse_changes((await self._connection.ask(request, fresh=True)).body)
 
     async def _check_log(self) -> None:
         if not (await self.abilities()).changes:

@@ -2,16 +2,17 @@
 
 from datetime import UTC, datetime
 
-from explorer.client import answers
+from explorer.client.answers.health import failing_assertion, open_incident
 from explorer.client.entity import Entity
+from explorer.client.parts.measuring import TimeseriesMethods
 from explorer.client.parts.part import together
-from explorer.client.parts.reading import Reading
-from explorer.client.parts.relating import Relating
+from explorer.client.parts.reading import EntityMethods
+from explorer.client.parts.relating import LineageMethods
 from explorer.client.records import FailingAssertion, Health, OpenIncident
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
 
-__all__ = ["Checking"]
+__all__ = ["HealthMethods"]
 
 _ASSERTS = "Asserts"
 _INCIDENT_ON = "IncidentOn"
@@ -24,7 +25,7 @@ _REFUSALS = (InvalidInput, NotFound, ServerFault)
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
-class Checking(Reading, Relating):
+class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
     """How what is wrong is read."""
 
     async def health(self, urn: str | Urn) -> Health:
@@ -50,7 +51,7 @@ class Checking(Reading, Relating):
         assertions = [one for one in there if one.entity_type == "assertion"]
         looked_at = assertions[:_MOST_ASSERTIONS]
         failing = await together((self._failing(one) for one in looked_at), _AT_ONCE)
-        incidents = [answers.health.open_incident(one) for one in there]
+        incidents = [open_incident(one) for one in there]
         return Health(
             target,
             tuple(sorted((one for one in failing if one is not None), key=_since)),
@@ -66,7 +67,7 @@ class Checking(Reading, Relating):
             series = await self.timeseries(assertion.urn, _RUNS, limit=_MOST_RUNS)
         except _REFUSALS:
             return None
-        return answers.health.failing(assertion, series.values, has_older=series.truncated)
+        return failing_assertion(assertion, series.values, has_older=series.truncated)
 
 
 def _since(one: FailingAssertion | OpenIncident) -> tuple[datetime, str]:

@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from explorer.client import answers, requests
+from explorer.client.answers.history import parse_versions
+from explorer.client.answers.reading import parse_aspect
 from explorer.client.authorship import Authorship
 from explorer.client.difference import difference
 from explorer.client.entity import AspectRead
-from explorer.client.parts.part import Part, in_chunks, together
-from explorer.client.records.history import AspectDiff, ColumnChange, Version, Versions
+from explorer.client.parts.part import CatalogMethods, in_chunks, together
+from explorer.client.records import AspectDiff, ColumnChange, Version, Versions
+from explorer.client.requests.history import versions_request
+from explorer.client.requests.reading import aspect_request
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
 
-__all__ = ["History"]
+__all__ = ["HistoryMethods"]
 
 _PAGE = 100
 # Versions of a schema are large.
@@ -20,7 +23,7 @@ _AT_ONCE = 4
 _REFUSED = (InvalidInput, NotFound, ServerFault)
 
 
-class History(Part):
+class HistoryMethods(CatalogMethods):
     """How what was stored earlier is read."""
 
     async def versions(
@@ -156,10 +159,8 @@ class History(Part):
         """Versions from the number `newest` downward, 0 being the latest."""
         if not (await self.abilities()).versions:
             return await self._walked(urn, aspect, newest, start, count)
-        reply = await self._connection.ask(
-            requests.reading.versions(urn, aspect, newest, start, count)
-        )
-        return answers.reading.versions(reply.body, urn, aspect, reply.as_of)
+        reply = await self._connection.ask(versions_request(urn, aspect, newest, start, count))
+        return parse_versions(reply.body, urn, aspect, reply.as_of)
 
     async def _walked(self, urn: Urn, aspect: str, newest: int, start: int, count: int) -> Versions:
         """The same, looked up number by number."""
@@ -218,5 +219,5 @@ class History(Part):
             return None
 
     async def _lookup(self, urn: Urn, aspect: str, number: int) -> AspectRead:
-        reply = await self._connection.ask(requests.reading.aspect(urn, aspect, number))
-        return answers.reading.aspect(reply.body, aspect, reply.as_of)
+        reply = await self._connection.ask(aspect_request(urn, aspect, number))
+        return parse_aspect(reply.body, aspect, reply.as_of)

@@ -9,14 +9,14 @@ from explorer.client import documents
 from explorer.client.answers.shape import Json
 from explorer.client.conflict import Expectation
 from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf, urns_of
-from explorer.client.parts.editing import Editing
+from explorer.client.parts.editing import EditMethods
 from explorer.client.records import Edit, What
 from explorer.client.requests.request import millis
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = ["Labelling", "deprecation_of", "domains_of"]
+__all__ = ["LabelMethods", "deprecation_of", "domains_of"]
 
 _Names = str | Urn | Iterable[str | Urn]
 _MUTATIONS: dict[What, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -29,7 +29,7 @@ _BUILT_IN = "urn:li:ownershipType:__system__"
 _UNKNOWN = "urn:li:corpuser:unknown"
 
 
-class Labelling(Editing):
+class LabelMethods(EditMethods):
     """How entities and columns are labelled. A name that is no URN is an id: `PII` is the tag
     `urn:li:tag:PII`, `jdoe` the user `urn:li:corpuser:jdoe`.
 

@@ -7,19 +7,19 @@ from typing import Any
 from explorer.client import documents
 from explorer.client.answers.shape import Json
 from explorer.client.conflict import Expectation
-from explorer.client.parts.editing import Editing
+from explorer.client.parts.editing import EditMethods
 from explorer.client.records import Edit
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import InstitutionalMemory, Link, read_aspect
 from explorer.metadata.urn import Urn
 
-__all__ = ["Linking", "shown"]
+__all__ = ["LinkMethods", "shown"]
 
 _ASPECT = "institutionalMemory"
 _UNKNOWN = "urn:li:corpuser:unknown"
 
 
-class Linking(Editing):
+class LinkMethods(EditMethods):
     """How an entity's documentation links are read and changed."""
 
     _appends_links = False

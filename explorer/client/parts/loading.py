@@ -5,18 +5,18 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import chain
 
-from explorer.client import requests
 from explorer.client.batches import Batch, cut
 from explorer.client.interruption import LoadInterrupted
-from explorer.client.parts.rewriting import Rewriting
+from explorer.client.parts.rewriting import ConditionalWrites
 from explorer.client.records import LoadReport, RefusedChange
+from explorer.client.requests.writing import ingest_batch_request, ingest_request
 from explorer.client.transport import NeverSent
 from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault, Unreachable
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
 
-__all__ = ["Loading"]
+__all__ = ["IngestionMethods"]
 
 _AT_ONCE = 2
 _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
@@ -69,7 +69,7 @@ class _Tally:
         return LoadInterrupted(cause, report, stored, tuple(sorted(self.unanswered)), left)
 
 
-class Loading(Rewriting):
+class IngestionMethods(ConditionalWrites):
     """How changes are sent."""
 
     _in_batches = True
@@ -79,7 +79,7 @@ class Loading(Rewriting):
 
         Example: `cat.ingest(Proposal(Urn.parse(urn), "status", {"removed": False}))`
         """
-        await self._connection.send(requests.writing.ingest(proposal))
+        await self._connection.send(ingest_request(proposal))
 
     async def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
         """Write many aspects, as many as possible: what is refused is reported and loses no other.
@@ -140,7 +140,7 @@ class Loading(Rewriting):
         fault: ServerFault | None = None
         if len(batch.proposals) > 1 and self._in_batches:
             try:
-                await self._connection.send(requests.writing.ingest_batch(batch.proposals))
+                await self._connection.send(ingest_batch_request(batch.proposals))
             except ServerFault as error:
                 # It may have failed half-way, or after all was stored.
                 fault = error

@@ -4,21 +4,34 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from explorer.client import answers, documents, requests
-from explorer.client.parts.part import Part, in_chunks
+from explorer.client.answers.timeseries import parse_measures, parse_timeseries, point_millis
+from explorer.client.parts.part import CatalogMethods, in_chunks
 from explorer.client.records import Measures, Timeseries
+from explorer.client.requests.editing import graphql_request
+from explorer.client.requests.timeseries import timeseries_request
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 
-__all__ = ["Measuring"]
+__all__ = ["TimeseriesMethods"]
+
+# What is asked of a dataset to measure it, by the type and field that a server has to offer.
+_MEASURES = {
+    ("Dataset", "statsSummary"): (
+        "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
+    ),
+    ("Dataset", "datasetProfiles"): "datasetProfiles(limit: 1) { rowCount }",
+    ("Dataset", "operations"): "operations(limit: 1) { lastUpdatedTimestamp }",
+    ("DatasetProperties", "lastModified"): "properties { lastModified { time } }",
+}
+
 
 _MAX_POINTS = 10_000
 _MEASURED_AT_ONCE = 25
 
 
-class Measuring(Part):
+class TimeseriesMethods(CatalogMethods):
     """How points in time are read."""
 
     async def timeseries(
@@ -40,11 +53,11 @@ class Measuring(Part):
 
         Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """
-        request = requests.reading.timeseries(
+        request = timeseries_request(
             Urn.parse(urn), aspect, start, end, limit, latest=latest, narrowed_by=narrowed_by
         )
         reply = await self._connection.ask(request)
-        return answers.reading.timeseries(reply.body, aspect, reply.as_of)
+        return parse_timeseries(reply.body, aspect, reply.as_of)
 
     async def every_point(
         self,
@@ -73,9 +86,9 @@ class Measuring(Part):
                     yield point
                 return
             # Those of the oldest moment may be cut in two: all of them are left to the next page.
-            oldest_millis = answers.reading.millis_of(newest_first[-1])
+            oldest_millis = point_millis(newest_first[-1])
             further = moment_of(oldest_millis)
-            if further is None or oldest_millis == answers.reading.millis_of(newest_first[0]):
+            if further is None or oldest_millis == point_millis(newest_first[0]):
                 raise InvalidInput(
                     f"{aspect} has more points at one moment than the server gives at once "
                     f"({series.limit}); narrow them down by partitionSpec.partition"
@@ -83,7 +96,7 @@ class Measuring(Part):
             if end is not None and further >= end:
                 raise ServerFault(f"the server gives points of {aspect} after those asked for")
             for point in newest_first:
-                if answers.reading.millis_of(point) != oldest_millis:
+                if point_millis(point) != oldest_millis:
                     yield point
             end = further
 
@@ -138,14 +151,12 @@ class Measuring(Part):
 
     async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
         asked = [
-            text
-            for (kind, field), text in documents.MEASURES.items()
-            if await self._offers(kind, field)
+            text for (kind, field), text in _MEASURES.items() if await self._offers(kind, field)
         ]
         names = range(len(urns))
         given = ", ".join(f"$u{at}: String!" for at in names)
         each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(asked)} }}" for at in names)
-        operation = requests.editing.graphql(
+        operation = graphql_request(
             f"query measures({given}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
         )
         try:
@@ -153,7 +164,7 @@ class Measuring(Part):
         except (InvalidInput, NotFound, ServerFault):
             # A server that does not measure, or whose GraphQL is another one.
             return {}
-        return answers.reading.measures(body, urns)
+        return parse_measures(body, urns)
 
 
 def _begin(start: datetime | None, end: datetime | None, days: int | None) -> datetime | None:

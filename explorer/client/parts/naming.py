@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
-from explorer.client import answers, requests
+from explorer.client.answers.finding import parse_search
 from explorer.client.connection import Connection
 from explorer.client.entity import Entity
-from explorer.client.parts.reading import Reading
+from explorer.client.parts.reading import EntityMethods
+from explorer.client.requests.finding import search_request
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.filters import DOCUMENTED, Condition, Criterion, Filter
 from explorer.metadata.naming import NAME_ASPECTS
 
-__all__ = ["Naming"]
+__all__ = ["FilterMethods"]
 
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
 _KEPT_SECONDS = 60.0
@@ -23,7 +24,7 @@ _PEOPLE = frozenset({"corpuser", "corpGroup"})
 _RUN = re.compile(r"[^\W_]+")
 
 
-class Naming(Reading):
+class FilterMethods(EntityMethods):
     """How what people type for an entity is told to a server."""
 
     def __init__(self, connection: Connection) -> None:
@@ -74,8 +75,8 @@ class Naming(Reading):
         if not types or monotonic() - since <= _KEPT_SECONDS:
             return found
         try:
-            request = requests.finding.search(name, types, 0, _MOST_FOUND, Filter())
-            page = answers.finding.search(await self._connection.send(request), name)
+            request = search_request(name, types, 0, _MOST_FOUND, Filter())
+            page = parse_search(await self._connection.send(request), name)
             entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
         except _REFUSALS:
             # It may not know one of the types; then names say nothing here.

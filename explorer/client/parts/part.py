@@ -10,12 +10,12 @@ from explorer.client.connection import Connection
 from explorer.client.latest import Latest
 from explorer.metadata.registry import Registry, load_registry
 
-__all__ = ["Part", "in_chunks", "together"]
+__all__ = ["CatalogMethods", "in_chunks", "together"]
 
 _T = TypeVar("_T")
 
 
-class Part:
+class CatalogMethods:
     """A group of methods over one connection; `AsyncCatalog` is all of them together."""
 
     def __init__(self, connection: Connection) -> None:

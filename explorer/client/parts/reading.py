@@ -5,17 +5,28 @@ from typing import TypeVar
 
 import msgspec
 
-from explorer.client import answers, requests
+from explorer.client.abilities import config_request
+from explorer.client.answers.reading import (
+    parse_aspect,
+    parse_config,
+    parse_entities,
+    parse_entity,
+    parse_legacy_entity,
+)
 from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
-from explorer.client.parts.history import History
-from explorer.client.parts.measuring import Measuring
-from explorer.client.parts.part import together
+from explorer.client.parts.part import CatalogMethods, together
 from explorer.client.records import ServerInfo
+from explorer.client.requests.reading import (
+    aspect_request,
+    entities_request,
+    entity_request,
+    legacy_entity_request,
+)
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import aspect_of, read_aspect
 from explorer.metadata.urn import Urn
 
-__all__ = ["Reading"]
+__all__ = ["EntityMethods"]
 
 _BATCH = 150
 # Servers take a request line of 16 KB or more; names of aspects go into it too.
@@ -25,15 +36,15 @@ _AT_ONCE = 4
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-class Reading(History, Measuring):
+class EntityMethods(CatalogMethods):
     """How what is stored is read."""
 
     _batches = True
 
     async def info(self) -> ServerInfo:
         """What the server says of itself. One request."""
-        body = await self._connection.send(requests.reading.config())
-        return answers.reading.config(body, self._connection.address)
+        body = await self._connection.send(config_request())
+        return parse_config(body, self._connection.address)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its latest aspects, or those named. One request.
@@ -41,12 +52,12 @@ class Reading(History, Measuring):
         An entity that was never written has nothing but its key (`Entity.exists` is false).
         Timeseries aspects are not among them.
         """
-        request = requests.reading.entity(Urn.parse(urn), aspects)
+        request = entity_request(Urn.parse(urn), aspects)
         try:
             reply = await self._connection.ask(request)
         except NotFound:
             return Entity(Urn.parse(urn), {})
-        return answers.reading.entity(reply.body, reply.as_of)
+        return parse_entity(reply.body, reply.as_of)
 
     async def legacy_entity(self, urn: str | Urn) -> Entity:
         """An entity as the deprecated snapshot form tells it: for servers that know nothing newer;
@@ -57,9 +68,9 @@ class Reading(History, Measuring):
 
         Example: `cat.legacy_entity(urn)`
         """
-        request = requests.reading.legacy_entity(Urn.parse(urn))
+        request = legacy_entity_request(Urn.parse(urn))
         reply = await self._connection.ask(request)
-        return answers.reading.legacy_entity(reply.body, self.registry, reply.as_of)
+        return parse_legacy_entity(reply.body, self.registry, reply.as_of)
 
     async def exists(self, urn: str | Urn) -> bool:
         """Whether an entity was ever written, soft-deleted or not. One request.
@@ -70,7 +81,7 @@ class Reading(History, Measuring):
         declared = self.registry.entities.get(target.entity_type)
         key = declared.key if declared else f"{target.entity_type}Key"
         try:
-            await self._connection.send(requests.reading.aspect(target, key, 0))
+            await self._connection.send(aspect_request(target, key, 0))
         except NotFound:
             return False
         return True
@@ -105,8 +116,8 @@ class Reading(History, Measuring):
 
         Example: `cat.aspect(urn, "ownership").value`
         """
-        reply = await self._connection.ask(requests.reading.aspect(Urn.parse(urn), name, version))
-        return answers.reading.aspect(reply.body, name, reply.as_of)
+        reply = await self._connection.ask(aspect_request(Urn.parse(urn), name, version))
+        return parse_aspect(reply.body, name, reply.as_of)
 
     async def record(self, urn: str | Urn, kind: type[_T], version: int = 0) -> _T | None:
         """An aspect as its typed record, `Ownership`; nothing where the entity lacks it or that
@@ -126,8 +137,8 @@ class Reading(History, Measuring):
     async def _some(self, urns: Sequence[Urn], aspects: Sequence[str] | None) -> dict[Urn, Entity]:
         if self._batches:
             try:
-                reply = await self._connection.ask(requests.reading.entities(urns, aspects))
-                return answers.reading.entities(reply.body, reply.as_of)
+                reply = await self._connection.ask(entities_request(urns, aspects))
+                return parse_entities(reply.body, reply.as_of)
             except (InvalidInput, NotFound, ServerFault):
                 # Refused for one of the entities, or for the batch: reading each will tell.
                 pass

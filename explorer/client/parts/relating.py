@@ -6,14 +6,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
 
-from explorer.client import answers, requests
-from explorer.client.answers.relating import LineagePage, Map
-from explorer.client.parts.part import Part, together
+from explorer.client.answers.relating import (
+    LineageMap,
+    LineagePage,
+    add_lineage_page,
+    choose_reached,
+    parse_lineage,
+    parse_lineage_page,
+    parse_relationships,
+)
+from explorer.client.parts.part import CatalogMethods, together
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
+from explorer.client.requests.relating import (
+    carries_lineage,
+    lineage_edges,
+    lineage_names,
+    lineage_page_request,
+    lineage_request,
+    relationships_request,
+)
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
 
-__all__ = ["Relating"]
+__all__ = ["LineageMethods"]
 
 _EVERYTHING = 10_000
 _PAGE = 1_000
@@ -55,7 +70,7 @@ class _Walk:
         return f"the walk was ended after {seconds:g} seconds"
 
 
-class Relating(Part):
+class LineageMethods(CatalogMethods):
     """How entities hang together."""
 
     # What was found out of the server.
@@ -166,7 +181,7 @@ class Relating(Part):
         seconds = _MOST_SECONDS if budget_seconds is None else budget_seconds
         walk = _Walk(root, direction, hops, limit, budget_seconds, time.monotonic() + seconds)
         found = await self._lineage_walked(walk, way or self._lineage_way)
-        chosen = answers.relating.choose(found, entities or (), platforms or ())
+        chosen = choose_reached(found, entities or (), platforms or ())
         return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
@@ -195,9 +210,9 @@ class Relating(Part):
     async def _relationship_page(
         self, source: Urn, direction: Direction, names: Sequence[str], start: int, count: int
     ) -> Edges:
-        request = requests.relating.relationships(source, direction, names, start, count)
+        request = relationships_request(source, direction, names, start, count)
         reply = await self._connection.ask(request)
-        found = answers.relating.relationships(reply.body, direction, names, start, count)
+        found = parse_relationships(reply.body, direction, names, start, count)
         return found if reply.as_of is None else replace(found, as_of=reply.as_of)
 
     async def _relationships_by_name(
@@ -251,21 +266,19 @@ class Relating(Part):
         raise ServerFault("the server does not give lineage in the form that was asked for")
 
     async def _lineage_by_server(self, walk: _Walk) -> Lineage | None:
-        request = requests.relating.listed_lineage(
+        request = lineage_request(
             walk.root, walk.direction, walk.hops, walk.limit, walk.budget_seconds
         )
         reply = await self._connection.ask(request)
-        found = answers.relating.listed_lineage(reply.body, walk.root, walk.direction, walk.hops)
+        found = parse_lineage(reply.body, walk.root, walk.direction, walk.hops)
         return found if found is None else replace(found, as_of=reply.as_of)
 
     async def _lineage_by_graphql(self, walk: _Walk) -> Lineage:
-        found, truncated = Map(walk.root, walk.direction), None
+        found, truncated = LineageMap(walk.root, walk.direction), None
         page = await self._first_lineage_page(walk)
         while True:
             found.as_of = _oldest(found.as_of, page.as_of)
-            took_all = answers.relating.read_page(
-                page, found, walk.hops, walk.most, self._lineage_edge_name
-            )
+            took_all = add_lineage_page(page, found, walk.hops, walk.most, self._lineage_edge_name)
             if not took_all:
                 truncated = walk.too_many
             elif page.next_id is not None and walk.is_over:
@@ -290,21 +303,21 @@ class Relating(Part):
             raise
 
     async def _lineage_page(self, walk: _Walk, scroll_id: str | None) -> LineagePage:
-        request = requests.relating.lineage_page(
+        request = lineage_page_request(
             walk.root, walk.direction, walk.hops, _PAGE, scroll_id, marked=self._lineage_marks
         )
         reply = await self._connection.ask(request)
         if not isinstance(reply.body, dict):
             raise ServerFault("the server's GraphQL answer is not an object")
-        return answers.relating.lineage_page(reply.body.get("data") or {}, reply.as_of)
+        return parse_lineage_page(reply.body.get("data") or {}, reply.as_of)
 
     def _lineage_edge_name(self, upstream: str, downstream: str) -> str:
         """What an edge between two types is called, where the model leaves no choice."""
-        names = requests.relating.lineage_edges(self.registry, upstream, downstream)
+        names = lineage_edges(self.registry, upstream, downstream)
         return names[0] if len(names) == 1 else ""
 
     async def _lineage_by_relationships(self, walk: _Walk) -> Lineage:
-        found, truncated = Map(walk.root, walk.direction), None
+        found, truncated = LineageMap(walk.root, walk.direction), None
         frontier, degree = [walk.root], 0
         while frontier and degree < walk.hops and truncated is None:
             degree += 1
@@ -328,10 +341,10 @@ class Relating(Part):
             frontier = fresh
         return found.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
 
-    async def _lineage_further(self, urn: Urn, walk: _Walk, found: Map) -> list[Edge] | None:
+    async def _lineage_further(self, urn: Urn, walk: _Walk, found: LineageMap) -> list[Edge] | None:
         """The edges that lead on from an entity; None when the time is over."""
         further: list[Edge] = []
-        leading = requests.relating.lineage_names(self.registry, urn.entity_type, walk.direction)
+        leading = lineage_names(self.registry, urn.entity_type, walk.direction)
         for direction, names in leading:
             if walk.is_over:
                 return None
@@ -341,7 +354,7 @@ class Relating(Part):
             for edge in page.edges:
                 ends = (urn.entity_type, edge.urn.entity_type)
                 declaring, target = ends if direction == "OUTGOING" else reversed(ends)
-                if requests.relating.carries_lineage(
+                if carries_lineage(
                     self.registry,
                     declaring,
                     edge.relationship,

@@ -2,18 +2,22 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from explorer.client import answers, requests
-from explorer.client.answers.writing import Stored
-from explorer.client.parts.part import Part
+import msgspec
+
+from explorer.client.answers.writing import Stored, parse_stored
+from explorer.client.parts.part import CatalogMethods
+from explorer.client.requests.reading import entity_request
+from explorer.client.requests.writing import ingest_request
 from explorer.errors import Conflict, InvalidInput, NotFound
+from explorer.metadata.aspects import RECORDS
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = ["Rewriting"]
+__all__ = ["ConditionalWrites", "aspect_value"]
 
 # Every time that one came too late another was in time, so many who write one aspect all come
 # through; the pauses keep them from meeting again.
@@ -27,7 +31,7 @@ _CONDITION = "If-Version-Match"
 _NOT_HELD = "expected version"
 
 
-class Rewriting(Part):
+class ConditionalWrites(CatalogMethods):
     """What writing and editing have in common."""
 
     async def _stored(self, urn: Urn, *aspects: str) -> Stored:
@@ -39,10 +43,10 @@ class Rewriting(Part):
         known = self.registry.aspects_of(urn.entity_type) if entity else ()
         signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
         names = list(dict.fromkeys((*aspects, *signs)))
-        request = requests.reading.entity(urn, names)
+        request = entity_request(urn, names)
         # What is written from must be what is there now, never an answer kept from earlier.
         reply = await self._connection.ask(request, fresh=True)
-        found = answers.writing.stored(reply.body)
+        found = parse_stored(reply.body)
         if not found.exists:
             raise NotFound(f"there is no {urn} in this catalog; nothing was written")
         return found
@@ -80,8 +84,32 @@ class Rewriting(Part):
             headers = {**(proposal.headers or {}), _CONDITION: str(version)}
             proposal = replace(proposal, headers=headers)
         try:
-            await self._connection.send(requests.writing.ingest(proposal))
+            await self._connection.send(ingest_request(proposal))
         except InvalidInput as error:
             if version is not None and _NOT_HELD in str(error).lower():
                 raise Conflict(str(error)) from error
             raise
+
+
+def aspect_value(
+    name: str | None, value: Mapping[str, Any] | msgspec.Struct
+) -> tuple[str, dict[str, Any]]:
+    """An aspect's name and its value as JSON."""
+    if isinstance(value, Mapping):
+        if name is None:
+            raise InvalidInput("name the aspect; only a typed record knows its own")
+        return name, dict(value)
+    known = next((own for own, record in RECORDS.items() if record is type(value)), None)
+    if known is None:
+        raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
+    if name not in (None, known):
+        raise InvalidInput(f"a {type(value).__name__} is the aspect {known}, not {name}")
+    return known, _without_nulls(msgspec.to_builtins(value))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(part) for part in value]
+    return value

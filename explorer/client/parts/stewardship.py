@@ -7,19 +7,19 @@ import msgspec
 
 from explorer.client.answers.shape import read_as, value_of
 from explorer.client.narrowing import read_narrowing
-from explorer.client.parts.naming import Naming
-from explorer.client.records.stewardship import DescribedCounts, UndescribedPage
+from explorer.client.parts.naming import FilterMethods
+from explorer.client.records import DescribedCounts, UndescribedPage
 from explorer.client.requests.request import action
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 
-__all__ = ["Stewarding"]
+__all__ = ["CoverageMethods"]
 
 _PATH = "/stewardship"
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-class Stewarding(Naming):
+class CoverageMethods(FilterMethods):
     """How a server is asked what is described. Only one with `Abilities.stewardship` can tell; the
     datasets meant are those named, those in and below a folder, or those that a search finds."""
 

@@ -7,23 +7,23 @@ from dataclasses import replace
 from explorer.client.conflict import TextConflict, held_text
 from explorer.client.journal import JournalEntry, Save, last_save, last_undo, one_save
 from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf
-from explorer.client.parts.health import Checking
-from explorer.client.parts.labelling import Labelling, deprecation_of, domains_of
-from explorer.client.parts.linking import Linking, shown
-from explorer.client.parts.writing import Writing
+from explorer.client.parts.health import HealthMethods
+from explorer.client.parts.labelling import LabelMethods, deprecation_of, domains_of
+from explorer.client.parts.linking import LinkMethods, shown
+from explorer.client.parts.writing import AspectMethods
 from explorer.client.records import Edit, Held, What
 from explorer.client.texts import COLUMNS, column_text, place_of
 from explorer.errors import Forbidden, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 
-__all__ = ["Undoing"]
+__all__ = ["UndoMethods"]
 
 _SHELVES: dict[What, Shelf] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 # What a server or a reader of it may add by itself to an entity that was just created.
 _BESIDE = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
 
 
-class Undoing(Labelling, Linking, Writing, Checking):
+class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
     """How edits are undone and done again."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:

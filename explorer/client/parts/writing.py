@@ -6,21 +6,32 @@ from typing import Any
 
 import msgspec
 
-from explorer.client import answers, requests
-from explorer.client.parts.editing import Editing
-from explorer.client.parts.loading import Loading
-from explorer.client.records import Deletion, Edit, Reference, Rollback, Run, StatusChange
-from explorer.errors import Conflict, InvalidInput, NotFound
-from explorer.metadata.aspects import RECORDS
+from explorer.client.answers.writing import (
+    parse_deleted,
+    parse_references,
+    parse_rollback,
+    parse_runs,
+)
+from explorer.client.parts.loading import IngestionMethods
+from explorer.client.parts.rewriting import aspect_value
+from explorer.client.records import Deletion, Reference, Rollback, Run
+from explorer.client.requests.writing import (
+    delete_references_request,
+    delete_request,
+    roll_back_request,
+    runs_request,
+    snapshot_request,
+)
+from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = ["Writing"]
+__all__ = ["AspectMethods"]
 
 _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 
 
-class Writing(Loading, Editing):
+class AspectMethods(IngestionMethods):
     """How aspects are written and taken back."""
 
     async def put(
@@ -44,38 +55,11 @@ class Writing(Loading, Editing):
 
         Example: `cat.put(urn, "status", {"removed": False})`
         """
-        name, content = _aspect(aspect, value)
+        name, content = aspect_value(aspect, value)
         proposal = Proposal(Urn.parse(urn), name, content)
         if run_id is not None:
             proposal = proposal.from_run(run_id, time.time_ns() // 1_000_000)
         await self._put(proposal, only_if_version)
-
-    async def create(
-        self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
-    ) -> Edit:
-        """Create an entity by writing its first aspect, as `put` does; of one that exists nothing
-        is changed, except that a hidden one is restored. An edit: `undo` removes what was created,
-        unless something else uses it by then. Two requests, one where it exists.
-
-        Raises `InvalidInput` for a value that does not fit.
-
-        Example: `cat.create("urn:li:tag:Reviewed", "tagProperties", {"name": "Reviewed"})`
-        """
-        target = Urn.parse(urn)
-        name, content = _aspect(aspect, value)
-        try:
-            was = (await self._stored(target, "status")).value("status").get("removed") is True
-        except NotFound:
-            absent = -1 if (await self.abilities()).conditional_edits else None
-            made = self._put(Proposal(target, name, content), absent)
-            try:
-                return await self._made(made, self._edit(target, "entity", None, {name: content}))
-            except Conflict:
-                # Somebody else created it at the same moment.
-                return self._edit(target, "status", _status(False), _status(False))
-        if was:
-            await self._set_removed(target, False, dry_run=False)
-        return self._edit(target, "status", _status(was), _status(False))
 
     async def patch(
         self,
@@ -120,29 +104,11 @@ class Writing(Loading, Editing):
         key = registry.aspect(registry.entity(target.entity_type).key).record
         kind = key.rpartition(".")[2].removesuffix("Key")
         records = {
-            registry.aspect_of(target.entity_type, name).record: _aspect(name, value)[1]
+            registry.aspect_of(target.entity_type, name).record: aspect_value(name, value)[1]
             for name, value in aspects.items()
         }
-        request = requests.writing.snapshot(f"{_SNAPSHOTS}{kind}Snapshot", target, records)
+        request = snapshot_request(f"{_SNAPSHOTS}{kind}Snapshot", target, records)
         await self._connection.send(request)
-
-    async def soft_delete(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Take an entity away from search and browsing; nothing of it is lost, and its page stays.
-        An edit, which the journal has and `undo` takes back.
-
-        One request to see, two to write. Raises `NotFound` for an entity that does not exist, and
-        writes nothing then.
-
-        Example: `cat.soft_delete(urn, dry_run=True)`
-        """
-        return await self._set_removed(Urn.parse(urn), True, dry_run=dry_run)
-
-    async def restore(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Bring a soft-deleted entity back; as `soft_delete` otherwise.
-
-        Example: `cat.restore(urn)`
-        """
-        return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
 
     async def delete(
         self, urn: str | Urn, *, dry_run: bool = False, with_references: bool = False
@@ -162,10 +128,10 @@ class Writing(Loading, Editing):
         if dry_run:
             return Deletion(target, False, 0, 0, count, found)
         if with_references:
-            request = requests.writing.delete_references(target, dry_run=False)
+            request = delete_references_request(target, dry_run=False)
             await self._connection.send(request)
-        body = await self._connection.send(requests.writing.delete(target))
-        versions, points = answers.writing.deleted(body)
+        body = await self._connection.send(delete_request(target))
+        versions, points = parse_deleted(body)
         return Deletion(target, True, versions, points, count, found)
 
     async def runs(
@@ -176,8 +142,8 @@ class Writing(Loading, Editing):
 
         Example: `cat.runs(count=5)`
         """
-        request = requests.writing.runs(start, count, include_removed=include_removed)
-        return answers.writing.runs(await self._connection.send(request))
+        request = runs_request(start, count, include_removed=include_removed)
+        return parse_runs(await self._connection.send(request))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
         """Undo what a run of ingestion brought: its versions, and the entities it made.
@@ -185,49 +151,12 @@ class Writing(Loading, Editing):
 
         Example: `cat.roll_back("my-run", dry_run=True)`
         """
-        request = requests.writing.roll_back(run_id, dry_run=dry_run)
-        return answers.writing.rollback(await self._connection.send(request))
-
-    async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
-        found = await self._stored(urn, "status")
-        was = found.value("status").get("removed") is True
-        if dry_run or was == removed:
-            return StatusChange(urn, was, removed, written=False)
-        change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
-        await self._made(change, self._edit(urn, "status", _status(was), _status(removed)))
-        return StatusChange(urn, was, removed, written=True)
+        request = roll_back_request(run_id, dry_run=dry_run)
+        return parse_rollback(await self._connection.send(request))
 
     async def _references(self, urn: Urn) -> tuple[int | None, tuple[Reference, ...] | None]:
         try:
-            request = requests.writing.delete_references(urn, dry_run=True)
-            return answers.writing.references(await self._connection.send(request))
+            request = delete_references_request(urn, dry_run=True)
+            return parse_references(await self._connection.send(request))
         except (InvalidInput, NotFound):
             return None, None
-
-
-def _status(removed: bool) -> str:
-    return "hidden" if removed else "shown"
-
-
-def _aspect(
-    name: str | None, value: Mapping[str, Any] | msgspec.Struct
-) -> tuple[str, dict[str, Any]]:
-    """An aspect's name and its value as JSON."""
-    if isinstance(value, Mapping):
-        if name is None:
-            raise InvalidInput("name the aspect; only a typed record knows its own")
-        return name, dict(value)
-    known = next((own for own, record in RECORDS.items() if record is type(value)), None)
-    if known is None:
-        raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
-    if name not in (None, known):
-        raise InvalidInput(f"a {type(value).__name__} is the aspect {known}, not {name}")
-    return known, _without_nulls(msgspec.to_builtins(value))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    if isinstance(value, list | tuple):
-        return [_without_nulls(part) for part in value]
-    return value

@@ -7,7 +7,7 @@ from typing import Any
 from explorer.client.requests.request import Request
 from explorer.metadata.addresses import GRAPHQL_PATH
 
-__all__ = ["fields_of", "graphql", "is_graphql", "is_writing"]
+__all__ = ["graphql_request", "is_graphql", "is_writing", "type_fields_request"]
 
 # What may hold braces and words that mean nothing: block strings, strings, comments.
 _TOKENS = re.compile(
@@ -17,7 +17,7 @@ _TOKENS = re.compile(
 _FIELDS = "query fieldsOf($type: String!) { __type(name: $type) { fields { name } } }"
 
 
-def graphql(
+def graphql_request(
     query: str, variables: dict[str, Any], if_current: Mapping[str, Any] | None = None
 ) -> Request:
     """A GraphQL operation; what people wrote travels in `variables` only.
@@ -32,9 +32,9 @@ def graphql(
     return Request("POST", GRAPHQL_PATH, body, repeatable=_is_question(query), writes=writes)
 
 
-def fields_of(type_name: str) -> Request:
+def type_fields_request(type_name: str) -> Request:
     """Which fields a type of the server's schema has."""
-    return graphql(_FIELDS, {"type": type_name})
+    return graphql_request(_FIELDS, {"type": type_name})
 
 
 def is_graphql(request: Request) -> bool:

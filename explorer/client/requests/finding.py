@@ -12,16 +12,14 @@ from explorer.metadata.urn import Urn
 
 __all__ = [
     "Sorting",
-    "autocomplete",
-    "browse",
-    "browse_paths",
-    "counts",
+    "browse_paths_request",
+    "browse_request",
+    "counts_request",
     "entity_symbol",
-    "list_urns",
-    "scroll",
-    "scroll_graphql",
-    "search",
-    "suggest",
+    "list_urns_request",
+    "scroll_graphql_request",
+    "scroll_request",
+    "search_request",
     "with_removed",
 ]
 
@@ -38,55 +36,6 @@ query scrollAcrossEntities($input: ScrollAcrossEntitiesInput!) {
 }
 """
 
-_PROPERTIES = """
-query searchAcrossEntities($input: SearchAcrossEntitiesInput!) {
-  searchAcrossEntities(input: $input) {
-    searchResults {
-      entity {
-        urn
-        ... on StructuredPropertyEntity {
-          definition {
-            qualifiedName
-            displayName
-            allowedValues {
-              value {
-                ... on StringValue { stringValue }
-                ... on NumberValue { numberValue }
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-}
-"""
-
-_SUGGEST = """
-query autoCompleteForMultiple($input: AutoCompleteMultipleInput!) {
-  autoCompleteForMultiple(input: $input) {
-    query
-    suggestions {
-      type
-      suggestions
-      entities {
-        urn
-        ... on Dataset { name properties { name } }
-        ... on Chart { properties { name } }
-        ... on Dashboard { properties { name } }
-        ... on DataFlow { properties { name } }
-        ... on DataJob { properties { name } }
-        ... on Container { properties { name } }
-        ... on Domain { properties { name } }
-        ... on GlossaryTerm { properties { name } }
-        ... on Tag { properties { name } }
-        ... on CorpUser { properties { displayName fullName } }
-        ... on CorpGroup { properties { displayName } }
-      }
-    }
-  }
-}
-"""
 
 # Symbols of GraphQL's EntityType that are not simply the name in capitals.
 _SYMBOLS = {"corpuser": "CORP_USER"}
@@ -103,7 +52,7 @@ class Sorting(Protocol):
     def descending(self) -> bool: ...
 
 
-def search(
+def search_request(
     text: str,
     entity: str | Sequence[str] | None,
     start: int,
@@ -122,11 +71,11 @@ def search(
     return action(
         "/entities",
         "search" if one else "searchAcrossEntities",
-        body | _narrowing(narrowed_by) | _sorting(sorted_by),
+        body | filter_of(narrowed_by) | _sort_of(sorted_by),
     )
 
 
-def scroll(
+def scroll_request(
     text: str,
     entities: Sequence[str],
     count: int,
@@ -141,11 +90,11 @@ def scroll(
     if scroll_id is not None:
         body["scrollId"] = scroll_id
     return action(
-        "/entities", "scrollAcrossEntities", body | _narrowing(narrowed_by) | _sorting(sorted_by)
+        "/entities", "scrollAcrossEntities", body | filter_of(narrowed_by) | _sort_of(sorted_by)
     )
 
 
-def scroll_graphql(
+def scroll_graphql_request(
     text: str,
     entities: Sequence[str],
     count: int,
@@ -166,52 +115,35 @@ def scroll_graphql(
         asked["types"] = [entity_symbol(name) for name in entities]
     if narrowed_by:
         asked["orFilters"] = [
-            {"and": [_criterion(criterion) for criterion in group]} for group in narrowed_by.any_of
+            {"and": [_wire_criterion(criterion) for criterion in group]}
+            for group in narrowed_by.any_of
         ]
     if sorted_by:
         asked["sortInput"] = {
-            "sortCriteria": [{"field": one.field, "sortOrder": _way(one)} for one in sorted_by]
+            "sortCriteria": [
+                {"field": one.field, "sortOrder": _sort_order(one)} for one in sorted_by
+            ]
         }
-    return _graphql(_SCROLL, asked)
+    return graphql_input(_SCROLL, asked)
 
 
-def list_urns(entity: str, start: int, count: int) -> Request:
+def list_urns_request(entity: str, start: int, count: int) -> Request:
     """The URNs of one type, the removed among them."""
     return action("/entities", "listUrns", {"entity": entity, "start": start, "count": count})
 
 
-def autocomplete(text: str, entity: str, limit: int, narrowed_by: Filter) -> Request:
-    """Endpoint 7."""
-    body: dict[str, Any] = {"query": text, "entity": entity, "limit": limit}
-    return action("/entities", "autocomplete", body | _narrowing(narrowed_by))
-
-
-def suggest(text: str, entities: Sequence[str], limit: int) -> Request:
-    """Names that complete a text, over several entity types, or those the server thinks of."""
-    asked: dict[str, Any] = {"query": text, "limit": limit}
-    if entities:
-        asked["types"] = [entity_symbol(name) for name in entities]
-    return _graphql(_SUGGEST, asked)
-
-
-def properties(limit: int) -> Request:
-    """The structured properties that are defined."""
-    asked = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
-    return _graphql(_PROPERTIES, asked)
-
-
-def browse(path: str, entity: str, start: int, limit: int) -> Request:
+def browse_request(path: str, entity: str, start: int, limit: int) -> Request:
     """Endpoint 5."""
     body = {"path": path, "entity": entity, "start": start, "limit": limit}
     return action("/entities", "browse", body)
 
 
-def browse_paths(urn: Urn) -> Request:
+def browse_paths_request(urn: Urn) -> Request:
     """Where an entity is found when browsing."""
     return action("/entities", "getBrowsePaths", {"urn": str(urn)})
 
 
-def counts(entities: Sequence[str]) -> Request:
+def counts_request(entities: Sequence[str]) -> Request:
     """How many entities of each type there are."""
     return action("/entities", "batchGetTotalEntityCount", {"entities": list(entities)})
 
@@ -237,27 +169,27 @@ def with_removed(narrowed_by: Filter) -> Filter:
     return Filter(tuple((*group, one) for group in groups for one in either))
 
 
-def _graphql(query: str, asked: Mapping[str, Any]) -> Request:
+def graphql_input(query: str, asked: Mapping[str, Any]) -> Request:
     return Request("POST", GRAPHQL_PATH, {"query": query, "variables": {"input": dict(asked)}})
 
 
-def _narrowing(narrowed_by: Filter) -> dict[str, Any]:
+def filter_of(narrowed_by: Filter) -> dict[str, Any]:
     return {"filter": narrowed_by.to_wire()} if narrowed_by else {}
 
 
-def _sorting(sorted_by: Sequence[Sorting]) -> dict[str, Any]:
-    criteria = [{"field": one.field, "order": _way(one)} for one in sorted_by]
+def _sort_of(sorted_by: Sequence[Sorting]) -> dict[str, Any]:
+    criteria = [{"field": one.field, "order": _sort_order(one)} for one in sorted_by]
     if not criteria:
         return {}
     # Older servers know one field only: they sort by the first.
     return {"sort": criteria[0]} | ({"sortCriteria": criteria} if len(criteria) > 1 else {})
 
 
-def _way(sorting: Sorting) -> str:
+def _sort_order(sorting: Sorting) -> str:
     return "DESCENDING" if sorting.descending else "ASCENDING"
 
 
-def _criterion(criterion: Criterion) -> dict[str, Any]:
+def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
     values = list(criterion.values)
     if criterion.field == "_entityType":
         values = [value if value.isupper() else entity_symbol(value) for value in values]

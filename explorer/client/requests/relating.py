@@ -15,9 +15,9 @@ __all__ = [
     "carries_lineage",
     "lineage_edges",
     "lineage_names",
-    "lineage_page",
-    "listed_lineage",
-    "relationships",
+    "lineage_page_request",
+    "lineage_request",
+    "relationships_request",
 ]
 
 # The server has a little less time than whoever waits for its answer.
@@ -32,7 +32,7 @@ _PAGE = """query lineage($input: ScrollAcrossLineageInput!) { scrollAcrossLineag
 _FAR = 3
 
 
-def relationships(
+def relationships_request(
     urn: Urn, direction: str, types: Sequence[str], start: int, count: int
 ) -> Request:
     """Endpoint 10."""
@@ -45,7 +45,7 @@ def relationships(
     )
 
 
-def listed_lineage(
+def lineage_request(
     urn: Urn, direction: Flow, hops: int, limit: int | None, budget_seconds: float | None
 ) -> Request:
     """Lineage over several hops in one answer, as this package's own service gives it."""
@@ -64,7 +64,7 @@ def listed_lineage(
     return action("/relationships", "getLineage", body)
 
 
-def lineage_page(
+def lineage_page_request(
     urn: Urn, direction: Flow, hops: int, count: int, scroll_id: str | None, *, marked: bool
 ) -> Request:
     """A page of lineage through GraphQL; `marked` asks what exists and what is removed too, and for

@@ -11,14 +11,14 @@ from explorer.metadata.urn import Urn
 __all__ = [
     "MAX_BATCH",
     "MAX_BODY_BYTES",
-    "delete",
-    "delete_references",
-    "ingest",
-    "ingest_batch",
-    "roll_back",
-    "runs",
+    "delete_references_request",
+    "delete_request",
+    "ingest_batch_request",
+    "ingest_request",
+    "roll_back_request",
+    "runs_request",
     "size_bytes",
-    "snapshot",
+    "snapshot_request",
 ]
 
 MAX_BATCH = 200
@@ -29,13 +29,13 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 _ENVELOPE_BYTES = 400
 
 
-def ingest(proposal: Proposal) -> Request:
+def ingest_request(proposal: Proposal) -> Request:
     """Endpoint 1."""
     body = {"proposal": proposal.to_wire(), "async": "false"}
     return action("/aspects", "ingestProposal", body, repeatable=_repeatable(proposal), writes=True)
 
 
-def ingest_batch(proposals: Sequence[Proposal]) -> Request:
+def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
     """Endpoint 1 for many: one transaction."""
     if len(proposals) > MAX_BATCH:
         raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
@@ -54,30 +54,30 @@ def size_bytes(proposal: Proposal) -> int:
     return inner + 2 * (beside + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
 
 
-def snapshot(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
+def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
     """Endpoint 2: `record` is the snapshot's full name, `aspects` by their records' full names."""
     held = {"urn": str(urn), "aspects": [{name: value} for name, value in aspects.items()]}
     return action("/entities", "ingest", {"entity": {"value": {record: held}}}, writes=True)
 
 
-def delete(urn: Urn) -> Request:
+def delete_request(urn: Urn) -> Request:
     """Take an entity out for good."""
     return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
 
 
-def delete_references(urn: Urn, *, dry_run: bool) -> Request:
+def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
     """Take what points at an entity out of the others' aspects, or tell what that would be."""
     body = {"urn": str(urn), "dryRun": dry_run}
     return action("/entities", "deleteReferences", body, writes=not dry_run)
 
 
-def runs(start: int, count: int, *, include_removed: bool) -> Request:
+def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
     """The runs of ingestion, newest first."""
     body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
     return action("/runs", "list", body)
 
 
-def roll_back(run_id: str, *, dry_run: bool) -> Request:
+def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
     """Undo everything that a run of ingestion brought."""
     body = {"runId": run_id, "dryRun": dry_run, "safe": False}
     return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)

@@ -13,7 +13,7 @@ from explorer.tui.content import join, preview, said
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
-    from explorer.client.records.history import ColumnChange
+    from explorer.client.records import ColumnChange
     from explorer.client.schema import Column
     from explorer.metadata.aspects import FieldProfile
 

@@ -36,7 +36,7 @@ from explorer.tui.session import Session
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.client.records.history import ColumnChange
+    from explorer.client.records import ColumnChange
     from explorer.client.schema import Column, Schema
     from explorer.views.table import Table
 
