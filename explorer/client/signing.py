@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from explorer.client.requests.request import Request
+from explorer.client.requests.request import GRAPHQL_PATH, Request
 from explorer.client.secret import Secret
-from explorer.metadata.addresses import GRAPHQL_PATH
 
 __all__ = ["Signing"]
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from explorer.client.requests.request import Request
-from explorer.metadata.addresses import GRAPHQL_PATH
+from explorer.client.requests.request import GRAPHQL_PATH, Request
 
 __all__ = ["graphql_request", "is_graphql", "is_writing", "type_fields_request"]
 

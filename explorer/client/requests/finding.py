@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from explorer.client.requests.request import Request, action
+from explorer.client.requests.request import GRAPHQL_PATH, Request, action
 from explorer.errors import InvalidInput
-from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
 

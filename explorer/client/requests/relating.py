@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from explorer.client.records import Direction, Flow
-from explorer.client.requests.request import Request, action
-from explorer.metadata.addresses import GRAPHQL_PATH
+from explorer.client.requests.request import GRAPHQL_PATH, Request, action
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
 

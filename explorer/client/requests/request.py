@@ -9,7 +9,9 @@ from urllib.parse import quote
 from explorer.client.secret import Secret
 from explorer.errors import InvalidInput
 
-__all__ = ["Request", "action", "listed", "millis", "of_aspects"]
+__all__ = ["GRAPHQL_PATH", "Request", "action", "listed", "millis", "of_aspects"]
+
+GRAPHQL_PATH = "/api/graphql"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import __version__
-from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.metadata.registry import Registry
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.docs.markup import Markup, anchor, code, element
@@ -19,6 +18,7 @@ from explorer.server.docs.model import (
 from explorer.server.docs.operations import graphql_trial, operation_sections
 from explorer.server.docs.requests import endpoint_section
 from explorer.server.endpoint import Endpoint
+from explorer.server.graphql.route import GRAPHQL_PATH
 
 if TYPE_CHECKING:
     from graphql import GraphQLSchema

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from explorer.errors import InvalidInput
-from explorer.metadata.addresses import GRAPHQL_PATH
 from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
@@ -15,7 +14,9 @@ from explorer.server.graphql.names import DESCRIBED
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
 
-__all__ = ["GraphqlRoute"]
+__all__ = ["GRAPHQL_PATH", "GraphqlRoute"]
+
+GRAPHQL_PATH = "/api/graphql"
 
 
 _DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
