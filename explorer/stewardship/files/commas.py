@@ -15,7 +15,7 @@ from explorer.errors import InvalidInput
 from explorer.stewardship.documentation import Entry, Row
 from explorer.stewardship.files.sheet import HEADER, cells_of, read_table
 
-__all__ = ["armed", "defused", "read", "write"]
+__all__ = ["armed", "defused", "read_csv", "write_csv"]
 
 # What spreadsheets read as the beginning of a formula, the full-width forms with it.
 _BEGINNING: Final = r"(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])"
@@ -35,7 +35,7 @@ def armed(cell: str) -> str:
     return cell[1:] if _DEFUSED.match(cell) else cell
 
 
-def write(rows: Iterable[Row]) -> bytes:
+def write_csv(rows: Iterable[Row]) -> bytes:
     """A header and a line for each row; begins with the mark by which Excel knows UTF-8."""
     held = io.StringIO(newline="")
     writer = csv.writer(held)
@@ -45,7 +45,7 @@ def write(rows: Iterable[Row]) -> bytes:
     return held.getvalue().encode("utf-8-sig")
 
 
-def read(data: bytes) -> Iterable[Entry]:
+def read_csv(data: bytes) -> Iterable[Entry]:
     """The entries of a file that was exported, or edited and saved by a spreadsheet since: commas,
     semicolons or tabs between the cells, with or without the mark for UTF-8."""
     try:

@@ -1,13 +1,15 @@
 """Which format a file has, and what writes and reads it."""
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import PurePath
-from types import ModuleType
 from typing import Final, Literal, get_args
 
 from explorer.errors import InvalidInput
 from explorer.stewardship.documentation import Entry, Row
+from explorer.stewardship.files.commas import read_csv, write_csv
+from explorer.stewardship.files.markdown import read_markdown, write_markdown
+from explorer.stewardship.files.objects import read_json, write_json
+from explorer.stewardship.files.workbook import read_xlsx, write_xlsx
 
 __all__ = ["FORMATS", "Format", "format_of", "read_rows", "write_rows"]
 
@@ -15,11 +17,17 @@ Format = Literal["csv", "json", "md", "xlsx"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 """The formats, by the ending of a file's name."""
 
-_MODULES: Final[dict[Format, str]] = {
-    "csv": "commas",
-    "json": "objects",
-    "md": "markdown",
-    "xlsx": "workbook",
+_WRITERS: Final[dict[Format, Callable[[Iterable[Row]], bytes]]] = {
+    "csv": write_csv,
+    "json": write_json,
+    "md": write_markdown,
+    "xlsx": write_xlsx,
+}
+_READERS: Final[dict[Format, Callable[[bytes], Iterable[Entry]]]] = {
+    "csv": read_csv,
+    "json": read_json,
+    "md": read_markdown,
+    "xlsx": read_xlsx,
 }
 _OTHER_ENDINGS: Final[dict[str, Format]] = {"markdown": "md"}
 
@@ -42,8 +50,7 @@ def write_rows(rows: Iterable[Row], form: Format) -> bytes:
     Raises `Unusable` for XLSX where openpyxl is not installed, `InvalidInput` for more rows than a
     sheet has.
     """
-    write: Callable[[Iterable[Row]], bytes] = _module(form).write
-    return write(rows)
+    return _WRITERS[form](rows)
 
 
 def read_rows(data: bytes, form: Format) -> tuple[Entry, ...]:
@@ -52,9 +59,4 @@ def read_rows(data: bytes, form: Format) -> tuple[Entry, ...]:
     Raises `InvalidInput` when it is no such file, or lacks what every line needs; a line that
     cannot be read is given with its problem.
     """
-    read: Callable[[bytes], Iterable[Entry]] = _module(form).read
-    return tuple(read(data))
-
-
-def _module(form: Format) -> ModuleType:
-    return import_module(f"explorer.stewardship.files.{_MODULES[form]}")
+    return tuple(_READERS[form](data))

@@ -21,7 +21,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import Entry, Row, cell_of, text_in
 
-__all__ = ["read", "write"]
+__all__ = ["read_markdown", "write_markdown"]
 
 _OPENING: Final = "<!-- catalog: "
 _CLOSING: Final = " -->"
@@ -42,13 +42,13 @@ Write below each line that says “text”, or change what stands there; an empt
 """
 
 
-def write(rows: Iterable[Row]) -> bytes:
+def write_markdown(rows: Iterable[Row]) -> bytes:
     """The sections of the rows, in their order."""
     parts = [_PREFACE, *map(_section, rows)]
     return "\n".join(parts).encode()
 
 
-def read(data: bytes) -> Iterable[Entry]:
+def read_markdown(data: bytes) -> Iterable[Entry]:
     """The entries of such a file, wherever its lines have got other ends since."""
     try:
         text = data.decode("utf-8-sig")

@@ -8,20 +8,20 @@ import orjson
 from explorer.errors import InvalidInput
 from explorer.stewardship.documentation import Entry, Row, cell_of, text_in
 
-__all__ = ["read", "write"]
+__all__ = ["read_json", "write_json"]
 
 _FORM: Final = "catalog documentation"
 _TEXTS: Final = ("urn", "table", "column", "type", "ingested", "exported")
 
 
-def write(rows: Iterable[Row]) -> bytes:
+def write_json(rows: Iterable[Row]) -> bytes:
     """`{"format": …, "version": 1, "rows": [{urn, table, column, type, ingested, edited, tags,
     exported}]}`; texts are empty where nothing is written."""
     value = {"format": _FORM, "version": 1, "rows": [_as_json(row) for row in rows]}
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read(data: bytes) -> Iterable[Entry]:
+def read_json(data: bytes) -> Iterable[Entry]:
     """The entries of such a file, or of a bare list of rows; null is as good as an empty text."""
     try:
         value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))

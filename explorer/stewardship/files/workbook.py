@@ -20,7 +20,7 @@ from explorer.stewardship.files.sheet import HEADER, cells_of, read_table
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["read", "write"]
+__all__ = ["read_xlsx", "write_xlsx"]
 
 _MOST_ROWS: Final = 1_048_575
 _MOST_UNITS: Final = 32_767
@@ -34,7 +34,7 @@ _ESCAPE: Final = re.compile(r"_x((?![dD][89a-fA-F])[0-9A-Fa-f]{4})_")
 _CONTINUED: Final = re.compile(r"(.*\S)\s*\((\d+)\)")
 
 
-def write(rows: Iterable[Row]) -> bytes:
+def write_xlsx(rows: Iterable[Row]) -> bytes:
     """One sheet, its header fixed in sight."""
     openpyxl = _openpyxl()
     table = [[_pieces(cell) for cell in cells_of(row)] for row in rows]
@@ -69,7 +69,7 @@ def write(rows: Iterable[Row]) -> bytes:
     return held.getvalue()
 
 
-def read(data: bytes) -> Iterable[Entry]:
+def read_xlsx(data: bytes) -> Iterable[Entry]:
     """The entries of the first sheet. A number, a date or a formula that somebody put into a cell
     counts as the text that is seen there."""
     openpyxl = _openpyxl()
