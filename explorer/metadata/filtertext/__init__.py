@@ -27,24 +27,33 @@ URN needs no quotes while it is one word, whatever parentheses and commas it has
 quotes is that field, known here or not, and no alias of another.
 """
 
-from explorer.metadata.filtertext.completion import (
-    Completion,
-    FacetLike,
-    FacetValueLike,
-    complete,
-    value_at,
-)
-from explorer.metadata.filtertext.failure import FilterSyntax
-from explorer.metadata.filtertext.reader import read_filter
-from explorer.metadata.filtertext.sorting import Order, read_sort, write_sort
-from explorer.metadata.filtertext.writer import write_filter
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from explorer.metadata.filters import Condition, Criterion, Filter, all_of
+    from explorer.metadata.filtertext.completion import (
+        Completion,
+        FacetLike,
+        FacetValueLike,
+        complete,
+        value_at,
+    )
+    from explorer.metadata.filtertext.failure import FilterSyntax
+    from explorer.metadata.filtertext.reader import read_filter
+    from explorer.metadata.filtertext.sorting import Order, read_sort, write_sort
+    from explorer.metadata.filtertext.writer import write_filter
 
 __all__ = [
     "Completion",
+    "Condition",
+    "Criterion",
     "FacetLike",
     "FacetValueLike",
+    "Filter",
     "FilterSyntax",
     "Order",
+    "all_of",
     "complete",
     "read_filter",
     "read_sort",
@@ -52,3 +61,32 @@ __all__ = [
     "write_filter",
     "write_sort",
 ]
+
+# Filters are imported by everything that asks for something; their text by few.
+_HOMES = {
+    "Completion": "explorer.metadata.filtertext.completion",
+    "Condition": "explorer.metadata.filters",
+    "Criterion": "explorer.metadata.filters",
+    "FacetLike": "explorer.metadata.filtertext.completion",
+    "FacetValueLike": "explorer.metadata.filtertext.completion",
+    "Filter": "explorer.metadata.filters",
+    "FilterSyntax": "explorer.metadata.filtertext.failure",
+    "Order": "explorer.metadata.filtertext.sorting",
+    "all_of": "explorer.metadata.filters",
+    "complete": "explorer.metadata.filtertext.completion",
+    "read_filter": "explorer.metadata.filtertext.reader",
+    "read_sort": "explorer.metadata.filtertext.sorting",
+    "value_at": "explorer.metadata.filtertext.completion",
+    "write_filter": "explorer.metadata.filtertext.writer",
+    "write_sort": "explorer.metadata.filtertext.sorting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
