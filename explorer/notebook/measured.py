@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from explorer.client.display import line
 from explorer.errors import UnknownName
-from explorer.metadata.aspects import DatasetProfile, FieldProfile
-from explorer.metadata.aspects.record import Camel
+from explorer.metadata.aspects import Camel, DatasetProfile, FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 
 if TYPE_CHECKING:

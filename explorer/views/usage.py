@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
-from explorer.metadata.aspects import FieldUsage
-from explorer.metadata.aspects.moment import moment_of
-from explorer.metadata.aspects.record import Camel
+from explorer.metadata.aspects import Camel, FieldUsage, moment_of
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries

@@ -12,8 +12,7 @@ from explorer.client.batches import cut
 from explorer.client.requests.writing import ingest_batch_request, ingest_request, size_bytes
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.aspects import GlobalTags, Status
-from explorer.metadata.aspects.shared import TagAssociation
+from explorer.metadata.aspects import GlobalTags, Status, TagAssociation
 
 TABLE = Urn.dataset("hive", "writing.orders")
 LABEL = Urn.parse("urn:li:tag:writing")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from explorer.metadata.aspects import DatasetProfile, FieldProfile
-from explorer.metadata.aspects.record import Camel
+from explorer.metadata.aspects import Camel, DatasetProfile, FieldProfile
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries

@@ -1,0 +1,591 @@
+"""Typed records of the aspects people look at most; any other aspect stays plain JSON.
+
+Every field is optional or has a default, because a value may come from an older or newer model;
+fields that a record does not name are left out here and kept in the raw value.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from explorer.errors import InvalidInput, ServerFault
+
+__all__ = [
+    "RECORDS",
+    "AuditStamp",
+    "BrowsePaths",
+    "Camel",
+    "ChartInfo",
+    "ChartKey",
+    "ContainerProperties",
+    "CorpGroupInfo",
+    "CorpGroupKey",
+    "CorpUserEditableInfo",
+    "CorpUserInfo",
+    "CorpUserKey",
+    "DashboardInfo",
+    "DashboardKey",
+    "DataPlatformInstance",
+    "DatasetKey",
+    "DatasetProfile",
+    "DatasetProperties",
+    "DatasetUsageStatistics",
+    "Deprecation",
+    "EditableContainerProperties",
+    "EditableDatasetProperties",
+    "EditableSchemaField",
+    "EditableSchemaMetadata",
+    "FieldProfile",
+    "FieldUsage",
+    "GlobalTags",
+    "GlossaryTermInfo",
+    "GlossaryTerms",
+    "InstitutionalMemory",
+    "Link",
+    "Operation",
+    "Owner",
+    "Ownership",
+    "SchemaField",
+    "SchemaMetadata",
+    "Status",
+    "SubTypes",
+    "TagProperties",
+    "Upstream",
+    "UpstreamLineage",
+    "UserUsage",
+    "ValueFrequency",
+    "aspect_of",
+    "moment_of",
+    "read_aspect",
+]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_of(millis: int) -> datetime | None:
+    """The aware UTC moment; nothing where the calendar ends before it, years 1 to 9999."""
+    try:
+        return _EPOCH + timedelta(milliseconds=millis)
+    except OverflowError:
+        return None
+
+
+class Camel(msgspec.Struct, frozen=True, rename="camel"):
+    """Base: snake case here, camel case on the wire."""
+
+
+class AuditStamp(Camel, frozen=True):
+    """Who and when: `time` in milliseconds since 1970 UTC, `actor` a user URN."""
+
+    time: int = 0
+    actor: str = "urn:li:corpuser:unknown"
+
+    @property
+    def at(self) -> datetime | None:
+        """`time` as an aware UTC moment; nothing outside the years 1 to 9999."""
+        return moment_of(self.time)
+
+
+class ChangeStamps(Camel, frozen=True):
+    """When a thing was made and last changed."""
+
+    created: AuditStamp = AuditStamp()
+    last_modified: AuditStamp = AuditStamp()
+
+
+class DataPlatformInstance(Camel, frozen=True):
+    """The platform an entity lives on, as a URN, and which instance of it."""
+
+    platform: str = ""
+    instance: str | None = None
+
+
+class BrowsePaths(Camel, frozen=True):
+    """The folders an entity is filed under, `/prod/hive/sales`."""
+
+    paths: tuple[str, ...] = ()
+
+
+class Owner(Camel, frozen=True):
+    """An owner: a user or group URN, and in which role."""
+
+    owner: str = ""
+    type: str = "NONE"
+
+
+class Ownership(Camel, frozen=True):
+    """Who answers for an entity."""
+
+    owners: tuple[Owner, ...] = ()
+    last_modified: AuditStamp | None = None
+
+
+class Link(Camel, frozen=True):
+    """A documentation link."""
+
+    url: str = ""
+    description: str = ""
+    create_stamp: AuditStamp = AuditStamp()
+
+
+class InstitutionalMemory(Camel, frozen=True):
+    """The documentation links of an entity."""
+
+    elements: tuple[Link, ...] = ()
+
+
+class TagAssociation(Camel, frozen=True):
+    """One tag on an entity or column."""
+
+    tag: str = ""
+
+
+class GlobalTags(Camel, frozen=True):
+    """The tags on an entity or column."""
+
+    tags: tuple[TagAssociation, ...] = ()
+
+
+class TermAssociation(Camel, frozen=True):
+    """One glossary term on an entity or column."""
+
+    urn: str = ""
+
+
+class GlossaryTerms(Camel, frozen=True):
+    """The glossary terms on an entity or column."""
+
+    terms: tuple[TermAssociation, ...] = ()
+
+
+class Status(Camel, frozen=True):
+    """Whether an entity is soft-deleted."""
+
+    removed: bool = False
+
+
+class Deprecation(Camel, frozen=True):
+    """Whether an entity should no longer be used, and why."""
+
+    deprecated: bool = False
+    note: str = ""
+
+
+class SubTypes(Camel, frozen=True):
+    """What the platform calls the entity: `Table`, `View`, `Topic`."""
+
+    type_names: tuple[str, ...] = ()
+
+
+_WORDS = {
+    f"{kind}Type": kind.lower()
+    for kind in (
+        *("Array", "Boolean", "Bytes", "Date", "Enum", "Fixed", "Map", "Null", "Number"),
+        *("Record", "String", "Time", "Union"),
+    )
+}
+
+
+class SchemaField(Camel, frozen=True):
+    """A column as ingested. `type` is `{"type": {"<record name>": {…}}}`."""
+
+    field_path: str = ""
+    description: str | None = None
+    native_data_type: str = ""
+    nullable: bool = False
+    is_part_of_key: bool = False
+    recursive: bool = False
+    type: dict[str, Any] = msgspec.field(default_factory=dict)
+    label: str | None = None
+    global_tags: GlobalTags = GlobalTags()
+    glossary_terms: GlossaryTerms = GlossaryTerms()
+
+    @property
+    def type_name(self) -> str:
+        """The kind of the column in a word, `string`, `record`; of a kind the model does not
+        have, its record's short name; empty when it is not said."""
+        inner = self.type.get("type")
+        for name in inner if isinstance(inner, dict) else ():
+            short = str(name).rpartition(".")[2]
+            return _WORDS.get(short, short)
+        return ""
+
+
+class SchemaMetadata(Camel, frozen=True):
+    """The schema of a dataset as ingested, its columns in order."""
+
+    schema_name: str = ""
+    platform: str = ""
+    version: int = 0
+    created: AuditStamp | None = None
+    last_modified: AuditStamp | None = None
+    hash: str = ""
+    fields: tuple[SchemaField, ...] = ()
+    platform_schema: dict[str, Any] = msgspec.field(default_factory=dict)
+    primary_keys: tuple[str, ...] | None = None
+
+    @property
+    def document_schema(self) -> str | None:
+        """The serialized document that the columns were read from, where the platform's schema
+        carries one."""
+        for member in self.platform_schema.values():
+            text = member.get("documentSchema") if isinstance(member, dict) else None
+            if isinstance(text, str):
+                return text
+        return None
+
+
+class EditableSchemaField(Camel, frozen=True):
+    """What people wrote of one column."""
+
+    field_path: str = ""
+    description: str | None = None
+    global_tags: GlobalTags = GlobalTags()
+    glossary_terms: GlossaryTerms = GlossaryTerms()
+
+
+class EditableSchemaMetadata(Camel, frozen=True):
+    """What people wrote of a dataset's columns."""
+
+    editable_schema_field_info: tuple[EditableSchemaField, ...] = ()
+    created: AuditStamp | None = None
+    last_modified: AuditStamp | None = None
+
+
+class DatasetKey(Camel, frozen=True):
+    """What a dataset's URN says: `platform` is a URN."""
+
+    name: str = ""
+    platform: str = ""
+    origin: str = ""
+
+
+class DatasetProperties(Camel, frozen=True):
+    """What ingestion says of a dataset."""
+
+    name: str | None = None
+    qualified_name: str | None = None
+    description: str | None = None
+    external_url: str | None = None
+    custom_properties: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class EditableDatasetProperties(Camel, frozen=True):
+    """What people wrote of a dataset."""
+
+    name: str | None = None
+    description: str | None = None
+    last_modified: AuditStamp | None = None
+
+
+class ContainerProperties(Camel, frozen=True):
+    """What ingestion says of a container."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+class EditableContainerProperties(Camel, frozen=True):
+    """What people wrote of a container."""
+
+    description: str | None = None
+
+
+class Upstream(Camel, frozen=True):
+    """One dataset that another is made from."""
+
+    dataset: str = ""
+    type: str = "TRANSFORMED"
+    audit_stamp: AuditStamp | None = None
+
+
+class UpstreamLineage(Camel, frozen=True):
+    """What a dataset is made from."""
+
+    upstreams: tuple[Upstream, ...] = ()
+
+
+Summary = Literal["min", "max", "mean", "median", "stdev"]
+
+
+class FieldUsage(Camel, frozen=True):
+    """How often a column was used."""
+
+    field_path: str = ""
+    count: int = 0
+
+
+class UserUsage(Camel, frozen=True):
+    """How often somebody, a URN, queried a dataset."""
+
+    user: str | None = None
+    count: int = 0
+    user_email: str | None = None
+
+
+class DatasetUsageStatistics(Camel, frozen=True):
+    """Use of a dataset in the window that starts at `timestamp_millis`."""
+
+    timestamp_millis: int = 0
+    unique_user_count: int | None = None
+    total_sql_queries: int | None = None
+    field_counts: tuple[FieldUsage, ...] = ()
+    user_counts: tuple[UserUsage, ...] = ()
+    top_sql_queries: tuple[str, ...] = ()
+
+    @property
+    def at(self) -> datetime | None:
+        """When the window starts, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
+
+
+class ValueFrequency(Camel, frozen=True):
+    """How often a value occurs in a column."""
+
+    value: str = ""
+    frequency: int = 0
+
+
+class FieldProfile(Camel, frozen=True):
+    """What profiling measured of one column."""
+
+    field_path: str = ""
+    unique_count: int | None = None
+    unique_proportion: float | None = None
+    null_count: int | None = None
+    null_proportion: float | None = None
+    min: str | None = None
+    max: str | None = None
+    mean: str | None = None
+    median: str | None = None
+    stdev: str | None = None
+    sample_values: tuple[str, ...] | None = None
+    distinct_value_frequencies: tuple[ValueFrequency, ...] | None = None
+
+    def number(self, summary: Summary) -> float | None:
+        """A summary as a number; nothing for one that is no finite number, `N/A` or a date."""
+        return _number(getattr(self, summary))
+
+
+class DatasetProfile(Camel, frozen=True):
+    """What profiling measured of a dataset at `timestamp_millis`."""
+
+    timestamp_millis: int = 0
+    row_count: int | None = None
+    column_count: int | None = None
+    size_in_bytes: int | None = None
+    field_profiles: tuple[FieldProfile, ...] | None = None
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was measured, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
+
+
+class Operation(Camel, frozen=True):
+    """Something that was done to a dataset's rows, told at `timestamp_millis`, done at
+    `last_updated_timestamp` (milliseconds too)."""
+
+    timestamp_millis: int = 0
+    operation_type: str = ""
+    custom_operation_type: str | None = None
+    actor: str | None = None
+    num_affected_rows: int | None = None
+    affected_datasets: tuple[str, ...] | None = None
+    last_updated_timestamp: int = 0
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was told, as an aware UTC moment."""
+        return moment_of(self.timestamp_millis)
+
+
+def _number(text: str | None) -> float | None:
+    # Python reads 1_000 as a number; no database writes one so.
+    if text is None or "_" in text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+class CorpUserKey(Camel, frozen=True):
+    """What a user's URN says."""
+
+    username: str = ""
+
+
+class CorpGroupKey(Camel, frozen=True):
+    """What a group's URN says."""
+
+    name: str = ""
+
+
+class CorpUserInfo(Camel, frozen=True):
+    """A person."""
+
+    active: bool = True
+    display_name: str | None = None
+    full_name: str | None = None
+    email: str | None = None
+    title: str | None = None
+
+
+class CorpUserEditableInfo(Camel, frozen=True):
+    """What a person wrote of themselves."""
+
+    display_name: str | None = None
+    about_me: str | None = None
+    title: str | None = None
+
+
+class CorpGroupInfo(Camel, frozen=True):
+    """A group of people."""
+
+    display_name: str | None = None
+    description: str | None = None
+    email: str | None = None
+    admins: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class ChartKey(Camel, frozen=True):
+    """What a chart's URN says."""
+
+    chart_id: str = ""
+    dashboard_tool: str = ""
+
+
+class DashboardKey(Camel, frozen=True):
+    """What a dashboard's URN says."""
+
+    dashboard_id: str = ""
+    dashboard_tool: str = ""
+
+
+class ChartInfo(Camel, frozen=True):
+    """A chart; `inputs` are `{"string": dataset URN}`."""
+
+    title: str = ""
+    description: str = ""
+    inputs: tuple[dict[str, str], ...] | None = None
+    last_modified: ChangeStamps = ChangeStamps()
+    chart_url: str | None = None
+
+    @property
+    def input_urns(self) -> tuple[str, ...]:
+        """The datasets it is made from, as written."""
+        return tuple(urn for member in self.inputs or () for urn in member.values())
+
+
+class DashboardInfo(Camel, frozen=True):
+    """A dashboard and the charts on it."""
+
+    title: str = ""
+    description: str = ""
+    charts: tuple[str, ...] = ()
+    last_modified: ChangeStamps = ChangeStamps()
+    dashboard_url: str | None = None
+
+
+class TagProperties(Camel, frozen=True):
+    """A tag."""
+
+    name: str = ""
+    description: str | None = None
+
+
+class GlossaryTermInfo(Camel, frozen=True):
+    """A glossary term."""
+
+    definition: str = ""
+    name: str | None = None
+    term_source: str = ""
+    source_ref: str | None = None
+    source_url: str | None = None
+    custom_properties: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+RECORDS: Mapping[str, type[msgspec.Struct]] = {
+    "browsePaths": BrowsePaths,
+    "chartInfo": ChartInfo,
+    "chartKey": ChartKey,
+    "containerProperties": ContainerProperties,
+    "corpGroupInfo": CorpGroupInfo,
+    "corpGroupKey": CorpGroupKey,
+    "corpUserEditableInfo": CorpUserEditableInfo,
+    "corpUserInfo": CorpUserInfo,
+    "corpUserKey": CorpUserKey,
+    "dashboardInfo": DashboardInfo,
+    "dashboardKey": DashboardKey,
+    "dataPlatformInstance": DataPlatformInstance,
+    "datasetKey": DatasetKey,
+    "datasetProfile": DatasetProfile,
+    "datasetProperties": DatasetProperties,
+    "datasetUsageStatistics": DatasetUsageStatistics,
+    "deprecation": Deprecation,
+    "editableContainerProperties": EditableContainerProperties,
+    "editableDatasetProperties": EditableDatasetProperties,
+    "editableSchemaMetadata": EditableSchemaMetadata,
+    "globalTags": GlobalTags,
+    "glossaryTermInfo": GlossaryTermInfo,
+    "glossaryTerms": GlossaryTerms,
+    "institutionalMemory": InstitutionalMemory,
+    "operation": Operation,
+    "ownership": Ownership,
+    "schemaMetadata": SchemaMetadata,
+    "status": Status,
+    "subTypes": SubTypes,
+    "tagProperties": TagProperties,
+    "upstreamLineage": UpstreamLineage,
+}
+"""The typed record of each aspect that has one, by aspect name."""
+
+_NAMES = {record: name for name, record in RECORDS.items()}
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def aspect_of(record: type[msgspec.Struct]) -> str:
+    """The name of the aspect that a typed record is of; raises `InvalidInput` for a record that
+    is only part of one."""
+    try:
+        return _NAMES[record]
+    except KeyError:
+        raise InvalidInput(
+            f"{record.__name__} is the record of no aspect; take one of explorer.metadata.aspects "
+            "that RECORDS lists"
+        ) from None
+
+
+def read_aspect(value: Any, record: type[_T]) -> _T:
+    """A raw value as its typed record; nulls count as absent.
+
+    Raises `ServerFault` naming the place when the value does not have the record's shape.
+    """
+    try:
+        return msgspec.convert(value, record, strict=False)
+    except (msgspec.ValidationError, RecursionError):
+        # Nulls are rare, and taking them out costs more than reading what is left.
+        pass
+    try:
+        return msgspec.convert(_without_nulls(value), record, strict=False)
+    except msgspec.ValidationError as error:
+        raise ServerFault(f"the server's {record.__name__} cannot be read: {error}") from error
+    except RecursionError:
+        raise ServerFault(f"the server's {record.__name__} is nested too deeply") from None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [_without_nulls(part) for part in value]
+    return value
