@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from importlib import resources
 
-from msgspec.structs import replace
+import msgspec
 
 from explorer.errors import InvalidInput
 from explorer.metadata import Urn
@@ -147,6 +147,6 @@ def _replicated(table: Table, streamed: bool) -> Iterator[Column]:
         kind = "text" if column.kind == "enum" else column.kind
         yield Column(column.name, kind, field_path=column.name, key=column.key, required=column.key)
     loaded = Column("_loaded_at", "ts", field_path="_loaded_at", required=True)
-    yield replace(loaded, doc="When the row arrived in the warehouse, UTC.")
+    yield msgspec.structs.replace(loaded, doc="When the row arrived in the warehouse, UTC.")
     if streamed:
         yield Column("_deleted", "bool", field_path="_deleted", required=True)
