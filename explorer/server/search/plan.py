@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from explorer.metadata.words import natural_key
+from explorer.server.cache import cached_short
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.evidence import Evidence
 from explorer.server.search.fields import Vocabulary
@@ -105,7 +107,7 @@ class Plan:
         for name, indexed in self._indexed.items():
             counts = self._changed(name, indexed, changes[name]) if name in changes else indexed
             counts = self._together(name, counts)
-            best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+            best = sorted(counts.items(), key=_by_count_and_name)
             if best:
                 found[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
         return found
@@ -148,3 +150,15 @@ class Plan:
         for value, by in change.items():
             counts[value] = counts.get(value, 0) + by
         return {value: count for value, count in counts.items() if count > 0}
+
+
+def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
+    """Put the most frequent value first, values as frequent by name, s2 before s10."""
+    value, count = counted
+    return -count, _name_key(value), value
+
+
+# The same values come with every page and every letter typed.
+@cached_short(4 << 20)
+def _name_key(value: str) -> str:
+    return natural_key(value)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.errors import InvalidInput
+from explorer.metadata.words import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
@@ -123,8 +124,9 @@ def urn_of(key: str) -> str:
 def sort_code(trait: Trait, document: Document) -> str | None:
     """The value by which a document is sorted, coded; nothing where it has none.
 
-    Of several values the least one counts. Texts are compared without regard to case, URNs of
-    entities as they are, `name` by the name an entity is shown by.
+    Of several values the least one counts. Texts are compared without regard to case and with
+    their numbers by size, s2 before S10; URNs of entities as they are, `name` by the name an
+    entity is shown by.
     """
     match trait.name:
         case "urn":
@@ -160,7 +162,7 @@ def _folded_once(text: str) -> bytes:
 
 
 def _folded(text: str) -> bytes:
-    return fold(text)[:_CUT].encode()
+    return natural_key(fold(text))[:_CUT].encode()
 
 
 def _in_order(number: float) -> bytes:

@@ -101,6 +101,14 @@ def test_facets_show_the_most_frequent_values(
         index.flush()
 
 
+def test_values_as_frequent_are_in_the_order_of_their_names(
+    filled: Fill, dataset: Make, search: Callable
+) -> None:
+    index = filled(*(dataset(f"d{at}", platform=f"p{at}") for at in (10, 2, 1, 100)))
+    found = counts(search(index))["platform"]
+    assert [Urn.parse(value).name for value in found] == ["p1", "p2", "p10", "p100"]
+
+
 def test_facets_forget_what_a_document_was(
     index: SearchIndex, dataset: Make, search: Callable
 ) -> None:

@@ -48,6 +48,19 @@ def test_texts_are_sorted_without_regard_to_case_and_entities_without_one_come_l
     assert names(index, sort=by("-qualifiedName")) == ["b", "d", "c", "a"]
 
 
+def test_numbers_within_names_are_sorted_by_size(
+    filled: Callable[..., SearchIndex], dataset: Make, names: Names
+) -> None:
+    given = ("s10", "S2", "s1", "s100", "s20x", "s20")
+    index = filled(
+        *(dataset(f"d{at}", datasetProperties={"name": name}) for at, name in enumerate(given))
+    )
+    expected = ["d2", "d1", "d0", "d5", "d4", "d3"]
+    assert names(index, sort=by("name")) == expected
+    assert names(index, sort=by("-name")) == expected[::-1]
+    assert [Urn.parse(urn).name for urn in walk(index, 2, sort=by("name"))] == expected
+
+
 def test_numbers_and_dates_are_sorted_by_size(
     filled: Callable[..., SearchIndex], dataset: Make, names: Names
 ) -> None:
