@@ -295,10 +295,33 @@ def test_an_unknown_property_is_an_unknown_field(properties: Properties) -> None
     dialect = {"X-Catalog-Dialect": "datahub"}
     forgiven = properties.caller.post(path, body | {"filter": wrong}, **dialect)
     assert forgiven.json()["value"]["numEntities"] == 0
-    sort = {"field": properties.field("tier"), "order": "ASCENDING"}
-    refused = properties.caller.post(path, body | {"sort": sort})
-    assert "not sorted by structured properties" in refused.json()["message"]
-    assert properties.caller.post(path, body | {"sort": sort}, **dialect).status_code == 200
+
+
+def test_results_are_sorted_by_a_property(properties: Properties) -> None:
+    properties.define("tier")
+    properties.define("days", "number")
+    for name, tier, days in (("a", "T10", 90), ("b", "T2", 100.5), ("c", "T2", -3)):
+        properties.give(properties.table(name), tier=tier, days=days)
+    properties.caller.ingest(properties.table("d"), "status", {"removed": False})
+
+    def names(*criteria: dict[str, str], **more: Any) -> str:
+        only = {"field": "urn", "value": properties.prefix, "condition": "CONTAIN"}
+        found = properties.caller.search(
+            "*", filter={"or": [{"and": [only]}]}, sortCriteria=[*criteria], **more
+        )
+        return "".join(urn.split(",")[1].rpartition(".")[2] for urn in found["entities"])
+
+    def by(name: str, order: str = "ASCENDING") -> dict[str, str]:
+        return {"field": properties.field(name), "order": order}
+
+    assert names(by("days")) == "cabd"
+    assert names(by("days", "DESCENDING")) == "bacd"
+    assert names(by("tier")) == "bcad"
+    assert names(by("tier"), by("days")) == "cbad"
+    assert names(by("tier", "DESCENDING"), by("days", "DESCENDING")) == "abcd"
+    assert names(by("tier"), start=1, count=2) == "ca"
+    underscored = properties.field("days").partition(".")[2].replace(".", "_")
+    assert names({"field": f"structuredProperties.{underscored}"}) == "cabd"
 
 
 UPSERT = """

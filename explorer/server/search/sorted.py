@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import tantivy
 
+from explorer.metadata.structured_properties import PREFIX
 from explorer.server.search.clauses import all_but, both, either
 from explorer.server.search.listing import Key, Listing
-from explorer.server.search.sorting import SortField, sort_codes, sort_key
+from explorer.server.search.sorting import SortField, sort_code, sort_codes, sort_key
 
 __all__ = ["Sorted"]
 
@@ -110,6 +111,8 @@ class Sorted(Listing):
     def _by_column(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
+        if field.name.startswith(PREFIX):
+            return self._by_values(query, field, limit)
         return self._searcher.search(
             query,
             self._at_most(limit),
@@ -117,6 +120,43 @@ class Sorted(Listing):
             order_by_field=self._terms.sort_column(field.name),
             order=tantivy.Order.Desc if field.descending else tantivy.Order.Asc,
         ).hits
+
+    def _by_values(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """As `_by_column`, for a structured property: its first values are counted in order, then
+        the documents are read that have them."""
+        limit = self._at_most(limit)
+        terms = {
+            "field": self._terms.sort_column(field.name),
+            "size": limit,
+            "segment_size": limit,
+            "order": {"_key": "desc" if field.descending else "asc"},
+        }
+        buckets = self._searcher.aggregate(query, {"codes": {"terms": terms}})["codes"]["buckets"]
+        found = 0
+        for bucket in buckets:
+            last, found = bucket["key"], found + bucket["doc_count"]
+            if found >= limit:
+                break
+        else:
+            last = None
+        if last is None:
+            return self._coded(query, field, limit)
+        alike = self._terms.sorted_as(field.name, last)
+        beyond = self._terms.sorted_beyond(field.name, last, descending=field.descending)
+        hits = self._coded(all_but(query, [alike, beyond]), field, limit)
+        same = self._searcher.search(both([query, alike]), limit - len(hits), count=False).hits
+        return [*hits, *((last, address) for _, address in same)]
+
+    def _coded(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """All documents of a query, at most `limit`, in the order of their values of a field."""
+        trait = self._vocabulary.trait(field.name)
+        hits = self._searcher.search(both([query, self._there(field)]), limit, count=False).hits
+        coded = [(sort_code(trait, self.document(address)) or "", address) for _, address in hits]
+        return sorted(coded, key=lambda one: one[0], reverse=field.descending)
 
     def _beyond(self, key: Key) -> tantivy.Query:
         """The documents that come after a key."""

@@ -69,12 +69,10 @@ def read_sort(
     sort: Sequence[SortBy], vocabulary: Vocabulary, known: frozenset[str]
 ) -> tuple[SortField, ...]:
     """The fields to sort by, the URN at the end. Raises `UnknownName` for a field that cannot be
-    searched, `InvalidInput` for a structured property."""
+    searched."""
     found: dict[str, SortField] = {}
     for one in sort:
         name = vocabulary.resolve(one.field, known)[0]
-        if vocabulary.trait(name).mixed:
-            raise InvalidInput(f"results are not sorted by structured properties, as by {name}")
         derived = vocabulary.trait(name).derived
         found.setdefault(name, SortField(name, one.descending, derived))
         if name == URN:
@@ -126,7 +124,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
 
     Of several values the least one counts. Texts are compared without regard to case and with
     their numbers by size, s2 before S10; URNs of entities as they are, `name` by the name an
-    entity is shown by.
+    entity is shown by. A structured property may have numbers and texts: numbers come first.
     """
     match trait.name:
         case "urn":
@@ -142,6 +140,8 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     values = document.fields.get(trait.name, ())
     if trait.derived:
         return _coded(b"true") if True in values else None
+    if trait.mixed:
+        return _coded(min(map(_mixed, values))) if values else None
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return _coded(_in_order(min(numbers))) if numbers else None
@@ -153,6 +153,10 @@ def _text_of(value: Scalar) -> bytes:
     if isinstance(value, bool):
         return b"true" if value else b"false"
     return _folded_once(value if isinstance(value, str) else str(value))
+
+
+def _mixed(value: Scalar) -> bytes:
+    return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _text_of(value)
 
 
 # Names of columns, tags and owners come again and again.

@@ -16,6 +16,7 @@ name, strong*, any, weak
 facet      the values of the facet fields, as columns
 number*    the values of the fields compared as numbers, as columns
 sort*      for each field the value to sort by, in order as texts are, as columns
+own        the same for structured properties, as columns within a JSON field
 under      every folder the document is found below, from the top, by their ids
 folders    the same as columns, the folders at each depth
 """
@@ -28,6 +29,7 @@ from typing import Any, TypeVar
 import msgspec
 import tantivy
 
+from explorer.metadata.structured_properties import PREFIX
 from explorer.server.cache import cached_short
 from explorer.server.search.analysed import Analysed, values_of
 from explorer.server.search.document import Document, Scalar
@@ -51,7 +53,7 @@ __all__ = [
 ]
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 8
+FORMAT = 9
 MAX_START = 3
 MAX_NAME_START = 16
 
@@ -97,17 +99,18 @@ class Terms:
         return self._ranges.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
 
     def sort_column(self, field: str) -> str:
-        """The column of a field by which documents are sorted."""
-        return self._sorts[field]
+        """The column of a field by which documents are sorted; that of a structured property is
+        within a JSON field, and tantivy sorts by none of those."""
+        return self._sorts.get(field) or f"own.{_column_of(field)}"
 
     def sorted_as(self, field: str, code: str) -> tantivy.Query:
         """The documents whose value of a field has this code, see `sorting`."""
-        return self._ranges.parse_query(f"{self._sorts[field]}:[{code} TO {code}]")
+        return self._ranges.parse_query(f"{self.sort_column(field)}:[{code} TO {code}]")
 
     def sorted_beyond(self, field: str, code: str, *, descending: bool) -> tantivy.Query:
         """The documents whose coded value of a field comes after another."""
         bounds = f"* TO {code}" if descending else f"{code} TO *"
-        return self._ranges.parse_query(f"{self._sorts[field]}:{{{bounds}}}")
+        return self._ranges.parse_query(f"{self.sort_column(field)}:{{{bounds}}}")
 
     def _index(self, path: str | None, *, keys_are_terms: bool) -> tantivy.Index:
         index = tantivy.Index(self.schema, path)
@@ -161,10 +164,16 @@ class Terms:
             if column := self._numbers.get(name):
                 values = values_of(document, name)
                 kept[column] = [value for value in values if isinstance(value, float)]
-        # The columns are those of the registry's fields: structured properties have none.
         for name in ({*names, *VIRTUAL} - {"name"}) & self._sorts.keys():
             if code := sort_code(self._vocabulary.trait(name), document):
                 kept[self._sorts[name]] = code
+        own = {
+            _column_of(name): sort_code(self._vocabulary.trait(name), document)
+            for name in names
+            if name.startswith(PREFIX)
+        }
+        if own:
+            kept["own"] = own
         return tantivy.Document.from_dict(kept, self.schema)
 
     def kept(self, document: Document) -> Document:
@@ -237,6 +246,7 @@ class Terms:
         builder.add_text_field("any.starts", tokenizer_name="words", index_option="basic")
         builder.add_json_field("facet", fast=True, tokenizer_name="raw", index_option="basic")
         builder.add_json_field("folders", fast=True, tokenizer_name="raw", index_option="basic")
+        builder.add_json_field("own", fast=True, tokenizer_name="raw", index_option="basic")
         for column in self._sorts.values():
             builder.add_text_field(column, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._numbers.values():
@@ -258,6 +268,11 @@ class Terms:
                 kept[f"{name}.starts"] = " ".join(_starts_of(new))
             seen |= new
         kept["any.starts"] = " ".join(_starts_of(seen))
+
+
+def _column_of(field: str) -> str:
+    """A field as a key of a JSON field: in hexadecimal, for a dot in it would mean a step."""
+    return field.encode().hex()
 
 
 def is_term(field: str, form: str) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata import Criterion, Filter, Registry, Urn, all_of
+from explorer.metadata.structured_properties import Definition
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex, SearchPage, SearchQuery, SortBy
 
@@ -162,6 +163,8 @@ def test_a_place_of_another_search_is_refused(
 
 
 WORD = st.sampled_from(["a", "A", "ab", "b", "é", "", "\x00", "z" * 99 + "1", "z" * 99 + "2"])
+PROPERTY = Definition(Urn.parse("urn:li:structuredProperty:io.acme.tier"), "Tier", "string")
+TIER = PROPERTY.field
 FIELDS = st.fixed_dictionaries(
     {},
     optional={
@@ -170,6 +173,9 @@ FIELDS = st.fixed_dictionaries(
         "deprecated": st.booleans().map(lambda value: (value,)),
         "hasDescription": st.booleans().map(lambda value: (value,)),
         "description": WORD.map(lambda one: (one,)),
+        TIER: st.lists(st.sampled_from([-2.0, 7.0, "T2", "T10", "t"]), min_size=1, max_size=2).map(
+            tuple
+        ),
     },
 )
 DOCUMENTS = st.lists(
@@ -184,7 +190,7 @@ SORT = st.lists(
     st.builds(
         SortBy,
         st.sampled_from(
-            ["qualifiedName", "lastModifiedAt", "deprecated", "hasDescription", "name", "urn"]
+            ["qualifiedName", "lastModifiedAt", "deprecated", "hasDescription", "name", "urn", TIER]
         ),
         st.booleans(),
     ),
@@ -210,6 +216,8 @@ def test_memory_and_disk_sort_alike_however_the_pages_are_cut(
     in_memory, mixed = SearchIndex(None, registry), SearchIndex(None, registry)
     try:
         in_memory.apply(1, now.values())
+        for one in (in_memory, mixed):
+            one.vocabulary.define(str(PROPERTY.urn), PROPERTY)
         mixed.apply(1, first)
         mixed.flush()
         mixed.apply(2, second, dropped)
