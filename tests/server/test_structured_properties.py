@@ -297,6 +297,35 @@ def test_an_unknown_property_is_an_unknown_field(properties: Properties) -> None
     assert forgiven.json()["value"]["numEntities"] == 0
 
 
+def test_a_definition_is_not_narrowed_without_a_later_version(properties: Properties) -> None:
+    allowed = [{"value": {"string": "Gold"}}, {"value": {"string": "Lead"}}]
+    first = {"cardinality": "MULTIPLE", "allowedValues": allowed}
+    urn = properties.define("tier", **first)
+
+    def refusal(kind: str = "string", /, **changed: Any) -> str:
+        said = {
+            "qualifiedName": f"{properties.prefix}.tier",
+            "valueType": f"urn:li:dataType:datahub.{kind}",
+            "entityTypes": [DATASET_TYPE],
+            **first,
+            **changed,
+        }
+        answer = properties.caller.send(urn, "propertyDefinition", said)
+        return "" if answer.status_code == 200 else str(answer.json()["message"])
+
+    assert "value type cannot be changed" in refusal("number")
+    assert "from MULTIPLE to SINGLE" in refusal(cardinality="SINGLE")
+    assert "allowed value 'Lead' cannot be taken away" in refusal(allowedValues=allowed[:1])
+    assert "qualified name" in refusal(qualifiedName="io.other", version="20260101000000")
+    assert "expected 14 digits" in refusal(version="2.0")
+    # What allows more is taken, and anything with a later version.
+    assert refusal(allowedValues=[*allowed, {"value": {"string": "Tin"}}]) == ""
+    assert refusal(allowedValues=allowed, cardinality="SINGLE", version="20260101000000") == ""
+    assert "value type cannot be changed" in refusal("number", version="20260101000000")
+    assert refusal("number", allowedValues=None, version="20260101000001") == ""
+    assert "restricted to some" in refusal("number", version="20260101000001")
+
+
 def test_results_are_sorted_by_a_property(properties: Properties) -> None:
     properties.define("tier")
     properties.define("days", "number")

@@ -1,6 +1,7 @@
-"""Whether the values of structured properties that an entity is given are what their definitions
-allow."""
+"""Whether a change of a structured property's definition, or of the values that an entity has of
+it, is allowed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from explorer.errors import InvalidAspect, InvalidUrn
 from explorer.metadata.structured_properties import (
     ASSIGNMENTS,
+    DEFINITION,
     Definition,
     check_assignment,
     plain_value,
@@ -17,10 +19,63 @@ from explorer.metadata.structured_properties import (
 from explorer.metadata.urn import Urn
 from explorer.server.store import Transaction
 
-__all__ = ["check_assignments"]
+__all__ = ["check_assignments", "check_definition"]
 
 _PROPERTY = "structuredProperty"
 _Value = Mapping[str, Any]
+# A moment of UTC as digits, such as 20261231235959.
+_VERSION = re.compile(r"\d{14}", re.ASCII)
+
+
+def check_definition(value: _Value, stored: _Value | None) -> None:
+    """Raise `InvalidAspect` where a definition has no valid `version`, or forbids what the stored
+    one allowed and has no later one.
+
+    The rules are those of DataHub's `PropertyDefinitionValidator`: the qualified name stays; the
+    value type stays, MULTIPLE does not become SINGLE, and what was an allowed value stays one,
+    unless the version is raised.
+    """
+    version = value.get("version")
+    if version is not None and not _VERSION.fullmatch(version):
+        raise InvalidAspect(
+            DEFINITION, "version", f"expected 14 digits, such as 20261231235959, found {version!r}"
+        )
+    if stored is None:
+        return
+    if value.get("qualifiedName") != stored.get("qualifiedName"):
+        raise InvalidAspect(
+            DEFINITION,
+            "qualifiedName",
+            f"the qualified name {stored.get('qualifiedName')!r} cannot be changed; define another "
+            "property",
+        )
+    before = stored.get("version")
+    if version is not None and (before is None or version > before):
+        return
+    for field, problem in _narrowed(value, stored):
+        raise InvalidAspect(
+            DEFINITION,
+            field,
+            f"{problem}, for values that were allowed before may no longer be; give a "
+            f"version later than {before or 'none'} to change it all the same",
+        )
+
+
+def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
+    """The fields in which a definition allows less than the stored one, each with what is wrong."""
+    if value.get("valueType") != stored.get("valueType"):
+        yield "valueType", f"the value type cannot be changed from {stored.get('valueType')}"
+    if stored.get("cardinality") == "MULTIPLE" and value.get("cardinality") != "MULTIPLE":
+        yield "cardinality", "the cardinality cannot be changed from MULTIPLE to SINGLE"
+    if value.get("allowedValues") is None:
+        return
+    now = [plain_value(one.get("value")) for one in value["allowedValues"]]
+    if stored.get("allowedValues") is None:
+        yield "allowedValues", "a property that allows all values cannot be restricted to some"
+    for one in stored.get("allowedValues") or ():
+        known = plain_value(one.get("value"))
+        if known not in now:
+            yield "allowedValues", f"the allowed value {known!r} cannot be taken away"
 
 
 def check_assignments(

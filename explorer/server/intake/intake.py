@@ -11,14 +11,14 @@ from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.condition import read_condition
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Aspect, Registry
-from explorer.metadata.structured_properties import ASSIGNMENTS
+from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
 from explorer.metadata.values import edges_of, key_value
 from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import Refusal
-from explorer.server.intake.assignments import check_assignments
+from explorer.server.intake.assignments import check_assignments, check_definition
 from explorer.server.intake.change import UNKNOWN_ACTOR, Change
 from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
@@ -128,7 +128,7 @@ class Intake:
         and aspect) is left to the changes that come with this one. Raises `NotFound` when it
         needs an entity that does not exist, `Refusal` when it needs one that does not exist yet
         or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
-        `check_assignments` for values of structured properties.
+        `check_assignments` and `check_definition` for structured properties.
         """
         exists = transaction.exists(change.text)
         stored = transaction.latest(change.text, change.aspect) if exists else None
@@ -147,6 +147,8 @@ class Intake:
         if change.aspect == ASSIGNMENTS:
             before = orjson.loads(stored.value) if stored else None
             check_assignments(transaction, change.urn, value, before)
+        elif change.aspect == DEFINITION:
+            check_definition(value, orjson.loads(stored.value) if stored else None)
         if not exists:
             removes = change.aspect == "status" and value.get("removed") is True
             if removes and change.dialect == "plain":
