@@ -17,6 +17,7 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
+from explorer.server.intake import summarise_incidents
 from explorer.server.measures import (
     USAGE,
     Measures,
@@ -90,8 +91,10 @@ class Projection:
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
-        """Place what was touched; make the documents while the values are at hand."""
+        """Summarise incidents, place what was touched, and make the documents while the values
+        are at hand."""
         self._documents, self._gone, self._defined = [], set(), {}
+        summarise_incidents(transaction, self._registry, time.time_ns() // 1_000_000)
         changed = transaction.touched | {urn for urn, _ in transaction.measured}
         self._noted = (changed, set(transaction.stale), transaction.rewired)
         self._was_rebuilding = self._is_rebuilding

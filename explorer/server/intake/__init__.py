@@ -2,6 +2,7 @@
 one step of the writer's transaction."""
 
 from explorer.server.intake.change import NO_RUN, UNKNOWN_ACTOR, Change
+from explorer.server.intake.derived import summarise_incidents
 from explorer.server.intake.intake import Intake, take_off
 
-__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change", "Intake", "take_off"]
+__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change", "Intake", "summarise_incidents", "take_off"]

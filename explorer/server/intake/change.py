@@ -9,12 +9,13 @@ from msgspec import Struct
 from explorer.errors import InvalidAspect
 from explorer.metadata.condition import Condition
 from explorer.metadata.proposal import ChangeType
-from explorer.metadata.registry import Aspect
+from explorer.metadata.registry import Aspect, Registry
 from explorer.metadata.urn import Urn
+from explorer.metadata.values import edges_of
 from explorer.server.dialect import Dialect
 from explorer.server.store import Point, StoredEdge, Write
 
-__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change"]
+__all__ = ["NO_RUN", "UNKNOWN_ACTOR", "Change", "edges_to_store"]
 
 UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 NO_RUN = "no-run-id-provided"
@@ -70,6 +71,18 @@ class Change(Struct, frozen=True):
             system,
             run,
         )
+
+
+def edges_to_store(registry: Registry, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
+    """Return the edges that the value of an aspect declares."""
+    return tuple(
+        StoredEdge(
+            relationship.name,
+            target,
+            (2 if relationship.source_is_upstream else 1) if relationship.lineage else 0,
+        )
+        for relationship, target in edges_of(registry.aspect(aspect), value)
+    )
 
 
 def _system(given: Mapping[str, Any] | None, now_millis: int) -> tuple[bytes, str | None]:

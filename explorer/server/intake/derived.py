@@ -1,13 +1,25 @@
-"""Parts of an aspect that follow from its other parts, filled in as DataHub fills them in."""
+"""What follows from other metadata and is filled in as DataHub fills it in: parts of an aspect, and
+the summary of an entity's incidents."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from explorer.errors import InvalidAspect
+import orjson
 
-__all__ = ["DERIVED", "fill_derived"]
+from explorer.errors import InvalidAspect
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+from explorer.server.intake.change import NO_RUN, edges_to_store
+from explorer.server.store import Transaction, Write
+
+__all__ = ["DERIVED", "fill_derived", "summarise_incidents"]
 
 _OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
+_INCIDENT = "urn:li:incident:"
+_SUMMARY = "incidentsSummary"
+_SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
+# Of each state an entity's summary names the incidents that were written last.
+_MOST_INCIDENTS = 100
 _Value = Mapping[str, Any]
 
 
@@ -72,4 +84,93 @@ _FILLED: Mapping[str, tuple[str, Callable[[_Value, dict[str, Any]], dict[str, An
     "domains": ("domainAssociations", _domains),
 }
 DERIVED = frozenset(_FILLED)
-"""The aspects that have such parts."""
+"""The aspects that have parts that follow from others."""
+
+
+def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> None:
+    """Bring the `incidentsSummary` of entities up to date with the incidents that a transaction
+    wrote or removed.
+
+    An incident that is removed, or no longer about an entity, goes from its summary. An entity
+    that does not exist gets none.
+    """
+    for text in sorted(urn for urn in transaction.touched if urn.startswith(_INCIDENT)):
+        info = _stored(transaction, text, "incidentInfo")
+        about = info.get("entities") or ()
+        listed = [one.urn for one in transaction.references_to(text) if one.aspect == _SUMMARY]
+        for entity in dict.fromkeys((*listed, *about)):
+            urn = Urn.parse(entity)
+            known = registry.entities.get(urn.entity_type)
+            if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
+                continue
+            if transaction.exists(entity):
+                details = _incident_details(text, info) if entity in about else None
+                state = _state(info) if details else ""
+                _summarise(transaction, registry, urn, (text, state, details), now_millis)
+
+
+def _stored(transaction: Transaction, urn: str, aspect: str) -> dict[str, Any]:
+    """The value of an aspect; empty where there is none, or damage made it unreadable."""
+    stored = transaction.latest(urn, aspect)
+    try:
+        value = orjson.loads(stored.value) if stored else {}
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _state(info: _Value) -> str:
+    return str((info.get("status") or {}).get("state"))
+
+
+def _incident_details(urn: str, info: _Value) -> dict[str, Any]:
+    kind = info.get("type")
+    changed = (info.get("status") or {}).get("lastUpdated") or {}
+    told = {
+        "urn": urn,
+        "type": info.get("customType") or kind if kind == "CUSTOM" else kind,
+        "createdAt": (info.get("created") or {}).get("time"),
+        "resolvedAt": changed.get("time") if _state(info) == "RESOLVED" else None,
+        "priority": info.get("priority"),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _summarise(
+    transaction: Transaction,
+    registry: Registry,
+    entity: Urn,
+    incident: tuple[str, str, dict[str, Any] | None],
+    now_millis: int,
+) -> None:
+    """Put an incident into the summary of an entity by its state, or take it out."""
+    text, state, details = incident
+    before = _stored(transaction, str(entity), _SUMMARY)
+    value = dict(before)
+    for name, now in (("active", "ACTIVE"), ("resolved", "RESOLVED")):
+        # The lists of bare URNs are those of DataHub's older releases.
+        bare, full = f"{name}Incidents", f"{name}IncidentDetails"
+        value[bare] = [one for one in before.get(bare) or () if one != text]
+        entries = before.get(full) or []
+        if details is None or state != now:
+            value[full] = [one for one in entries if one.get("urn") != text]
+        elif details not in entries:
+            others = [one for one in entries if one.get("urn") != text]
+            value[full] = [*others, details][-_MOST_INCIDENTS:]
+        else:
+            value[full] = entries
+    if value == before or (not before and details is None):
+        return
+    transaction.put(
+        Write(
+            str(entity),
+            entity.entity_type,
+            _SUMMARY,
+            orjson.dumps(value),
+            now_millis,
+            _SYSTEM_ACTOR,
+            orjson.dumps({"lastObserved": now_millis, "runId": NO_RUN}),
+            None,
+            edges_to_store(registry, _SUMMARY, value),
+        )
+    )

@@ -14,12 +14,12 @@ from explorer.metadata.registry import Aspect, Registry
 from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
-from explorer.metadata.values import edges_of, key_value
+from explorer.metadata.values import key_value
 from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import Refusal
 from explorer.server.intake.assignments import check_assignments, check_definition
-from explorer.server.intake.change import UNKNOWN_ACTOR, Change
+from explorer.server.intake.change import UNKNOWN_ACTOR, Change, edges_to_store
 from explorer.server.intake.columns import keep_descriptions
 from explorer.server.intake.defaults import default_aspects, moved_paths
 from explorer.server.intake.derived import DERIVED, fill_derived
@@ -168,14 +168,7 @@ class Intake:
 
     def edges(self, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
         """The edges that a value declares."""
-        return tuple(
-            StoredEdge(
-                relationship.name,
-                target,
-                (2 if relationship.source_is_upstream else 1) if relationship.lineage else 0,
-            )
-            for relationship, target in edges_of(self._registry.aspect(aspect), value)
-        )
+        return edges_to_store(self._registry, aspect, value)
 
     def _declared(self, entity_type: str, name: str) -> Aspect:
         names = self._registry.aspects_of(entity_type)

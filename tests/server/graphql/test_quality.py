@@ -204,6 +204,42 @@ def test_an_incident_is_raised_changed_and_listed_by_its_state(caller, dataset):
     assert incident["title"] == "Stuck"
 
 
+def test_an_entity_has_a_summary_of_its_incidents(caller, dataset):
+    other = dataset.replace(",PROD)", "2,PROD)")
+    for urn in (dataset, other):
+        caller.ingest(urn, "status", {"removed": False})
+
+    def summary(urn=dataset):
+        found = caller.value(urn, "incidentsSummary")
+        return (
+            [(one["urn"], one["type"]) for one in found["activeIncidentDetails"]],
+            [(one["urn"], one["resolvedAt"] > 0) for one in found["resolvedIncidentDetails"]],
+        )
+
+    def named(field, urn):
+        only = {"field": "urn", "values": [dataset, other]}
+        has = {"field": field, "values": [urn]}
+        return caller.search("*", filter={"or": [{"and": [only, has]}]})["entities"]
+
+    raised = {"type": "CUSTOM", "customType": "LATE", "priority": "HIGH", "resourceUrn": dataset}
+    urn = caller.graphql(RAISE, i=raised)["data"]["raiseIncident"]
+    assert summary() == ([(urn, "LATE")], [])
+    details = caller.value(dataset, "incidentsSummary")["activeIncidentDetails"][0]
+    assert details["priority"] == 1
+    assert details["createdAt"] > 0
+    assert named("activeIncidents", urn) == [dataset]
+
+    info = caller.value(urn, "incidentInfo")
+    resolved = {**info["status"], "state": "RESOLVED"}
+    caller.ingest(urn, "incidentInfo", {**info, "status": resolved})
+    assert summary() == ([], [(urn, True)])
+    assert (named("activeIncidents", urn), named("resolvedIncidents", urn)) == ([], [dataset])
+    caller.ingest(urn, "incidentInfo", {**info, "entities": [other]})
+    assert (summary(), summary(other)) == (([], []), ([(urn, "LATE")], []))
+    assert caller.post("/entities?action=delete", {"urn": urn}).status_code == 200
+    assert summary(other) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
