@@ -242,3 +242,17 @@ def value_of(kind: Any) -> str:
         known = {"Boolean": "true", "Int": "1", "Long": "1", "Float": "1.0"}
         value = known.get(inner.name, json.dumps(DATASET))
     return f"[{value}]" if is_list_type(nullable) or is_list_type(kind) else value
+
+
+def test_tokens_are_made_by_the_command_and_not_over_http(site: Site) -> None:
+    create = """mutation { createAccessToken(input: {type: PERSONAL, actorUrn: "urn:li:corpuser:a",
+      duration: ONE_DAY, name: "a"}) { accessToken metadata { id } } }"""
+    documents = (
+        create,
+        'mutation { revokeAccessToken(tokenId: "a") }',
+        "{ listAccessTokens(input: {start: 0, count: 1}) { total tokens { id name } } }",
+    )
+    for document in documents:
+        (error,) = run(site[1]["admin"], document)["errors"]
+        assert "catalog token create NAME" in error["message"]
+        assert error["extensions"]["type"] == "BAD_REQUEST"

@@ -5,6 +5,7 @@ from typing import Any
 
 from graphql.type import GraphQLSchema
 
+from explorer.errors import InvalidInput
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.creating import (
     create_domain,
@@ -22,8 +23,11 @@ from explorer.server.graphql.describing import (
 )
 from explorer.server.graphql.incidents import (
     raise_incident,
+    report_assertion_result,
+    report_operation,
     update_incident,
     update_incident_status,
+    upsert_custom_assertion,
 )
 from explorer.server.graphql.labelling import add_tags, add_terms, remove_tags, remove_terms
 from explorer.server.graphql.linking import add_link, remove_link, update_link
@@ -49,7 +53,18 @@ from explorer.server.tokens import Role
 
 __all__ = ["RESOLVERS", "guard"]
 
+
+def refuse_tokens(_root: Any, _info: Info, **_given: Any) -> None:
+    """Raise `InvalidInput`: access tokens are made and revoked in the file of the server alone."""
+    raise InvalidInput(
+        "access tokens are not managed over HTTP, so that a token that got lost can make no other; "
+        "whoever runs the server does it with: catalog token create NAME --actor USER --role ROLE, "
+        "catalog token list, catalog token revoke NAME",
+    )
+
+
 RESOLVERS: Resolvers = {
+    "Query": {"listAccessTokens": refuse_tokens},
     "Mutation": {
         "updateDataset": edit_of(update_dataset),
         "updateChart": edit_of(update("chart", "editableChartProperties")),
@@ -86,6 +101,11 @@ RESOLVERS: Resolvers = {
         "raiseIncident": edit(raise_incident),
         "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
         "updateIncident": edit_of(update_incident, gives=lambda _node: True),
+        "reportOperation": edit(report_operation),
+        "upsertCustomAssertion": edit_giving_entity(upsert_custom_assertion, None),
+        "reportAssertionResult": edit(report_assertion_result, None),
+        "createAccessToken": refuse_tokens,
+        "revokeAccessToken": refuse_tokens,
         "createTag": edit(create_tag),
         "createDomain": edit(create_domain),
         "createGlossaryTerm": edit(create_term),
@@ -96,7 +116,7 @@ RESOLVERS: Resolvers = {
         "createStructuredProperty": edit_giving_entity(create_property),
         "updateStructuredProperty": edit_giving_entity(update_property),
         "deleteStructuredProperty": delete_property,
-    }
+    },
 }
 
 # The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
@@ -138,6 +158,11 @@ ROLES: Mapping[str, Role] = {
     "raiseIncident": "editor",
     "updateIncidentStatus": "editor",
     "updateIncident": "editor",
+    "reportOperation": "editor",
+    "upsertCustomAssertion": "editor",
+    "reportAssertionResult": "editor",
+    "createAccessToken": "admin",
+    "revokeAccessToken": "admin",
     "createTag": "editor",
     "createDomain": "editor",
     "createGlossaryTerm": "editor",

@@ -93,6 +93,18 @@ class Pen:
         intake.apply(self._transaction, change, self._now_millis)
         self.has_written = True
 
+    def append(self, urn: Urn, aspect: str, point: Given) -> None:
+        """Add a document to a timeseries aspect; the time is now unless the document says it.
+
+        Raises as `Intake.check` for an aspect that such an entity does not carry.
+        """
+        value = {"timestampMillis": self._now_millis}
+        value |= {key: one for key, one in point.items() if one is not None}
+        intake = self._catalog.intake
+        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
+        intake.apply(self._transaction, change, self._now_millis)
+        self.has_written = True
+
     def columns(self, urn: Urn) -> list[str]:
         """The paths of a dataset's columns, as ingested."""
         fields = self.read(urn, "schemaMetadata").get("fields") or ()
@@ -130,20 +142,27 @@ class Pen:
             self.write(urn, aspect, {field: changed, **beside})
 
 
-def edit(change: Callable[[Pen, Given], Any]) -> Resolver:
-    """A mutation with an `input`: it gives what the change gives, true where that is nothing."""
+def edit(change: Callable[[Pen, Given], Any], argument: str | None = "input") -> Resolver:
+    """A mutation with an `input`: it gives what the change gives, true where that is nothing.
+
+    The change gets that argument, or all of them where `argument` is None.
+    """
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
-        return await _run(info, lambda pen: change(pen, given["input"]), default=True)
+        asked = given[argument] if argument else given
+        return await _run(info, lambda pen: change(pen, asked), default=True)
 
     return resolve
 
 
-def edit_giving_entity(change: Callable[[Pen, Given], str]) -> Resolver:
-    """A mutation with an `input` that gives the entity whose URN the change gives."""
+def edit_giving_entity(
+    change: Callable[[Pen, Given], str], argument: str | None = "input"
+) -> Resolver:
+    """As `edit`, for a mutation that gives the entity whose URN the change gives."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
-        urn = await _run(info, lambda pen: change(pen, given["input"]), default=None)
+        asked = given[argument] if argument else given
+        urn = await _run(info, lambda pen: change(pen, asked), default=None)
         return info.context.node(urn)
 
     return resolve

@@ -253,3 +253,132 @@ def test_an_incident_about_nothing_is_refused(desk, caller, dataset, change, tol
     caller.ingest(dataset, "status", {"removed": False})
     asked = {"type": "FIELD", "resourceUrn": dataset} | change
     assert told in desk.one_error(caller.graphql(RAISE, i=asked))["message"]
+
+
+DEFINE = """mutation($u: String, $i: UpsertCustomAssertionInput!) {
+  upsertCustomAssertion(urn: $u, input: $i) { urn info { type description customAssertion {
+    type logic operator fields { path } parameters { minValue { value type } } } }
+    platform { urn } } }"""
+RESULT = """mutation($u: String!, $r: AssertionResultInput!) {
+  reportAssertionResult(urn: $u, result: $r) }"""
+
+
+def test_an_assertion_of_another_tool_is_defined_and_its_results_are_reported(caller, dataset):
+    caller.ingest(dataset, "status", {"removed": False})
+    asked = {
+        "entityUrn": dataset,
+        "type": "Freshness",
+        "description": "Loaded every day",
+        "fieldPath": "loaded_at",
+        "platform": {"name": "checker"},
+        "logic": "select max(loaded_at)",
+        "operator": "GREATER_THAN",
+        "parameters": {"minValue": {"value": "3", "type": "NUMBER"}},
+    }
+    made = caller.graphql(DEFINE, u=None, i=asked)["data"]["upsertCustomAssertion"]
+    assert made["platform"] == {"urn": "urn:li:dataPlatform:checker"}
+    assert made["info"] == {
+        "type": "CUSTOM",
+        "description": "Loaded every day",
+        "customAssertion": {
+            "type": "Freshness",
+            "logic": "select max(loaded_at)",
+            "operator": "GREATER_THAN",
+            "fields": [{"path": "loaded_at"}],
+            "parameters": {"minValue": {"value": "3", "type": "NUMBER"}},
+        },
+    }
+    urn = made["urn"]
+    first = caller.value(urn, "assertionInfo")
+    assert first["source"]["type"] == "EXTERNAL"
+    failed = {
+        "type": "FAILURE",
+        "severity": "HIGH",
+        "timestampMillis": 1_000,
+        "properties": [{"key": "rows", "value": "0"}],
+        "error": {"type": "UNKNOWN_ERROR", "message": "not kept"},
+    }
+    assert caller.graphql(RESULT, u=urn, r=failed)["data"] == {"reportAssertionResult": True}
+    assert health(caller, dataset)["ASSERTIONS"] == ("FAIL", "1 of 1 assertions are failing")
+    broken = {"type": "ERROR", "error": {"type": "UNKNOWN_ERROR", "message": "No connection"}}
+    caller.graphql(RESULT, u=urn, r=broken)
+    events = """query($u: String!) { assertion(urn: $u) { runEvents { total runEvents {
+      timestampMillis asserteeUrn status
+      result { type severity nativeResults { key value } error { type displayMessage } } } } } }"""
+    found = caller.graphql(events, u=urn)["data"]["assertion"]["runEvents"]
+    newer, older = found["runEvents"]
+    assert newer["timestampMillis"] > 1_000
+    assert newer["result"]["error"] == {"type": "UNKNOWN_ERROR", "displayMessage": "No connection"}
+    assert older == {
+        "timestampMillis": 1_000,
+        "asserteeUrn": dataset,
+        "status": "COMPLETE",
+        "result": {
+            "type": "FAILURE",
+            "severity": "HIGH",
+            "nativeResults": [{"key": "rows", "value": "0"}],
+            "error": None,
+        },
+    }
+
+    changed = {name: asked[name] for name in ("entityUrn", "type", "platform")}
+    caller.graphql(DEFINE, u=urn, i={**changed, "description": "Loaded"})
+    second = caller.value(urn, "assertionInfo")
+    assert (second["description"], "logic" in second["customAssertion"]) == ("Loaded", False)
+    assert second["source"] == first["source"]
+
+
+@pytest.mark.parametrize(
+    ("urn", "change", "told"),
+    [
+        ("urn:li:tag:x", {}, "is no assertion"),
+        (None, {"platform": {}}, "by its urn or its name"),
+        (None, {"platform": {"urn": "urn:li:tag:x"}}, "is no platform"),
+        (None, {"entityUrn": "urn:li:dataset:(urn:li:dataPlatform:hive,none,PROD)"}, "not exist"),
+    ],
+)
+def test_a_custom_assertion_needs_a_platform_and_an_entity(
+    desk, caller, dataset, urn, change, told
+):
+    caller.ingest(dataset, "status", {"removed": False})
+    asked = {
+        "entityUrn": dataset,
+        "type": "Own",
+        "description": "",
+        "platform": {"name": "checker"},
+    }
+    answer = caller.graphql(DEFINE, u=urn, i=asked | change)
+    assert told in desk.one_error(answer)["message"]
+    none = caller.graphql(RESULT, u="urn:li:assertion:never-made", r={"type": "SUCCESS"})
+    assert "does not exist" in desk.one_error(none)["message"]
+
+
+def test_an_operation_is_reported(caller, dataset, desk):
+    report = "mutation($i: ReportOperationInput!) { reportOperation(input: $i) }"
+    asked = {
+        "urn": dataset,
+        "operationType": "INSERT",
+        "sourceType": "DATA_PROCESS",
+        "numAffectedRows": 12,
+        "partition": "day=1",
+        "customProperties": [{"key": "run", "value": "a"}],
+        "timestampMillis": 5_000,
+    }
+    assert "does not exist" in desk.one_error(caller.graphql(report, i=asked))["message"]
+    caller.ingest(dataset, "status", {"removed": False})
+    assert caller.graphql(report, i=asked)["data"] == {"reportOperation": True}
+    query = """query($u: String!) { dataset(urn: $u) { operations(limit: 5) { timestampMillis
+      operationType sourceType partition numAffectedRows customProperties { key value }
+      lastUpdatedTimestamp } } }"""
+    (found,) = caller.graphql(query, u=dataset)["data"]["dataset"]["operations"]
+    assert found == {
+        "timestampMillis": 5_000,
+        "lastUpdatedTimestamp": 5_000,
+        "operationType": "INSERT",
+        "sourceType": "DATA_PROCESS",
+        "partition": "day=1",
+        "numAffectedRows": 12,
+        "customProperties": [{"key": "run", "value": "a"}],
+    }
+    tag = caller.graphql(report, i={**asked, "urn": "urn:li:tag:x"})
+    assert "is no dataset" in desk.one_error(tag)["message"]
