@@ -27,7 +27,8 @@ from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal, status_of
 from explorer.server.folders import FolderPage, read_folders
 from explorer.server.following import Feed
-from explorer.server.intake import NO_RUN, UNKNOWN_ACTOR, Change, Intake, take_off
+from explorer.server.intake.change import NO_RUN, UNKNOWN_ACTOR, Change
+from explorer.server.intake.intake import Intake, take_off
 from explorer.server.projection import Projection
 from explorer.server.references import Unlinked, references_to, unlink
 from explorer.server.search.folders import FolderQuery

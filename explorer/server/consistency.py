@@ -24,7 +24,8 @@ from explorer.metadata.urn import Urn
 from explorer.server.browsetree import BrowseTree
 from explorer.server.catalog import Catalog
 from explorer.server.hierarchy import with_folders
-from explorer.server.intake import NO_RUN, Intake
+from explorer.server.intake.change import NO_RUN
+from explorer.server.intake.intake import Intake
 from explorer.server.measures import Points, read_measures, use_from
 from explorer.server.opening import FILE, INDEX
 from explorer.server.paths import default_delimiter

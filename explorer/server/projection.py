@@ -17,7 +17,7 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.hierarchy import with_folders
-from explorer.server.intake import summarise_incidents
+from explorer.server.intake.derived import summarise_incidents
 from explorer.server.measures import (
     USAGE,
     Measures,

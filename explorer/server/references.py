@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
-from explorer.server.intake import NO_RUN, Intake
+from explorer.server.intake.change import NO_RUN
 from explorer.server.intake.derived import fill_derived
+from explorer.server.intake.intake import Intake
 from explorer.server.store import Reference, Transaction, Write
 
 __all__ = ["Unlinked", "references_to", "unlink", "without_references"]

@@ -10,7 +10,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.metadata.registry import Registry
-from explorer.server.intake import NO_RUN
+from explorer.server.intake.change import NO_RUN
 from explorer.server.store.records import LogEntry
 
 __all__ = ["Played", "PlayedPoint", "Replay", "digest"]

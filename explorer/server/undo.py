@@ -8,7 +8,7 @@ from msgspec import Struct
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
-from explorer.server.intake import Intake
+from explorer.server.intake.intake import Intake
 from explorer.server.store import StoredAspect, Transaction, Write
 
 __all__ = ["Undone", "roll_back"]

@@ -5,7 +5,9 @@ from itertools import pairwise
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.server.lineage import Candidate, Limits, Lineage, Narrowing, Question
+from explorer.server.lineage.engine import Lineage, Question
+from explorer.server.lineage.narrowing import Candidate, Narrowing
+from explorer.server.lineage.walk import Limits
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
 

@@ -22,7 +22,7 @@ from explorer.server.graphql.fields import (
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
 from explorer.server.hierarchy import with_folders
-from explorer.server.intake import NO_RUN
+from explorer.server.intake.change import NO_RUN
 from explorer.server.projection import noted_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 

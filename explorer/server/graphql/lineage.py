@@ -12,18 +12,10 @@ from explorer.server.graphql.fields import Resolver, entity_or_null
 from explorer.server.graphql.names import entity_type_symbol
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES, symbols
-from explorer.server.lineage import (
-    Candidate,
-    ColumnForm,
-    Limits,
-    Lineage,
-    LineageAnswer,
-    Narrowing,
-    Question,
-    Reached,
-)
-from explorer.server.lineage.narrowing import DEGREE, platform_of
+from explorer.server.lineage.engine import ColumnForm, Lineage, LineageAnswer, Question, Reached
+from explorer.server.lineage.narrowing import DEGREE, Candidate, Narrowing, platform_of
 from explorer.server.lineage.stamps import NO_STAMPS, Stamps, read_stamps
+from explorer.server.lineage.walk import Limits
 from explorer.server.search.criteria import names_field
 from explorer.server.search.fields import REMOVED
 

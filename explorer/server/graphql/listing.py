@@ -14,7 +14,7 @@ from explorer.server.graphql.fields import Value, entities
 from explorer.server.graphql.finding import found
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import symbols
-from explorer.server.intake import UNKNOWN_ACTOR
+from explorer.server.intake.change import UNKNOWN_ACTOR
 from explorer.server.search.index import SearchQuery, SortBy
 
 __all__ = ["RESOLVERS"]

@@ -1,9 +1,19 @@
-"""The symbols by which GraphQL knows the kinds of entities, and where their texts are kept."""
+"""The symbols by which GraphQL knows kinds of entities and owners, and where texts are kept."""
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["DESCRIBED", "entity_type_symbol"]
+__all__ = [
+    "BUILT_IN_OWNERSHIP",
+    "DESCRIBED",
+    "entity_type_symbol",
+    "kind_of_owner",
+    "ownership_type",
+]
+
+BUILT_IN_OWNERSHIP = "urn:li:ownershipType:__system__"
+"""How the URNs of those kinds of ownership begin that every catalog has, stored or not."""
 
 DESCRIBED: Mapping[str, tuple[str, str]] = {
     "container": ("editableContainerProperties", "description"),
@@ -41,3 +51,16 @@ def entity_type_symbol(entity_type: str) -> str:
     if irregular is not None:
         return irregular
     return _HUMP.sub("_", entity_type.replace("dataHub", "datahub")).upper()
+
+
+def ownership_type(owner: Mapping[str, Any]) -> str:
+    """The kind of ownership as a URN; owners ingested long ago have a word alone."""
+    return owner.get("typeUrn") or f"{BUILT_IN_OWNERSHIP}{owner.get('type', 'NONE').lower()}"
+
+
+def kind_of_owner(owner: Mapping[str, Any]) -> str:
+    """The kind of ownership as people write it: a word (`DATA_STEWARD`) for those that every
+    catalog has, the URN of an ownership type for others."""
+    kind = ownership_type(owner)
+    word = kind.removeprefix(BUILT_IN_OWNERSHIP)
+    return word.upper() if word != kind else kind

@@ -5,14 +5,13 @@ from typing import Any
 
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
+from explorer.server.graphql.names import BUILT_IN_OWNERSHIP, ownership_type
 from explorer.server.graphql.pen import Given, Pen
 
-__all__ = ["add_owners", "kind_of_owner", "remove_owners", "replace_owners"]
+__all__ = ["add_owners", "remove_owners", "replace_owners"]
 
 _PLACE = ("ownership", "owners")
 _OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
-# The kinds of ownership that every catalog has, stored or not.
-_BUILT_IN = "urn:li:ownershipType:__system__"
 _Owners = Sequence[dict[str, Any]]
 
 
@@ -39,7 +38,7 @@ def remove_owners(pen: Pen, given: Given) -> None:
         return [
             one
             for one in stored
-            if one.get("owner") not in gone or (kind is not None and _kind(one) != kind)
+            if one.get("owner") not in gone or (kind is not None and ownership_type(one) != kind)
         ]
 
     for urn in _resources(pen, given):
@@ -57,14 +56,6 @@ def replace_owners(pen: Pen, urn: Urn, given: Given) -> None:
     pen.change_list(urn, _PLACE, change)
 
 
-def kind_of_owner(owner: Given) -> str:
-    """The kind of ownership as people write it: a word (`DATA_STEWARD`) for those that every
-    catalog has, the URN of an ownership type for others."""
-    kind = _kind(owner)
-    word = kind.removeprefix(_BUILT_IN)
-    return word.upper() if word != kind else kind
-
-
 def _owner(pen: Pen, given: Given, common: str | None) -> dict[str, Any]:
     owner = pen.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
     said = given.get("ownerEntityType")
@@ -73,21 +64,16 @@ def _owner(pen: Pen, given: Given, common: str | None) -> dict[str, Any]:
     kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
     if named is None:
         kind = kind or "NONE"
-        named = f"{_BUILT_IN}{kind.lower()}"
-    elif named.startswith(_BUILT_IN):
-        kind = kind or named.removeprefix(_BUILT_IN).upper()
+        named = f"{BUILT_IN_OWNERSHIP}{kind.lower()}"
+    elif named.startswith(BUILT_IN_OWNERSHIP):
+        kind = kind or named.removeprefix(BUILT_IN_OWNERSHIP).upper()
     else:
         named, kind = pen.stored_reference(named, "ownership type", "ownershipType"), "CUSTOM"
     return {"owner": owner, "type": kind, "typeUrn": named, "source": {"type": "MANUAL"}}
 
 
 def _way(owner: Given) -> tuple[str, str]:
-    return owner.get("owner", ""), _kind(owner)
-
-
-def _kind(owner: Given) -> str:
-    """The kind of ownership as a URN; owners ingested long ago have a word alone."""
-    return owner.get("typeUrn") or f"{_BUILT_IN}{owner.get('type', 'NONE').lower()}"
+    return owner.get("owner", ""), ownership_type(owner)
 
 
 def _resources(pen: Pen, given: Given) -> list[Urn]:

@@ -19,8 +19,7 @@ from msgspec import Struct, ValidationError, convert
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.server.failures import Refusal
-from explorer.server.graphql.names import DESCRIBED
-from explorer.server.graphql.owning import kind_of_owner
+from explorer.server.graphql.names import DESCRIBED, kind_of_owner
 from explorer.server.store import Transaction
 from explorer.server.store.stamping import version_of
 

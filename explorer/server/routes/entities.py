@@ -12,7 +12,7 @@ from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.intake import UNKNOWN_ACTOR
+from explorer.server.intake.change import UNKNOWN_ACTOR
 from explorer.server.routes.snapshots import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.usage import DATASET, PATH_URN, URN
 from explorer.server.store import StoredAspect

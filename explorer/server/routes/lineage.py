@@ -10,15 +10,9 @@ from explorer.metadata.filters import Criterion, all_of
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.lineage import (
-    EVERY_HOP,
-    MOST,
-    Limits,
-    Lineage,
-    Narrowing,
-    Question,
-    Reached,
-)
+from explorer.server.lineage.engine import Lineage, Question, Reached
+from explorer.server.lineage.narrowing import Narrowing
+from explorer.server.lineage.walk import EVERY_HOP, MOST, Limits
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.page import SearchQuery
 
