@@ -34,7 +34,8 @@ from explorer.server.replay import Replay, digest
 from explorer.server.search.analysed import analyse
 from explorer.server.search.base import read_problems
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index import SearchIndex, SearchQuery, SortBy
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchQuery, SortBy
 from explorer.server.store import SqliteStore, Store
 from explorer.server.store.damage import SQLITE_ERRORS, find_damage
 from explorer.server.store.layout import connect_read_only, is_read_only

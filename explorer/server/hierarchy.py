@@ -6,10 +6,11 @@ from typing import Any
 
 import orjson
 
+from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.paths import placements
-from explorer.server.search.document import BROWSE_PATHS, display_name
+from explorer.server.search.document import BROWSE_PATHS
 
 __all__ = ["AspectOf", "containers_of", "with_folders"]
 

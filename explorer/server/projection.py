@@ -13,6 +13,7 @@ import orjson
 
 from explorer.errors import CatalogError
 from explorer.metadata.assertion import asserted_columns, asserted_entity, run_summary
+from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
@@ -27,7 +28,7 @@ from explorer.server.measures import (
     use_from,
 )
 from explorer.server.paths import default_delimiter, placements
-from explorer.server.search.document import Document, build_document, display_name
+from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
 from explorer.server.stewardship.ledger import Ledger
 from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction

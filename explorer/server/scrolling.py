@@ -9,7 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 
 from explorer.errors import InvalidInput
-from explorer.server.search.index import SearchPage, SearchQuery, SortBy
+from explorer.server.search.page import SearchPage, SearchQuery, SortBy
 
 __all__ = ["begin_scroll", "scroll_id"]
 

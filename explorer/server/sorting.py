@@ -4,7 +4,7 @@ from typing import Any
 
 from explorer.errors import InvalidInput
 from explorer.server.call import Parameters
-from explorer.server.search.index import SortBy
+from explorer.server.search.page import SortBy
 
 __all__ = ["read_sort"]
 

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from explorer.metadata import Criterion, Filter, Urn, all_of, load_registry
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex, SearchQuery
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchQuery
 from explorer.server.search.text import chunks, split
 
 NOUNS = [

@@ -18,7 +18,7 @@ from explorer.metadata.urn import Urn
 from explorer.server import upkeep
 from explorer.server.consistency import check_directory
 from explorer.server.opening import open_catalog
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 from explorer.server.tokens import create_token
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")

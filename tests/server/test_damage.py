@@ -30,7 +30,7 @@ from explorer.server.catalog import Catalog
 from explorer.server.consistency import check, check_directory
 from explorer.server.opening import open_catalog
 from explorer.server.search.engine import EngineFailed, Searcher
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 from explorer.server.service import Service
 
 TABLES = 60

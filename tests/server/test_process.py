@@ -30,7 +30,7 @@ from explorer.server import serve
 from explorer.server.catalog import Catalog
 from explorer.server.opening import open_catalog
 from explorer.server.process import Heap
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 
 Run = Callable[..., subprocess.Popen[str]]
 

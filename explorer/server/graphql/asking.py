@@ -16,7 +16,7 @@ from explorer.server.filters import (
     read_filter,
 )
 from explorer.server.graphql.nodes import Session
-from explorer.server.search.index import SearchQuery, SortBy
+from explorer.server.search.page import SearchQuery, SortBy
 
 __all__ = ["Given", "page_bounds", "read_query", "read_types", "wanted_filter"]
 

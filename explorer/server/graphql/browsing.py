@@ -12,7 +12,7 @@ from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.shapes import symbols
 from explorer.server.paths import browse_paths, components
 from explorer.server.projection import noted_delimiter
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 from explorer.server.store import BrowsePage
 
 __all__ = ["RESOLVERS"]

@@ -19,7 +19,7 @@ from explorer.server.graphql.fields import (
 from explorer.server.graphql.finding import found
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import GENERIC, SHAPES
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 
 __all__ = ["RESOLVERS"]
 

@@ -25,7 +25,7 @@ from explorer.server.graphql.nodes import Info
 from explorer.server.graphql.shapes import symbols
 from explorer.server.scrolling import begin_scroll, scroll_id
 from explorer.server.search.document import build_document
-from explorer.server.search.index import Facet, SearchHit, SearchPage, SearchQuery
+from explorer.server.search.page import Facet, SearchHit, SearchPage, SearchQuery
 
 __all__ = ["RESOLVERS", "found"]
 

@@ -15,7 +15,7 @@ from explorer.server.graphql.finding import found
 from explorer.server.graphql.nodes import Info, Node
 from explorer.server.graphql.shapes import symbols
 from explorer.server.intake.change import UNKNOWN_ACTOR
-from explorer.server.search.index import SearchQuery, SortBy
+from explorer.server.search.page import SearchQuery, SortBy
 
 __all__ = ["RESOLVERS"]
 

@@ -9,7 +9,7 @@ from explorer.server.filters import expand_related, forgive_fields, read_filter
 from explorer.server.paths import browse_paths, components
 from explorer.server.projection import noted_delimiter
 from explorer.server.routes.usage import ENTITY, FILTER, LIMIT, START, URN
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 from explorer.server.store import BrowsePage
 
 __all__ = ["BrowsingRoutes"]

@@ -25,7 +25,7 @@ from explorer.server.routes.usage import (
     START,
 )
 from explorer.server.scrolling import begin_scroll, scroll_id
-from explorer.server.search.index import SearchPage, SearchQuery
+from explorer.server.search.page import SearchPage, SearchQuery
 
 __all__ = ["DiscoveryRoutes"]
 

@@ -5,7 +5,7 @@ from typing import Any
 from explorer.server.call import Parameters
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.filters import read_filter
-from explorer.server.search.index import Facet, SearchPage, SearchQuery
+from explorer.server.search.page import Facet, SearchPage, SearchQuery
 from explorer.server.sorting import read_sort
 
 __all__ = ["GIVES_RESULTS", "SORTING", "read_search", "search_value"]

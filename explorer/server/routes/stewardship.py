@@ -17,7 +17,7 @@ from explorer.server.filters import forgive_query, read_filter
 from explorer.server.measures import USE_DAYS, read_use, use_from
 from explorer.server.paths import components
 from explorer.server.routes.usage import COUNT, FILTER, START
-from explorer.server.search.index import SearchQuery
+from explorer.server.search.page import SearchQuery
 from explorer.server.stewardship.facts import Facts
 from explorer.server.stewardship.ledger import PATIENCE_SECONDS, Entry
 from explorer.server.stewardship.ranking import (

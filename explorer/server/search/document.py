@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from explorer.metadata.filters import DOCUMENTED
 from explorer.metadata.filtertext.fields import DESCRIPTIONS
 from explorer.metadata.naming import display_name
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import ASSIGNMENTS, assigned_fields
 from explorer.metadata.urn import Urn
 from explorer.metadata.values import key_value, reach
-from explorer.server.search.fields import DOCUMENTED, ENTITY_TYPE, REMOVED, URN
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
 from explorer.server.search.folders import folders_in
 
-__all__ = ["BROWSE_PATHS", "Document", "Scalar", "build_document", "display_name"]
+__all__ = ["BROWSE_PATHS", "Document", "Scalar", "build_document"]
 
 Scalar: TypeAlias = str | float | bool
 

@@ -15,13 +15,11 @@ from explorer.metadata.structured_properties import ASSIGNMENTS, PREFIX, Definit
 
 __all__ = [
     "DISPLAY",
-    "DOCUMENTED",
     "ENTITY_TYPE",
     "REMOVED",
     "URN",
     "USE",
     "VIRTUAL",
-    "SearchField",
     "Trait",
     "Vocabulary",
 ]

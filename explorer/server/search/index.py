@@ -49,15 +49,7 @@ from explorer.server.search.spelling import Spelling
 from explorer.server.search.suggestion import suggested_name
 from explorer.server.search.wanted import Wanted, read_text, read_typed
 
-__all__ = [
-    "Facet",
-    "SearchHit",
-    "SearchIndex",
-    "SearchPage",
-    "SearchQuery",
-    "SortBy",
-    "Suggestion",
-]
+__all__ = ["SearchIndex"]
 
 _log = logging.getLogger("explorer.server.search")
 

@@ -6,7 +6,8 @@ import pytest
 
 from explorer.metadata import Filter, Registry, Urn, load_registry
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex, SearchPage, SearchQuery
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchPage, SearchQuery
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from explorer.errors import InvalidInput
 from explorer.metadata import Criterion, Filter, Registry, Urn
 from explorer.metadata.filters import CONDITIONS
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex, SearchPage, SearchQuery
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchPage, SearchQuery
 
 WORD = st.sampled_from(
     [

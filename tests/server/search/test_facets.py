@@ -9,7 +9,8 @@ from explorer.metadata import Criterion, Registry, Urn, all_of
 from explorer.metadata.files import Refused, read_file
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex, SearchPage
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchPage
 
 REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"
 SAMPLE_FILES = (

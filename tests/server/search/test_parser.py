@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from explorer.metadata import load_registry
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index import SearchIndex, SearchPage
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchPage
 from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,

@@ -12,7 +12,8 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata import Criterion, Filter, Registry, Urn, all_of
 from explorer.metadata.structured_properties import Definition
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex, SearchPage, SearchQuery, SortBy
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.page import SearchPage, SearchQuery, SortBy
 
 Make = Callable[..., Document]
 Names = Callable[..., list[str]]
