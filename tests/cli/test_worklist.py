@@ -2,12 +2,15 @@
 
 import csv
 import io
+import os
+import signal
 import threading
 import time
 
 import pytest
 import uvicorn
 
+from explorer import instance
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
@@ -49,6 +52,7 @@ def shop():
         "fieldCounts": [{"fieldPath": "total", "count": 3}],
     }
     aspects = [
+        ("urn:li:corpuser:ann", "corpUserInfo", {"active": True, "displayName": "Ann Keeper"}),
         (ORDERS, "schemaMetadata", schema(id="The key.", total="")),
         (ORDERS, "ownership", {"owners": [owner], "lastModified": STAMP}),
         (ORDERS, "datasetUsageStatistics", used),
@@ -125,15 +129,35 @@ def test_csv_has_the_same_keys(worklist):
     assert list(rows[0]) == list(worklist("--json").json["items"][0])
 
 
-def test_mine_is_what_somebody_owns(worklist):
-    for owner in ("ann", "urn:li:corpuser:ann"):
-        items = worklist("--mine", owner, "--json").json["items"]
-        assert {one["urn"] for one in items} == {ORDERS}
-    assert worklist("--mine", "bob").code == 1
+@pytest.mark.parametrize("owner", ["ann", "Ann Keeper", "keeper", "urn:li:corpuser:ann"])
+def test_an_owner_is_given_by_name_id_or_urn(worklist, owner):
+    items = worklist("--owner", owner, "--json").json["items"]
+    assert {one["urn"] for one in items} == {ORDERS}
+    assert worklist("--owner", "bob", "--owner", owner, "--json").json["items"] == items
+    assert worklist("--owner", "bob").code == 1
+
+
+def test_mine_is_what_the_user_of_this_machine_owns(catalog, tmp_path, monkeypatch):
+    directory = tmp_path / "catalog"
+    monkeypatch.setenv("CATALOG_USER", "ann")
+    with Catalog(data_dir=directory) as local:
+        local.ingest_batch(shop())
+    try:
+        ran = catalog("worklist", "--mine", "--json", "--data-dir", str(directory), url=None)
+    finally:
+        os.kill(instance.find(directory).pid, signal.SIGTERM)
+    assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
+
+
+def test_a_server_that_does_not_know_who_asks_says_what_to_do(worklist):
+    ran = worklist("--mine")
+    assert ran.code != 0
+    assert "use --owner with your name" in ran.err
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--top", "0"], ["--csv", "--urns"], ["--mine", "ann", ORDERS]]
+    "arguments",
+    [["--top", "0"], ["--csv", "--urns"], ["--owner", "ann", ORDERS], ["--mine", ORDERS]],
 )
 def test_wrong_use_is_exit_2(worklist, arguments):
     assert worklist(*arguments).code == 2

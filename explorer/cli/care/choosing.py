@@ -12,10 +12,10 @@ from explorer.cli.parameters import WORDS
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
-    from explorer.metadata.filters import Filter
+    from explorer.metadata.filters import Criterion, Filter
     from explorer.metadata.urn import Urn
 
-__all__ = ["Choice", "Selection", "chooses_datasets", "require_any", "watched"]
+__all__ = ["Choice", "Selection", "chooses_datasets", "own_urn", "require_any", "watched"]
 
 _OWNERS: Final = ("corpuser", "corpGroup")
 
@@ -53,17 +53,15 @@ class Choice:
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "Selection":
         """What stewardship is asked about; with `owners` only what one of them owns."""
         from explorer.cli.reading import read_urns
-        from explorer.client.labels import urns_of
         from explorer.errors import InvalidInput
-        from explorer.metadata.filters import Criterion, Filter, all_of
+        from explorer.metadata.filters import Filter, all_of
         from explorer.metadata.filtertext import read_filter
 
         narrowed_by = Filter()
         for one in self.filters:
             narrowed_by = narrowed_by.narrowed_by(read_filter(one, catalog.registry))
         if owners:
-            whose = tuple(map(str, urns_of(owners, *_OWNERS)))
-            narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", whose)))
+            narrowed_by = narrowed_by.narrowed_by(all_of(_owned_by(owners)))
         urns = read_urns(self.urns)
         if self.urns and not urns:
             raise InvalidInput("there is no URN on standard input; give one a line")
@@ -73,6 +71,35 @@ class Choice:
             "narrowed_by": narrowed_by,
             "folder": self.folder,
         }
+
+
+def own_urn(catalog: "Catalog") -> str:
+    """The URN of the user that the catalog takes the caller for.
+
+    Raises `InvalidInput` where it does not say.
+    """
+    from explorer.errors import InvalidInput
+
+    user = catalog.info().user
+    if not user:
+        raise InvalidInput("this server does not say who you are; use --owner with your name")
+    return user
+
+
+def _owned_by(owners: Sequence[str]) -> "Criterion":
+    """The test for what one of them owns; a text that is no URN is the id or the name of a person
+    or group, as in `owner:"Nina Weber"`."""
+    from explorer.client.labels import urns_of
+    from explorer.metadata.filters import Criterion
+
+    values: list[str] = []
+    names = [owner for owner in owners if not owner.startswith("urn:")]
+    for owner in owners:
+        (user,) = urns_of(owner, *_OWNERS)
+        values.append(str(user))
+        if owner in names:
+            values.append(f"urn:li:corpGroup:{owner}")
+    return Criterion("owners", tuple(values), names=tuple(names))
 
 
 def require_any(datasets: int) -> None:
@@ -108,7 +135,7 @@ def chooses_datasets(command: Callable[..., None]) -> Callable[..., None]:
         folder: str | None,
         **kwargs: object,
     ) -> None:
-        searched = text or filters or kwargs.get("owners")
+        searched = text or filters or kwargs.get("owners") or kwargs.get("is_mine")
         if sum(map(bool, (urns, searched, folder))) > 1:
             raise click.UsageError("give URNs, a folder or a search, not several of them")
         command(*args, choice=Choice(urns, text, filters, folder), **kwargs)

@@ -2,7 +2,7 @@
 
 import click
 
-from explorer.cli.care.choosing import Choice, chooses_datasets, require_any, watched
+from explorer.cli.care.choosing import Choice, chooses_datasets, own_urn, require_any, watched
 from explorer.cli.forms import Form, printed_as
 from explorer.cli.parameters import WORDS
 from explorer.cli.target import Target, asks_a_catalog
@@ -15,7 +15,8 @@ _EPILOG = """
 \b
 Examples
   catalog worklist
-  catalog worklist --mine urn:li:corpuser:jdoe --top 10
+  catalog worklist --mine --top 10
+  catalog worklist --owner 'Nina Weber'
   catalog worklist --filter 'platform:snowflake tags:PII'
   catalog worklist --top 20 --urns | catalog docs export - --output todo.xlsx
   catalog worklist --json | jq -r '.items[] | [.table, .column] | @tsv'
@@ -42,12 +43,18 @@ An item without a column is the table itself.
 @click.command(epilog=_EPILOG)
 @chooses_datasets
 @click.option(
-    "--mine",
+    "--owner",
     "owners",
     type=WORDS,
     metavar="OWNER",
     multiple=True,
-    help="Only what this user or group owns: a URN, or a user's id.",
+    help="Only what this person or group owns: a name, an id or a URN; several may be given.",
+)
+@click.option(
+    "--mine",
+    "is_mine",
+    is_flag=True,
+    help="Only what you own, by the user of this machine's catalog: see catalog profile.",
 )
 @click.option(
     "--top", type=click.IntRange(1), default=50, show_default=True, help="Only so many, the first."
@@ -65,6 +72,7 @@ def worklist(
     target: Target,
     choice: Choice,
     owners: tuple[str, ...],
+    is_mine: bool,
     top: int,
     days: int,
     shown_as: Form | None,
@@ -78,7 +86,8 @@ def worklist(
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
-        meant = choice.selection(catalog, owners)
+        mine = (own_urn(catalog),) if is_mine else ()
+        meant = choice.selection(catalog, (*owners, *mine))
         with watched("measuring use and reach") as progress:
             found = Stewardship(catalog).worklist(**meant, top=top, days=days, progress=progress)
     if not choice.urns:
