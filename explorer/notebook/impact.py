@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.metadata.urn import Urn
+from explorer.metadata.words import plural, singular
 from explorer.notebook.progress import during
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
@@ -94,7 +95,7 @@ class Impact(Table):
         yield Title(f"Impact of {self.name}{column}", after)
         if len(self):
             kinds = Counter(one.type for one in self)
-            yield Say(" · ".join(f"{count:,} {kind}" for kind, count in kinds.most_common()))
+            yield Say(" · ".join(_counted(count, kind) for kind, count in kinds.most_common()))
             owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
             shown = self.found.affected[:_MOST_ROWS]
@@ -114,7 +115,7 @@ class Impact(Table):
             yield Say(f"incomplete: {self.truncated}", "loud")
 
     def _cells(self, one: "graph.Affected") -> tuple[Cell, ...]:
-        kinds = (one.type, None if self.found.column else one.platform)
+        kinds = (singular(one.type), None if self.found.column else one.platform)
         state = "removed" if one.removed else "" if one.exists else "only named by others"
         marks = ", ".join(word for word in (state, "deprecated" * one.deprecated) if word)
         return (
@@ -139,3 +140,7 @@ class Impact(Table):
 
     def _called(self, urn: str) -> str:
         return next((self.names.get(one) or one.name for one in Urn.parse_all([urn])), urn)
+
+
+def _counted(count: int, entity_type: str) -> str:
+    return f"{count:,} {singular(entity_type) if count == 1 else plural(entity_type)}"

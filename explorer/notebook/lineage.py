@@ -212,7 +212,7 @@ class Lineage(Table):
 
     def _line(self, depth: int, said: Mapping[str, Any], urn: str = "") -> tuple[Cell, ...]:
         state = state_of(said)
-        kind = str(said.get("kind") or singular(str(said.get("type") or "")))
+        kind = singular(str(said.get("kind") or said.get("type") or ""))
         owners = ", ".join(map(self._called, said.get("owners", ())))
         return (
             Cell(str(said.get("name") or ""), state and f"{state}:", detail=urn, indent=depth),

@@ -22,7 +22,7 @@ def test_the_most_used_comes_first_with_its_queries(warehouse):
     assert max(map(len, ran.out.splitlines())) <= 80
     assert ran.err.splitlines() == [
         "7 affected by raw",
-        "4 datasets, 1 dataJob, 1 chart, 1 dashboard; 12 queries in 30 days",
+        "4 datasets, 1 task, 1 chart, 1 dashboard; 12 queries in 30 days",
     ]
 
 

@@ -86,6 +86,8 @@ def test_impact_is_most_used_first_and_names_whom_to_ask(orders, read):
     assert "Jordan Doe" in impact.owners
     for text in (repr(impact), read(impact).text):
         assert f"{len(impact)} affected" in text
+        assert "6 tasks" in text
+        assert "task · airflow" in text
         assert "mart_daily_revenue" in text
         assert "Jordan Doe" in text
 

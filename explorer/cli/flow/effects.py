@@ -26,7 +26,7 @@ from explorer.graph import Affected, Graphs, Impact, matches
 from explorer.graph.impact import Certainty, Grouping
 from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural
+from explorer.metadata.words import plural, singular
 
 __all__ = [
     "Effects",
@@ -279,4 +279,4 @@ def _without(grouping: Grouping) -> Text:
 
 
 def _plural(kind: str, count: int) -> str:
-    return kind if count == 1 else plural(kind)
+    return singular(kind) if count == 1 else plural(kind)

@@ -14,7 +14,7 @@ from explorer.metadata.words import singular
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["COLOURS", "box_size", "nearest", "to_svg"]
+__all__ = ["COLOURS", "box_size", "nearest", "text_width", "to_svg"]
 
 COLOURS: Mapping[str, str] = {
     "dataset": "#0072B2",
@@ -29,9 +29,21 @@ other type is grey. A box says its type in words as well."""
 _OTHER = "#56646F"
 _NAME_LIMIT = 30
 _HEIGHT = 40.0
-_NARROWEST, _WIDEST = 96.0, 220.0
+_NARROWEST, _WIDEST = 96.0, 330.0
 _ROOM = Spacing(layer=44, node=14, edge=10)
 _MARGIN = 8.0
+# The sizes in pixels of a box's two lines, as a front end may write them; a picture's are smaller.
+_NAME_SIZE, _FACTS_SIZE = 12.5, 10.5
+# How wide letters are in DejaVu Sans Bold, in parts of the font's size: of the fonts named below
+# the widest, so that any other has room left. Its regular letters are a tenth narrower.
+_LETTERS = {
+    **dict.fromkeys("ijlI'|./\\,:; J", 0.4),
+    **dict.fromkeys('ftr-!()[]_`"', 0.5),
+    **dict.fromkeys("acesvxyzkEFLT?*", 0.68),
+    **dict.fromkeys("ABCDGHKNOPQRSUVXYZ#&+<=>^~", 0.84),
+    **dict.fromkeys("mMwW%@…", 1.04),
+}
+_LETTER, _CAPITAL, _REGULAR = 0.72, 0.9, 0.9
 _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 
 
@@ -98,8 +110,19 @@ def to_svg(
 def box_size(urn: str, said: Mapping[str, Any]) -> Size:
     """How large the box of a node is, in pixels, by what is written in it."""
     name, below = _words(urn, said)
-    wide = max(_width(name, 7.1), _width(below, 5.6)) + 24
+    wide = max(text_width(name, _NAME_SIZE), _REGULAR * text_width(below, _FACTS_SIZE)) + 24
     return (min(max(wide, _NARROWEST), _WIDEST), _HEIGHT)
+
+
+def text_width(text: str, size: float) -> float:
+    """How wide a bold text of this size in pixels is at most, in the fonts of a picture."""
+    each = (
+        1.8 * _LETTER
+        if east_asian_width(char) in "WF"
+        else _LETTERS.get(char, _CAPITAL if char.isupper() else _LETTER)
+        for char in text
+    )
+    return size * sum(each)
 
 
 def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:
@@ -133,7 +156,7 @@ def _words(urn: str, said: Mapping[str, Any]) -> tuple[str, str]:
     if len(name) > _NAME_LIMIT:
         # The end of a dotted name tells more than its beginning.
         name = "…" + name[1 - _NAME_LIMIT :]
-    kinds = (said.get("kind") or singular(str(said.get("type") or "")), said.get("platform"))
+    kinds = (singular(str(said.get("kind") or said.get("type") or "")), said.get("platform"))
     told = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
     if state(said) != "plain":
         told.append("removed" if state(said) == "removed" else "only named by others")
@@ -151,15 +174,17 @@ def _boxed(box: Box, urn: str, said: Mapping[str, Any], is_root: bool) -> str:
     dashes = ' stroke-dasharray="4 3"' if kind == "ghost" else ""
     struck = ' text-decoration="line-through"' if kind == "removed" else ""
     room = box.width - 20
+    fit_name = _fit(text_width(name, 12), room)
+    fit_below = _fit(_REGULAR * text_width(below, 10), room)
     return (
         f'<g transform="translate({box.x:.1f} {box.y:.1f})">'
         f"<title>{_written(line(urn))}</title>"
         f'<rect width="{box.width:.1f}" height="{box.height:.1f}" rx="5" fill="#FBFCFD" '
         f'stroke="{frame}" stroke-width="{thick}"{dashes}/>'
         f'<rect x="1.5" y="5" width="4" height="{box.height - 10:.1f}" rx="2" fill="{colour}"/>'
-        f'<text x="12" y="17" font-weight="600" fill="#1B1F23"{struck}{_fit(name, 7.1, room)}>'
+        f'<text x="12" y="17" font-weight="600" fill="#1B1F23"{struck}{fit_name}>'
         f"{_written(name)}</text>"
-        f'<text x="12" y="32" font-size="10" fill="#56646F"{_fit(below, 5.6, room)}>'
+        f'<text x="12" y="32" font-size="10" fill="#56646F"{fit_below}>'
         f"{_written(below)}</text></g>"
     )
 
@@ -170,14 +195,8 @@ def _written(text: str) -> str:
     return escape(sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))
 
 
-def _width(text: str, each: float) -> float:
-    """About how wide a text is; fonts differ."""
-    return sum(1.8 * each if east_asian_width(char) in "WF" else each for char in text)
-
-
-def _fit(text: str, each: float, room: float) -> str:
-    """Texts about as wide as their box are made to fit, whatever the font."""
-    wide = _width(text, each)
+def _fit(wide: float, room: float) -> str:
+    """A text wider than its box is made to fit, whatever the font."""
     return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
 
 

@@ -376,6 +376,35 @@ def test_no_class_is_one_that_an_application_may_style(show):
     assert page.foreign_classes() == []
 
 
+# In a reader's browser the font may be as wide as this one.
+ROOM = """() => [...document.querySelectorAll('.cx-node')].flatMap((node) => {
+  const box = node.querySelector('.cx-box').getBBox();
+  return [...node.querySelectorAll('.cx-name, .cx-facts')].map((text) => {
+    const inside = text.getBBox();
+    return [text.textContent, box.x + box.width - inside.x - inside.width];
+  });
+})"""
+
+
+def test_names_and_words_lie_inside_their_boxes(show):
+    graph = nx.DiGraph(root=table("root"), truncated=None)
+    names = (
+        *("root", "mart_customer_360", "mart_marketing_attribution", "Orders waiting to be packed"),
+        *("MONTHLY_WEB_MARKETING_SUMMARY", "stg_shipments", "o" * 30, "ОТЧЁТ_ПО_ЗАКАЗАМ"),
+    )
+    for at, name in enumerate(names):
+        graph.add_node(table(name), type="dataset", name=name, platform="snowflake", hops=at)
+        graph.nodes[table(name)].update(removed=at == 1, exists=at != 2, deprecated=at == 3)
+        graph.add_edge(table("root"), table(name))
+    graph.remove_edge(table("root"), table("root"))
+    page = show(state(graph))
+    page.page.add_style_tag(content=".catalog-lineage { font-family: 'DejaVu Sans' !important; }")
+    room = page.page.evaluate(ROOM)
+    assert len(room) == 2 * len(names)
+    assert [one for one in room if one[1] < 8] == []
+    page.picture("lineage-names")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark", "night"])
 def test_every_text_stands_out_from_its_ground(open_widget, theme):
     told = state(small(), problem="")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.graph.export.labels import State, label, state
-from explorer.graph.export.svg import COLOURS, box_size
+from explorer.graph.export.svg import COLOURS, box_size, text_width
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.selecting import contracted
 from explorer.metadata.words import singular
@@ -26,6 +26,7 @@ _COLUMN = 32
 _TEXT = 280
 _PORT_TOP, _PORT = 44.0, 18.0
 _WIDE = 240.0
+_NAME_SIZE = 12.5
 _OTHER = "#56646F"
 _TIP = 5.0
 # Colour never says it alone: the sign before a name does, and a word below it.
@@ -54,8 +55,8 @@ class Drawing:
 
 def facts(said: Mapping[str, Any]) -> tuple[str, str]:
     """The type and the platform of a node, in words; both may be empty."""
-    kind = said.get("kind") or singular(str(said.get("type") or ""))
-    return line(str(kind), _NAME), line(str(said.get("platform") or ""), _NAME)
+    kind = singular(str(said.get("kind") or said.get("type") or ""))
+    return line(kind, _NAME), line(str(said.get("platform") or ""), _NAME)
 
 
 def words(said: Mapping[str, Any]) -> str:
@@ -123,10 +124,11 @@ def _counted(
 
 def _size(node: str, said: Mapping[str, Any], columns: Sequence[str]) -> tuple[float, float]:
     width, height = box_size(node, said)
+    width += text_width(_SIGNS[state(said)], _NAME_SIZE)
     if not columns:
         return width, height
     rows = len(_rows(columns))
-    return _WIDE, _PORT_TOP + rows * _PORT + 4
+    return max(width, _WIDE), _PORT_TOP + rows * _PORT + 4
 
 
 def _rows(columns: Sequence[str]) -> Sequence[str]:
