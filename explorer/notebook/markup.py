@@ -64,7 +64,8 @@ _SIGNS = {
 def draw(parts: Iterable[Part]) -> str:
     """The parts below each other in one element."""
     inside = "".join(_drawn(part) for part in parts)
-    style = "line-height:1.45;color:inherit;background:transparent"
+    # marimo cuts off what is wider than its page.
+    style = "line-height:1.45;color:inherit;background:transparent;overflow-x:auto"
     return f'<div class="{AS_WRITTEN}" style="{style}">{inside}</div>'
 
 

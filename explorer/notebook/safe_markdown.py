@@ -27,16 +27,23 @@ _TAGS = {
 }
 _ATTRIBUTES = {
     "a": {"href", "style", "target"},
-    "ol": {"start"},
-    **{tag: {"style"} for tag in ("blockquote", "code", "p", "pre", "table", "td", "th")},
+    "ol": {"start", "style"},
+    **{tag: {"style"} for tag in ("blockquote", "code", "p", "pre", "table", "td", "th", "ul")},
+    **{tag: {"style"} for tag in ("h4", "h5", "h6")},
 }
 _STYLE_PROPERTIES = {
     *("background", "border", "border-collapse", "border-left", "color", "font-family"),
-    *("margin", "overflow-wrap", "padding", "text-align", "text-decoration", "white-space"),
+    *("font-size", "font-weight", "list-style", "margin", "overflow-wrap", "padding"),
+    *("text-align", "text-decoration", "white-space"),
 }
 _EDGE = "1px solid rgba(128,128,128,.4)"
 _CODE = "background:rgba(128,128,128,.14);color:inherit;padding:0 .25em;"
+# Also what browsers do by themselves: marimo takes it away from lists and headings.
+_LIST = "margin:.3em 0;padding:0 0 0 1.8em;"
 _STYLES = {
+    "bullet_list_open": f"list-style:disc;{_LIST}",
+    "ordered_list_open": f"list-style:decimal;{_LIST}",
+    "heading_open": "font-size:1em;font-weight:600;margin:.6em 0 .2em;",
     "paragraph_open": "margin:.3em 0;",
     "link_open": "color:inherit;text-decoration:underline;overflow-wrap:anywhere;",
     "blockquote_open": "border-left:3px solid rgba(128,128,128,.4);margin:.3em 0;"
