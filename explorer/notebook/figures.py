@@ -1,18 +1,21 @@
-"""Charts as plotly figures that sit well on a light page and on a dark one.
+"""Charts as plotly figures that are read on a light page and on a dark one.
 
-Backgrounds are transparent and texts mid-grey; colours are those of Okabe and Ito, which people
-with any kind of colour vision tell apart, and lines differ in dash and mark as well.
+A figure has a light ground, and a dark one where the default template of plotly is dark
+(`plotly.io.templates.default = "plotly_dark"`): a kernel is not told the theme of the page. Colours
+are those of Okabe and Ito, which people with any kind of colour vision tell apart, and lines differ
+in dash and mark as well.
 """
 
 from html import escape
 
 import plotly.graph_objects as go
+import plotly.io as pio
 from plotly.subplots import make_subplots
 
 from explorer.client.display import line
 from explorer.notebook.amounts import Unit, written
 from explorer.notebook.chart import Bars, Chart, Line, Lines, clock, local_time
-from explorer.notebook.palette import COLOURS, GREY, GRID
+from explorer.notebook.palette import COLOURS, DARK, LIGHT, Palette
 
 __all__ = ["COLOURS", "draw", "label"]
 
@@ -41,6 +44,7 @@ _TITLE_ROOM, _FOOT, _LINES_HEIGHT, _BAR_HEIGHT, _BETWEEN = 90, 48, 150, 20, 58
 
 def draw(chart: Chart) -> go.Figure:
     """A figure with the panels of a chart below each other; times share an axis."""
+    palette = DARK if "dark" in str(pio.templates.default) else LIGHT
     heights = [_height(panel) for panel in chart.panels]
     inside = sum(heights) + _BETWEEN * (len(heights) - 1)
     figure = make_subplots(
@@ -57,7 +61,7 @@ def draw(chart: Chart) -> go.Figure:
         title={
             "text": label(chart.title, _TITLE_LIMIT),
             "font": {"size": 15},
-            "subtitle": {"text": note, "font": {"size": 12, "color": GREY}},
+            "subtitle": {"text": note, "font": {"size": 12, "color": palette.text}},
             "x": 0,
             "xref": "paper",
             "y": 1,
@@ -67,23 +71,27 @@ def draw(chart: Chart) -> go.Figure:
         },
         height=inside + _TITLE_ROOM + _FOOT,
         margin={"l": 64, "r": 24, "t": _TITLE_ROOM, "b": _FOOT},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": GREY},
+        paper_bgcolor=palette.ground,
+        plot_bgcolor=palette.ground,
+        font={"color": palette.text},
         showlegend=any(isinstance(one, Lines) and len(one.lines) > 1 for one in chart.panels),
         hoverlabel={"namelength": _LABEL_LIMIT},
-        modebar={"bgcolor": "rgba(0,0,0,0)", "color": GREY, "activecolor": COLOURS[4]},
+        modebar={"bgcolor": palette.ground, "color": palette.text, "activecolor": COLOURS[4]},
         # One hover for all lines at a moment; bars are hovered one by one.
         hovermode="closest" if any(isinstance(one, Bars) for one in chart.panels) else "x unified",
     )
     figure.update_annotations(
-        font={"size": 12, "color": GREY}, x=0, xanchor="left", align="left", yshift=2
+        font={"size": 12, "color": palette.text}, x=0, xanchor="left", align="left", yshift=2
     )
-    figure.update_xaxes(gridcolor=GRID, zeroline=False, linecolor=GRID, automargin=True)
-    figure.update_yaxes(gridcolor=GRID, zeroline=False, linecolor=GRID, automargin=True)
+    figure.update_xaxes(
+        gridcolor=palette.grid, zeroline=False, linecolor=palette.grid, automargin=True
+    )
+    figure.update_yaxes(
+        gridcolor=palette.grid, zeroline=False, linecolor=palette.grid, automargin=True
+    )
     for row, panel in enumerate(chart.panels, start=1):
         if isinstance(panel, Bars):
-            _add_bars(figure, panel, row)
+            _add_bars(figure, panel, row, palette)
         else:
             _add_lines(figure, panel, row, chart)
     if chart.is_empty:
@@ -155,7 +163,7 @@ def _line(one: Line, look: int, chart: Chart) -> go.Scatter:
     )
 
 
-def _add_bars(figure: go.Figure, panel: Bars, row: int) -> None:
+def _add_bars(figure: go.Figure, panel: Bars, row: int, palette: Palette) -> None:
     # Numbers for places, since two names may be cut to the same and one may look like a date.
     places = list(range(len(panel.bars)))
     names = [label(bar.name, _TICK_LIMIT) for bar in panel.bars]
@@ -183,7 +191,7 @@ def _add_bars(figure: go.Figure, panel: Bars, row: int) -> None:
         row=row, col=1, **(numbers if upright else named | {"autorange": "reversed"})
     )
     if panel.rule is not None and panel.bars:
-        rule = {"line": {"color": GREY, "dash": "dot", "width": 1}, "row": row, "col": 1}
+        rule = {"line": {"color": palette.text, "dash": "dot", "width": 1}, "row": row, "col": 1}
         if upright:
             figure.add_hline(y=panel.rule, **rule)
         else:

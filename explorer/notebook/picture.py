@@ -1,6 +1,6 @@
 """Charts as small SVG pictures, for where plotly does not draw.
 
-They look like the figures: a transparent ground, the same colours, dashes and marks. A picture has
+They look like the figures: a light ground, the same colours, dashes and marks. A picture has
 no script, no style sheet and no reference to anything outside.
 """
 
@@ -11,12 +11,13 @@ from html import escape
 from explorer.client.display import line
 from explorer.notebook.amounts import compact, round_numbers, written
 from explorer.notebook.chart import Bar, Bars, Chart, Lines, clock, local_time
-from explorer.notebook.palette import COLOURS, GREY
+from explorer.notebook.palette import COLOURS, LIGHT
 from explorer.notebook.ticks import days_named
 
 __all__ = ["draw"]
 
 _WIDTH = 680
+_SIDE = 10
 _LEFT, _RIGHT, _TOP, _FOOT = 64.0, 16.0, 8.0, 4.0
 _PLOT_HEIGHT, _CAPTION, _AXIS, _BETWEEN = 110.0, 26.0, 20.0, 10.0
 _BAR, _BAR_ROOM, _NAMES, _NUMBERS = 12.0, 18.0, 220.0, 110.0
@@ -27,7 +28,7 @@ _MOST_MARKED = 120
 _MOST_BARS = 40
 _LABEL_WIDTH = 74
 _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
-_FAINT = f'stroke="{GREY}" stroke-opacity="0.3"'
+_FAINT = f'stroke="{LIGHT.text}" stroke-opacity="0.3"'
 
 Place = tuple[float, float]
 
@@ -44,11 +45,12 @@ def draw(chart: Chart) -> str:
             drawn, top = _bars(panel, top) if isinstance(panel, Bars) else _lines(panel, top, chart)
             pieces += drawn
             top += _BETWEEN
-    height = top + _FOOT
+    width, height = _WIDTH + 2 * _SIDE, top + _FOOT
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height:.0f}" '
-        f'viewBox="0 0 {_WIDTH} {height:.0f}" font-family="{_FONT}" font-size="11" '
-        f'fill="{GREY}">{"".join(pieces)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
+        f'viewBox="{-_SIDE} 0 {width} {height:.0f}" font-family="{_FONT}" font-size="11" '
+        f'fill="{LIGHT.text}"><path d="M{-_SIDE} 0h{width}v{height:.0f}h{-width}z" '
+        f'fill="{LIGHT.ground}"/>{"".join(pieces)}</svg>'
     )
 
 
@@ -204,7 +206,8 @@ def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], floa
     if panel.rule is not None:
         x = zero + panel.rule * each
         pieces.append(
-            f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-dasharray="2 3"/>'
+            f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{LIGHT.text}" '
+            'stroke-dasharray="2 3"/>'
         )
     return pieces, bottom
 

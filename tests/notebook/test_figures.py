@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree as ET
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
@@ -90,10 +91,24 @@ def test_times_are_those_of_the_zone_asked_for(clock):
         shown.figure("CET")
 
 
-def test_it_suits_light_and_dark_pages_and_loads_nothing():
+@pytest.mark.parametrize("template", ["plotly", "plotly_dark", "none"])
+def test_texts_are_read_on_the_ground_that_a_chart_brings(template, monkeypatch):
+    monkeypatch.setattr(pio.templates, "default", template)
     shown = chart(lines(a=[1, 2]), bars(one=1))
     layout = shown.figure().layout
-    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert layout.paper_bgcolor == layout.plot_bgcolor
+    assert (luminance(layout.paper_bgcolor) < 0.1) == (template == "plotly_dark")
+    texts_of = [layout.font, layout.title.subtitle.font, *(one.font for one in layout.annotations)]
+    for colour in {font.color for font in texts_of}:
+        assert contrast(colour, layout.paper_bgcolor) >= 4.5
+    page, ground = drawn(shown)[:2]
+    x, _, width, height = page.get("viewBox").split()
+    assert ground.get("d") == f"M{x} 0h{width}v{height}h-{width}z"
+    assert contrast(page.get("fill"), ground.get("fill")) >= 4.5
+
+
+def test_a_chart_is_small_and_loads_nothing():
+    shown = chart(lines(a=[1, 2]), bars(one=1))
     assert "http" not in shown.svg().replace("http://www.w3.org/2000/svg", "")
     # Templates are repeated in every figure of a notebook.
     assert len(json.dumps(bundle(shown)[PLOTLY])) < 4_000
@@ -280,3 +295,15 @@ def texts(shown):
 
 def longest_path(shown):
     return max((one.get("d", "") for one in drawn(shown)), key=len)
+
+
+def contrast(one, other):
+    """That of two colours, by WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(by * one for by, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -180,7 +180,7 @@ def test_usage_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read)
 
     figure = usage.figure()
     assert list(figure.data[0].y) == frame["queries"].tolist()
-    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "#ffffff"
     assert {trace.line.color for trace in figure.data} <= set(COLOURS)
 
 
