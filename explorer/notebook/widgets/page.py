@@ -8,8 +8,9 @@ from uuid import uuid4
 import anywidget
 import traitlets
 
-__all__ = ["SavedWithHtml", "Still", "Widget", "module", "style"]
+__all__ = ["SavedWithHtml", "Still", "Widget", "script", "stylesheet"]
 
+_FRONTEND = Path(__file__).parent / "frontend"
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -56,7 +57,7 @@ class Widget(SavedWithHtml, anywidget.AnyWidget):
         super().__init__(still=uuid4().hex, **values)
 
 
-def module(folder: Path, *names: str) -> str:
+def script(*names: str) -> str:
     """The text of one module, made of the scripts of these names in their order.
 
     It is one, for nothing else of ours can be imported where it runs; and a text rather than a
@@ -64,16 +65,16 @@ def module(folder: Path, *names: str) -> str:
     Comments and indentation, which every saved notebook would hold, are left out: no text in a
     script may go over several lines.
     """
-    return "\n".join(row for name in names for row in _rows(folder / name))
+    return "\n".join(row for name in names for row in _rows(_FRONTEND / name))
 
 
-def style(folder: Path, name: str) -> str:
+def stylesheet(name: str) -> str:
     """The text of a style sheet."""
-    return (folder / name).read_text(encoding="utf-8")
+    return (_FRONTEND / name).read_text(encoding="utf-8")
 
 
-def _rows(script: Path) -> Iterator[str]:
-    for row in script.read_text(encoding="utf-8").splitlines():
+def _rows(path: Path) -> Iterator[str]:
+    for row in path.read_text(encoding="utf-8").splitlines():
         told = row.strip()
         if told and not told.startswith("//"):
             yield told
@@ -83,6 +84,4 @@ class Still(anywidget.AnyWidget):
     """An invisible part of a box of ipywidgets, which hides the HTML saved beside the box."""
 
     still = traitlets.Unicode().tag(sync=True)
-    _esm = module(Path(__file__).parent, "host.js") + (
-        "\nexport default { render: ({ model }) => hideStill(model) };"
-    )
+    _esm = script("host.js") + ("\nexport default { render: ({ model }) => hideStill(model) };")

@@ -1,15 +1,11 @@
 """The lineage widget's module and its style, as a page gets them."""
 
-from pathlib import Path
-
-from explorer.notebook.widgets import page
+from explorer.notebook.widgets.page import script, stylesheet
 
 __all__ = ["MODULE", "SCRIPTS", "STYLE"]
 
-_HERE = Path(__file__).parent
-
-SCRIPTS = page.module(_HERE, "elements.js", "saving.js", "lineage.js")
+SCRIPTS = script("lineage/elements.js", "lineage/saving.js", "lineage/lineage.js")
 """Without what all widgets share."""
 
-MODULE = page.module(_HERE, "../host.js") + "\n" + SCRIPTS
-STYLE = page.style(_HERE, "lineage.css")
+MODULE = script("host.js") + "\n" + SCRIPTS
+STYLE = stylesheet("lineage/lineage.css")
