@@ -64,20 +64,44 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
 }
 """Under each heading, in the order shown: a command and its sentence."""
 
-_PACKAGES: Final = {
-    "Find and read": "find",
-    "See what hangs together": "flow",
-    "Write": "write",
-    "Care for documentation": "care",
-    "Choose a server": "keep",
-    "Serve and keep": "keep",
-    "In the shell": "shell",
-}
-# A command is a click command of its name, in the module of its name.
+# Where the click command of each name is.
 _HOMES: Final = {
-    name: f"explorer.cli.{_PACKAGES[heading]}.{name.replace('-', '_')}"
-    for heading, commands in SECTIONS.items()
-    for name in commands
+    "search": "explorer.cli.find.search",
+    "get": "explorer.cli.find.get",
+    "browse": "explorer.cli.find.browse",
+    "schema": "explorer.cli.find.schema",
+    "usage": "explorer.cli.find.usage",
+    "profile-stats": "explorer.cli.find.profile_stats",
+    "history": "explorer.cli.find.history",
+    "diff": "explorer.cli.find.diff",
+    "lineage": "explorer.cli.flow.lineage",
+    "impact": "explorer.cli.flow.impact",
+    "path": "explorer.cli.flow.path",
+    "relationships": "explorer.cli.flow.relationships",
+    "describe": "explorer.cli.write.describe",
+    "tag": "explorer.cli.write.tag",
+    "term": "explorer.cli.write.term",
+    "own": "explorer.cli.write.own",
+    "domain": "explorer.cli.write.domain",
+    "link": "explorer.cli.write.link",
+    "deprecate": "explorer.cli.write.deprecate",
+    "delete": "explorer.cli.write.delete",
+    "restore": "explorer.cli.write.restore",
+    "undo": "explorer.cli.write.undo",
+    "redo": "explorer.cli.write.redo",
+    "load": "explorer.cli.write.load",
+    "export": "explorer.cli.write.export",
+    "coverage": "explorer.cli.care.coverage",
+    "worklist": "explorer.cli.care.worklist",
+    "docs": "explorer.cli.care.docs",
+    "profile": "explorer.cli.keep.profile",
+    "serve": "explorer.cli.keep.serve",
+    "token": "explorer.cli.keep.token",
+    "backup": "explorer.cli.keep.backup",
+    "check": "explorer.cli.keep.check",
+    "reindex": "explorer.cli.keep.reindex",
+    "sample": "explorer.cli.keep.sample",
+    "completion": "explorer.cli.shell.completion",
 }
 
 

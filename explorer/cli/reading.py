@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from explorer.client import Catalog
-from explorer.client.entity import AspectRead, Entity
-from explorer.client.schema import Column
 from explorer.errors import NotFound, UnknownName
-from explorer.metadata.urn import Urn
-from explorer.views.entity import detail_parts
-from explorer.views.parts import mentioned
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
+    from explorer.client.entity import AspectRead, Entity
+    from explorer.client.schema import Column
+    from explorer.metadata.urn import Urn
 
 __all__ = [
     "STDIN",
@@ -61,7 +61,7 @@ def _read_lines() -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def read_existing(catalog: Catalog, urn: str) -> Entity:
+def read_existing(catalog: "Catalog", urn: str) -> "Entity":
     """The entity with all its aspects; raises `NotFound` where nothing is stored of it."""
     entity = catalog.entity(urn)
     if not entity.exists:
@@ -69,7 +69,7 @@ def read_existing(catalog: Catalog, urn: str) -> Entity:
     return entity
 
 
-def chosen(entity: Entity, names: Sequence[str]) -> list[AspectRead]:
+def chosen(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
     """The aspects of those names, or all where none is named; raises `UnknownName` for one that
     the entity lacks."""
     for name in names:
@@ -78,7 +78,7 @@ def chosen(entity: Entity, names: Sequence[str]) -> list[AspectRead]:
     return [entity.aspects[name] for name in names or sorted(entity.aspects)]
 
 
-def column_at(entity: Entity, path: str) -> Column:
+def column_at(entity: "Entity", path: str) -> "Column":
     """The column of that exact path, or the only one that people would write so.
 
     Raises `UnknownName` where there is none or more than one, naming the near ones.
@@ -93,9 +93,13 @@ def column_at(entity: Entity, path: str) -> Column:
     raise UnknownName("column", path, (column.path.raw for column in known))
 
 
-def named_by(catalog: Catalog, entity: Entity) -> Mapping[Urn, str]:
+def named_by(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     """Return the names of the entities that the page of an entity mentions; at most 500 of them.
     One request for a hundred."""
+    from explorer.metadata.urn import Urn
+    from explorer.views.entity import detail_parts
+    from explorer.views.parts import mentioned
+
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     labels = (*owners, *entity.tags, *entity.terms, *entity.domains)
     urns = dict.fromkeys((*labels, *mentioned(detail_parts(entity))))
