@@ -15,7 +15,7 @@ from explorer import __version__
 if TYPE_CHECKING:
     from explorer.tui.opening import Opening
 
-__all__ = ["main"]
+__all__ = ["freeze_heap", "main"]
 
 _NO_TERMINAL = 2
 _REFUSED = 1
@@ -173,16 +173,16 @@ def main(
         remembered=Remembered.of_user(),
         exchanges=Exchanges(log),
         look=look,
-        furnished=_keep_what_is_there,
+        furnished=freeze_heap,
     )
     app.run(mouse=look.settings.mouse)
     if app.return_code:
         sys.exit(app.return_code)
 
 
-def _keep_what_is_there() -> None:
-    """Have what is looked through for what could go begin with what comes from now on, which is
-    little, so that it can be looked through as a whole more often."""
+def freeze_heap() -> None:
+    """Enable the garbage collector for what is created from now on: objects of the start are
+    frozen (`gc.freeze`), which leaves little to visit and makes full collections short."""
     if not gc.isenabled():
         gc.freeze()
         gc.set_threshold(*_LOOKED_THROUGH)

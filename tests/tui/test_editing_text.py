@@ -1,13 +1,16 @@
 """The text in the editor: what comes out is what went in, whatever was done and undone."""
 
+import ast
 import random
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.document._document import Selection
-from textual.document._wrapped_document import WrappedDocument
+from textual.widgets.text_area import Selection, WrappedDocument
 
+import explorer
 from explorer.client import Catalog
 from explorer.metadata import Urn
 from explorer.tui.editing.document import ExactDocument, folded
@@ -216,3 +219,25 @@ def test_lines_are_broken_as_textual_breaks_them(text, width):
         one.wrap(7)
     assert ours.get_offsets(0) == theirs.get_offsets(0)
     assert ours.document.end != end
+
+
+def test_textual_is_used_through_its_public_modules():
+    private = [
+        f"{path.name}: {node.module}"
+        for path in Path(explorer.__path__[0]).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and re.match(r"textual\b.*\._", node.module or "")
+    ]
+    assert private == []
+
+
+@pytest.mark.anyio
+async def test_the_cursor_stays_where_there_is_nothing_to_undo():
+    async def work(area, pilot):
+        area.move_cursor((1, 1))
+        await pilot.press("ctrl+z", "ctrl+y")
+        assert area.cursor_location == (1, 1)
+        await pilot.press("x", "ctrl+z")
+        assert (area.text, area.cursor_location) == ("one\ntwo", (1, 1))
+
+    await _area("one\ntwo", work)

@@ -2,18 +2,16 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.document._document import EditResult, Selection
-from textual.document._document_navigator import DocumentNavigator
-from textual.document._edit import Edit
+from textual.geometry import Size
 from textual.message import Message
-from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import DocumentNavigator, Edit, EditResult, Selection
 
 from explorer.tui.actions import actions_of, bindings
 from explorer.tui.editing.document import ExactDocument, folded
@@ -70,16 +68,22 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         self._held: deque[events.Key | events.Paste] = deque()
         self._is_catching_up = False
         self._give_up: Callable[[], None] | None = None
-        super().__init__(text, soft_wrap=True)
+        super().__init__(soft_wrap=True)
         self.cursor_blink = False
         # It would look through the whole text at every move.
         self.match_cursor_bracket = False
+        self._begin(text)
 
     @property
     def exact(self) -> ExactDocument:
         """What is edited, with its line ends."""
         document = self.document
         return document if isinstance(document, ExactDocument) else ExactDocument(document.text)
+
+    def load_text(self, text: str) -> None:
+        """Begin another text; what was done to the old one is forgotten."""
+        super().load_text("")
+        self._begin(text)
 
     def open_text(self, text: str) -> None:
         """Begin another text, the cursor at its end; what was done to the old one is forgotten."""
@@ -129,6 +133,24 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         finally:
             self._is_catching_up = False
 
+    def undo(self) -> None:
+        """Undo the newest edits that belong together."""
+        self._aside_for(super().undo)
+
+    def redo(self) -> None:
+        """Do again what was undone last."""
+        self._aside_for(super().redo)
+
+    def _aside_for(self, change: Callable[[], None]) -> None:
+        """Change the text by many edits at once, the cursor where there is always a place for it:
+        it may be looked for in between, when its own is gone."""
+        was, before = self.selection, self.exact.revision
+        self._fenced = None
+        self.set_reactive(TextArea.selection, Selection.cursor((0, 0)))
+        change()
+        if self.exact.revision == before:
+            self.set_reactive(TextArea.selection, was)
+
     def action_indent(self) -> None:
         """Four spaces, as markdown counts them."""
         self._type("    ")
@@ -154,10 +176,6 @@ class DescriptionArea(TextArea, inherit_bindings=False):
             self.move_cursor((row + 1, 0))
         super().action_delete_right()
 
-    def render_line(self, y: int) -> Strip:
-        """One line of the screen. The text as a whole is not looked at, as long as it may be."""
-        return self._render_line(y)
-
     def get_line(self, line_index: int) -> Text:
         """A line as it is drawn."""
         line = super().get_line(line_index)
@@ -175,11 +193,10 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         # Lines that are typed or pasted end as the others do.
         newline = self.document.newline
         exact = _LINE_ENDS.sub(lambda _: newline, text)
-        done = self._replace_via_keyboard(exact, *self.selection)
-        if done is not None:
-            self.move_cursor(done.end_location)
+        done = self.replace(exact, *self.selection, maintain_selection_offset=False)
+        self.move_cursor(done.end_location)
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if self._state == "open" and not self._is_catching_up:
             if not await self._do(event):
                 # Nothing of the editor: it goes on to whoever wants it.
@@ -191,7 +208,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         event.stop()
         event.prevent_default()
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         if self._state == "open" and not self._is_catching_up:
@@ -219,27 +236,12 @@ class DescriptionArea(TextArea, inherit_bindings=False):
                 await self.app.run_action(bound.binding.action, bound.node)
         return True
 
-    def _undo_batch(self, edits: Sequence[Edit]) -> None:
-        self._stand_aside()
-        super()._undo_batch(edits)
-
-    def _redo_batch(self, edits: Sequence[Edit]) -> None:
-        self._stand_aside()
-        super()._redo_batch(edits)
-
-    def _stand_aside(self) -> None:
-        """Before many edits at once: the cursor to where there is always a place for it. It may
-        be looked for in between, when its own is gone."""
-        self._fenced = None
-        self.set_reactive(TextArea.selection, Selection.cursor((0, 0)))
-
-    def _set_document(self, text: str, language: str | None) -> None:
-        # As the text area does it, with a document that loses nothing.
-        del language
+    def _begin(self, text: str) -> None:
+        """Put a text into the place of the document, which knows one line end only."""
         self._fenced = None
         document = ExactDocument(text)
         self.document = document
-        self.wrapped_document = QuickWrapped(document, tab_width=self.indent_width)
+        self.wrapped_document = QuickWrapped(document, self.wrap_width, self.indent_width)
         self.navigator = DocumentNavigator(self.wrapped_document)
-        self.move_cursor((0, 0))
-        self._rewrap_and_refresh_virtual_size()
+        self.virtual_size = Size(0, self.wrapped_document.height)
+        self.refresh()

@@ -9,8 +9,11 @@ place of each character that would drive the terminal; what is sent is what was 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal, overload
 
-from textual.document._document import Document, EditResult, Location, Newline
+from rich.cells import cell_len
+from textual.geometry import Size
+from textual.widgets.text_area import DocumentBase, EditResult, Location
 
 from explorer.client.display import visible
 
@@ -28,24 +31,71 @@ _ENDS = re.compile(f"\r\n|\r{_ALONE}?|\n|{_FOLD}")
 _LINE = re.compile("[^\r\n]+")
 
 
-class ExactDocument(Document):
+_LineEnd = Literal["\r\n", "\n", "\r"]
+
+
+class ExactDocument(DocumentBase):
     """A text as lines with their ends. Where it was folded there is nothing in the text, but the
     cursor stops there."""
 
     def __init__(self, text: str) -> None:
-        self._raw: list[str] = []
-        self._ends: list[str] = []
         self.revision = 0
         """How often the text was changed."""
-        super().__init__("")
         self._raw, self._ends = _split(folded(text))
         self._lines = [_shown(one) for one in self._raw]
         self._newline = _usual(self._ends)
+        self._text: tuple[int, str] | None = None
 
     @property
     def text(self) -> str:
-        """The text, character for character."""
-        return _INNER.sub("", self._exact((0, 0), self.end))
+        """The text, character for character. Put together once for each change: a text area asks
+        for it at every line that it draws."""
+        if self._text is None or self._text[0] != self.revision:
+            whole = _INNER.sub("", self._exact(self.start, self.end))
+            self._text = self.revision, whole
+        return self._text[1]
+
+    @property
+    def newline(self) -> _LineEnd:
+        """The line end that most lines had at first."""
+        return self._newline
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as they are drawn, without their ends."""
+        return self._lines
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; one at least."""
+        return len(self._lines)
+
+    @property
+    def start(self) -> Location:
+        """The place before the first character."""
+        return (0, 0)
+
+    @property
+    def end(self) -> Location:
+        """The place after the last character."""
+        return (len(self._lines) - 1, len(self._lines[-1]))
+
+    @overload
+    def __getitem__(self, line_index: int) -> str: ...
+    @overload
+    def __getitem__(self, line_index: slice) -> list[str]: ...
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:
+        """A line, or several, as they are drawn."""
+        return self._lines[line_index]
+
+    def get_line(self, index: int) -> str:
+        """A line as it is drawn; empty beyond the last."""
+        return self._lines[index] if index < len(self._lines) else ""
+
+    def get_size(self, indent_width: int) -> Size:
+        """The cells of the longest line, and the number of lines."""
+        widths = (cell_len(one.expandtabs(indent_width)) for one in self._lines)
+        return Size(max(widths), len(self._lines))
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """The text between two places, character for character."""
@@ -125,7 +175,7 @@ def _shown(line: str) -> str:
     return line if line.isprintable() else visible(line)
 
 
-def _usual(ends: Sequence[str]) -> Newline:
+def _usual(ends: Sequence[str]) -> _LineEnd:
     """The line end that most lines have."""
     counted = Counter(end for end in ends if end in _NAMES)
     for kind in ("\r\n", "\n", "\r"):
