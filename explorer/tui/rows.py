@@ -22,7 +22,7 @@ from explorer.tui.sizing import SizeAware
 from explorer.tui.strips import strip_of
 from explorer.tui.wrapping import broken
 
-__all__ = ["MARK", "DrawRow", "Rows"]
+__all__ = ["MARK", "DrawRow", "Lines", "Rows"]
 
 DrawRow = Callable[[int, int], Sequence[Text]]
 """Draws row `index` for a width in cells: its lines, as many as the list's rows are high. What it
@@ -44,6 +44,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
+    has_cursor: ClassVar[bool] = True
 
     @dataclass
     class Moved(Message):
@@ -165,7 +166,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             said = told[y - 1] if 0 < y <= len(told) else ""
             return self._widened(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
-        if row == self.cursor:
+        if row == self.cursor and self.has_cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
         key = row, width, style
         drawn = self._drawn.get(key)
@@ -246,3 +247,25 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             self.action_choose()
         else:
             self.move_to(row)
+
+
+class Lines(Rows):
+    """Lines to read. None is under a cursor: the keys scroll, and `cursor` is the top line."""
+
+    has_cursor = False
+
+    def move_to(self, index: int) -> None:
+        """Scroll so that a line is the top one, or as near to it as there are lines."""
+        self._scroll(max(0, min(index, self.count - self._page)))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Keep the top line, whatever scrolled."""
+        super().watch_scroll_y(old_value, new_value)
+        self._follow()
+
+    def on_click(self, event: events.Click) -> None:
+        """Do nothing: no line can be chosen."""
+        event.prevent_default()
+
+    def _follow(self) -> None:
+        self.cursor = self.scroll_offset.y

@@ -12,6 +12,7 @@ from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.editing.subject import Subject
+from explorer.tui.history.differences import DifferenceRows
 
 pytestmark = pytest.mark.anyio
 
@@ -179,6 +180,10 @@ async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk, at):
         )
         assert before < shown.index("no description") < theirs < shown.index("+ theirs") < mine
         assert re.search(r"Theirs, saved by \w+.* · \d{4}-\d\d-\d\d \d\d:\d\d", shown)
+        # No line is under a cursor, for none can be chosen.
+        lines = reader.app.screen.query_one(DifferenceRows)
+        strips = [lines.render_line(y) for y in range(lines.count)]
+        assert len({one.style.bgcolor for strip in strips for one in strip if one.style}) == 1
         await reader.press("escape")
         await reader.sees("Not saved", "│ mine", "saved by ", "theirs")
         await reader.press("ctrl+s")

@@ -4,7 +4,7 @@ import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
 
-from explorer.tui.rows import Rows
+from explorer.tui.rows import Lines, Rows
 
 pytestmark = pytest.mark.anyio
 
@@ -72,6 +72,28 @@ async def test_a_click_moves_and_a_second_one_chooses():
         assert (app.query_one(Rows).cursor, chosen) == (4, [])
         await pilot.click(Rows, offset=(3, 4))
         assert chosen == [4]
+
+
+async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel():
+    class Reading(Listing):
+        def compose(self):
+            yield Lines()
+
+    app = Reading(100)
+    async with app.run_test(size=(40, 10)) as pilot:
+        lines = app.query_one(Lines)
+        await pilot.press("down")
+        assert lines.scroll_offset.y == 1
+        lines.scroll_to(y=30, animate=False, immediate=True)
+        await pilot.press("k")
+        assert lines.scroll_offset.y == 29
+        await pilot.click(Lines, offset=(3, 4))
+        await pilot.press("ctrl+d")
+        assert lines.scroll_offset.y == 34
+        await pilot.press("G")
+        assert lines.scroll_offset.y == 90
+        await pilot.press("up")
+        assert lines.scroll_offset.y == 89
 
 
 async def test_a_list_that_is_hidden_keeps_still():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from explorer.tui.content import markdown
-from explorer.tui.rows import Rows
+from explorer.tui.rows import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Preview"]
 
 
-class Preview(Rows, can_focus=False):
+class Preview(Lines, can_focus=False):
     """Markdown as it is meant to look, cut to what can be drawn quickly."""
-
-    DEFAULT_CSS = """
-    Preview > .rows--cursor { background: transparent; }
-    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, line
 from explorer.tui.history.versions import MARKS, news
-from explorer.tui.rows import Rows
+from explorer.tui.rows import Lines
 from explorer.tui.wrapping import broken
 
 if TYPE_CHECKING:
@@ -87,13 +87,12 @@ def plain_lines(text: str) -> list[Line]:
     return [Line(f"  {one}") for one in text.splitlines()]
 
 
-class DifferenceRows(Rows):
+class DifferenceRows(Lines):
     """Lines that are wrapped where they are too long; the keys scroll them. `beside` says that
     there is a list to go back to."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("difference")
     DEFAULT_CSS = """
-    DifferenceRows > .rows--cursor { background: transparent; }
     DifferenceRows > .differences--added { color: $text-success; }
     DifferenceRows > .differences--removed { color: $text-error; }
     """
