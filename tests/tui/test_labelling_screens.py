@@ -23,6 +23,7 @@ SCREENS = {
         ["exclamation_mark", *"late", "tab", *"2027-01-31"],
         "to be removed on 2027-01-31",
     ),
+    "discard": (["exclamation_mark", *"late", "tab", *"2027", "escape"], "What you typed is lost"),
     "hiding": (["ctrl+x"], "36 more"),
 }
 

@@ -82,7 +82,7 @@ class Deprecated:
             said_day = date.fromisoformat(day)
         except ValueError:
             raise InvalidInput(
-                f"{in_quotes(day)} is no day; write it as 2027-01-31, or leave it empty"
+                f"{in_quotes(day)} is not a date; write it as 2027-01-31, or leave it empty"
             ) from None
         return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
 
@@ -314,6 +314,11 @@ class DeprecationScreen(ModalScreen[Outcome]):
     def _tell(self) -> None:
         note, day, instead = self._fields
         base = self._base
+        removal = Text(f"to be removed on {day}" if day else "")
+        try:
+            base.moment(day)
+        except InvalidInput:
+            removal = said(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
         text = Text("will say  ", "dim")
         if base.is_so and not self._changed and base == self._shown:
             text = Text("says  ", "dim")
@@ -322,7 +327,7 @@ class DeprecationScreen(ModalScreen[Outcome]):
                 [
                     Text("deprecated", "bold"),
                     said(note),
-                    Text(f"to be removed on {day}" if day else ""),
+                    removal,
                     said(f"use {Urn.label(instead)}" if instead else ""),
                 ]
             )

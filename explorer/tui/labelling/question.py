@@ -21,7 +21,8 @@ class QuestionScreen(ModalScreen[bool]):
     and cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
-    CSS = """
+    # Scoped to the class itself, so that it holds for the screens made of it.
+    DEFAULT_CSS = """
     QuestionScreen { align: center middle; }
     QuestionScreen > VerticalScroll {
         width: 76; max-width: 96%; height: auto; max-height: 80%;
