@@ -1,13 +1,17 @@
 """Caring for what a catalog says: documentation as files, coverage, and what to write next."""
 
-from explorer.stewardship.applying import Applied, Failure
-from explorer.stewardship.changeset import Change, Changeset, Kind, compare
-from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
-from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
-from explorer.stewardship.faces import AsyncStewardship, Stewardship
-from explorer.stewardship.files import Format, format_of, read_rows, write_rows
-from explorer.stewardship.files.report import write_report
-from explorer.stewardship.worklist import Item, Reach, TableUse, Worklist, rank
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from explorer.stewardship.applying import Applied, Failure
+    from explorer.stewardship.changeset import Change, Changeset, Kind, compare
+    from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
+    from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
+    from explorer.stewardship.faces import AsyncStewardship, Stewardship
+    from explorer.stewardship.files import Format, format_of, read_rows, write_rows
+    from explorer.stewardship.files.report import write_report
+    from explorer.stewardship.worklist import Item, Reach, TableUse, Worklist, rank
 
 __all__ = [
     "Applied",
@@ -38,3 +42,44 @@ __all__ = [
     "write_report",
     "write_rows",
 ]
+
+# Drafts are kept by front ends that ask for nothing else of this package.
+_HOMES = {
+    "Applied": "explorer.stewardship.applying",
+    "AsyncStewardship": "explorer.stewardship.faces",
+    "Change": "explorer.stewardship.changeset",
+    "Changeset": "explorer.stewardship.changeset",
+    "Count": "explorer.stewardship.coverage",
+    "Coverage": "explorer.stewardship.coverage",
+    "Entry": "explorer.stewardship.documentation",
+    "Failure": "explorer.stewardship.applying",
+    "Format": "explorer.stewardship.files.formats",
+    "Group": "explorer.stewardship.coverage",
+    "Grouping": "explorer.stewardship.coverage",
+    "Item": "explorer.stewardship.worklist",
+    "Kind": "explorer.stewardship.changeset",
+    "Reach": "explorer.stewardship.worklist",
+    "Row": "explorer.stewardship.documentation",
+    "Stewardship": "explorer.stewardship.faces",
+    "TableUse": "explorer.stewardship.worklist",
+    "Worklist": "explorer.stewardship.worklist",
+    "compare": "explorer.stewardship.changeset",
+    "cover": "explorer.stewardship.coverage",
+    "digest_of": "explorer.stewardship.documentation",
+    "format_of": "explorer.stewardship.files.formats",
+    "rank": "explorer.stewardship.worklist",
+    "read_rows": "explorer.stewardship.files.formats",
+    "rows_of": "explorer.stewardship.documentation",
+    "write_report": "explorer.stewardship.files.report",
+    "write_rows": "explorer.stewardship.files.formats",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
