@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.client.display import line
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity as ClientEntity
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.metadata.words import singular
@@ -139,7 +139,7 @@ def find(
     )
 
 
-def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
+def named(entities: Iterable[ClientEntity]) -> Iterator[tuple[Urn, str]]:
     """Each entity that is there with its name."""
     return ((one.urn, one.name) for one in entities if one.exists)
 

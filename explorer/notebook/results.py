@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity as ClientEntity
 from explorer.client.records import Facet, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.metadata.filters import Filter
     from explorer.metadata.filtertext import Order
     from explorer.notebook.catalog import Catalog
-    from explorer.notebook.entity import Entity as NotebookEntity
+    from explorer.notebook.entity import Entity
 
 __all__ = ["EDITED", "Found", "Question", "Results", "answered"]
 
@@ -63,7 +63,7 @@ class Question:
 class Found(Shown, Hit, Mapping[str, Any]):
     """A hit with what a line about it needs: `found["name"]`, by the columns of the DataFrame."""
 
-    entity: Entity | None = field(default=None, compare=False)
+    entity: ClientEntity | None = field(default=None, compare=False)
     measures: Measures | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -99,7 +99,7 @@ class Results(Table, SearchPage):
     name, `results[0]`, is read as an `Entity`.
     """
 
-    summaries: Mapping[Urn, Entity] = field(default_factory=dict)
+    summaries: Mapping[Urn, ClientEntity] = field(default_factory=dict)
     measures: Mapping[Urn, Measures] = field(default_factory=dict, compare=False)
     question: Question | None = field(default=None, compare=False)
 
@@ -191,7 +191,7 @@ class Results(Table, SearchPage):
         whole = replace(self, start=0, total=found, hits=hits, unreadable=())
         return replace(whole, summaries=summaries, measures=measured)
 
-    def __getitem__(self, place: int | str) -> "NotebookEntity":
+    def __getitem__(self, place: int | str) -> "Entity":
         """The entity at a place of this page, or of that name or URN on it. Two requests."""
         catalog = self._asked().catalog
         if isinstance(place, int):
@@ -262,7 +262,7 @@ class Results(Table, SearchPage):
         return f"{self.total:,} found"
 
     def _row(self, hit: Hit) -> tuple[Cell, ...]:
-        entity = self.summaries.get(hit.urn) or Entity(hit.urn, {})
+        entity = self.summaries.get(hit.urn) or ClientEntity(hit.urn, {})
         text = entity.description.strip()
         first = text.splitlines()[0] if text else ""
         mark = EDITED if entity.edited_description else ""
@@ -293,7 +293,7 @@ class Results(Table, SearchPage):
 
 def answered(
     page: SearchPage,
-    summaries: Mapping[Urn, Entity],
+    summaries: Mapping[Urn, ClientEntity],
     question: Question,
     measures: Mapping[Urn, Measures] | None = None,
 ) -> Results:

@@ -4,7 +4,7 @@ in between."""
 import threading
 from typing import TYPE_CHECKING
 
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity as ClientEntity
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class TextsSeen:
         self._lock = threading.Lock()
         self._texts: dict[Urn, Mapping[str | None, str]] = {}
 
-    def see(self, entity: Entity) -> None:
+    def see(self, entity: ClientEntity) -> None:
         """Remember them of an entity read whole."""
         texts: dict[str | None, str] = {None: entity.edited_description}
         texts |= {column.path.raw: column.edited or "" for column in entity.schema}
@@ -39,7 +39,7 @@ class TextsSeen:
             return self._texts.get(urn, {}).get(column)
 
 
-def edited_text(entity: Entity, column: str | None) -> str:
+def edited_text(entity: ClientEntity, column: str | None) -> str:
     """What people wrote of it, or of its column of that exact path; "" for nothing."""
     if column is None:
         return entity.edited_description

@@ -14,7 +14,8 @@ from explorer.client.display import line
 from explorer.errors import CatalogError, Superseded
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog, Catalog
+    from explorer.client import AsyncCatalog
+    from explorer.client import Catalog as ClientCatalog
 
 __all__ = ["Work"]
 
@@ -41,7 +42,7 @@ class Work:
     """
 
     def __init__(
-        self, catalog: "Catalog", busy: Callable[[str], None], failed: Callable[[str], None]
+        self, catalog: "ClientCatalog", busy: Callable[[str], None], failed: Callable[[str], None]
     ) -> None:
         self._catalog = catalog
         self._busy, self._failed = busy, failed
