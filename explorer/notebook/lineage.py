@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Flow
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
-    from explorer.notebook.widgets.lineage import LineageWidget
+    from explorer.notebook.widgets.lineage.widget import LineageWidget
 
 __all__ = ["ColumnLineage", "Lineage", "read_column_lineage", "read_lineage", "state_of"]
 
@@ -121,7 +121,7 @@ class Lineage(Table):
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The same to be walked: unfolded, narrowed, searched, and followed by column. It starts
         `hops` far, and reads nothing again that was read here."""
-        from explorer.notebook.widgets.lineage import LineageWidget
+        from explorer.notebook.widgets.lineage.widget import LineageWidget
 
         extent: Extent = self.graph.graph["direction"]
         return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=self.graph)
@@ -302,7 +302,7 @@ class ColumnLineage(Table):
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The tables around it to be walked, with the ways of this column drawn."""
-        from explorer.notebook.widgets.lineage import LineageWidget
+        from explorer.notebook.widgets.lineage.widget import LineageWidget
 
         made = LineageWidget(self.catalog, self.root, hops=hops)
         made.follow_column(self.root, self.column)

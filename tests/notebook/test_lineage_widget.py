@@ -16,7 +16,8 @@ from explorer.graph import Graphs
 from explorer.graph.export.graphmlreading import from_graphml
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.lineage import LineageWidget, choosing
+from explorer.notebook.widgets.lineage import choosing
+from explorer.notebook.widgets.lineage.widget import LineageWidget
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30

@@ -8,10 +8,10 @@ import networkx as nx
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.lineage import LineageWidget
 from explorer.notebook.widgets.lineage.columns import Columns
 from explorer.notebook.widgets.lineage.drawing import Shown, draw
 from explorer.notebook.widgets.lineage.held import Held
+from explorer.notebook.widgets.lineage.widget import LineageWidget
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",

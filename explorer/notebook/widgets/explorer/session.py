@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
     from explorer.notebook.widgets.explorer.pages import Tab
-    from explorer.notebook.widgets.lineage import EmbeddedLineage
+    from explorer.notebook.widgets.lineage.widget import EmbeddedLineage
 
 __all__ = ["Session"]
 
@@ -284,7 +284,7 @@ class Session:
     def _show_tab(self, told: dict[str, Any]) -> None:
         graph = told.pop("graph", None)
         if graph is not None and (self.drawing is None or self._drawn != told["urn"]):
-            from explorer.notebook.widgets.lineage import EmbeddedLineage
+            from explorer.notebook.widgets.lineage.widget import EmbeddedLineage
 
             self.end_drawing()
             self._drawn = told["urn"]
