@@ -44,19 +44,19 @@ def get(
     """
     if version is not None and len(aspects) != 1:
         raise click.UsageError("--version needs exactly one --aspect")
-    from explorer.cli.find import page
+    from explorer.cli.find.page import print_aspects, print_entity
     from explorer.cli.reading import chosen, named_by, read_existing, read_urn
 
     urn = read_urn(urn)
     with target.open() as catalog:
         if version is not None:
             read = catalog.aspect(urn, aspects[0], version)
-            page.print_aspects(urn, [read], as_json=as_json)
+            print_aspects(urn, [read], as_json=as_json)
             return
         entity = read_existing(catalog, urn)
         if aspects or as_json:
-            page.print_aspects(entity.urn, chosen(entity, aspects), as_json=as_json)
+            print_aspects(entity.urn, chosen(entity, aspects), as_json=as_json)
             return
         names = named_by(catalog, entity)
         health = catalog.health(entity.urn)
-    page.print_entity(entity, names, health)
+    print_entity(entity, names, health)

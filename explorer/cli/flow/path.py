@@ -64,18 +64,18 @@ def path(
     shown_as: Form | None,
 ) -> None:
     """Show every shortest way from SOURCE to TARGET."""
-    from explorer.cli.flow import ways
+    from explorer.cli.flow.ways import print_as_json, print_ways, read_ways, say_how_many
     from explorer.cli.tables import print_urns
 
     with target.open() as catalog:
-        found = ways.read_ways(catalog, source, destination, relationships, hops=hops, limit=limit)
+        found = read_ways(catalog, source, destination, relationships, hops=hops, limit=limit)
     match shown_as:
         case "json":
-            ways.print_as_json(found)
+            print_as_json(found)
         case "urns":
             print_urns(found.paths.ways[0] if found.paths.ways else ())
         case _:
-            ways.print_ways(found)
-    ways.say_how_many(found, relationships)
+            print_ways(found)
+    say_how_many(found, relationships)
     if not found.paths.ways:
         raise click.exceptions.Exit(1)

@@ -47,7 +47,8 @@ class Widget(SavedWithHtml, anywidget.AnyWidget):
     It is anywidget's alone, and not put together from those of ipywidgets: a tree, results as one
     types, a drawing that is walked by keys, and an editor that keeps the cursor are one page with
     one focus, which a box of ready-made controls is not; and marimo, which shows no ipywidgets,
-    shows it. Where ready-made controls do, they are taken: `explorer.notebook.widgets.usage`.
+    shows it. Where ready-made controls do, they are taken:
+    `explorer.notebook.widgets.usage`.
     """
 
     still = traitlets.Unicode().tag(sync=True)

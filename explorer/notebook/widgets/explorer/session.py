@@ -13,9 +13,15 @@ from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.metadata.filtertext import FilterSyntax
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer import finding, pages, tree
 from explorer.notebook.widgets.explorer.asking import Asking
-from explorer.notebook.widgets.explorer.finding import Answer, Search
+from explorer.notebook.widgets.explorer.finding import (
+    Answer,
+    Search,
+    offers_of,
+    read_answer,
+)
+from explorer.notebook.widgets.explorer.pages import head_of, read_tab, tabs_of
+from explorer.notebook.widgets.explorer.tree import Entry, Portion, Tree, types_of
 from explorer.notebook.widgets.explorer.writing import Writing
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ class Session:
         self.drawing: EmbeddedLineage | None = None
         self._drawn = ""
         self.measures: dict[Urn, Measures] = {}
-        self._tree = tree.Tree()
+        self._tree = Tree()
         self._details: dict[str, Mapping[str, Any]] = {}
         self._put = 0
 
@@ -85,7 +91,7 @@ class Session:
         self.asking.ask(
             "search",
             "searching …",
-            lambda catalog: finding.read_answer(catalog, search),
+            lambda catalog: read_answer(catalog, search),
             self._found,
             failed=failed,
         )
@@ -107,7 +113,7 @@ class Session:
         self.answer = answer
         self._show("find", self._told())
 
-        def measured(more: Answer) -> None:
+        def take_measures(more: Answer) -> None:
             self.measures.update(more.page.measures)
             if self.answer is answer:
                 self.answer = more
@@ -118,8 +124,8 @@ class Session:
             self.asking.ask(
                 "measures",
                 "",
-                lambda catalog: finding.measured(catalog, answer),
-                measured,
+                lambda catalog: measured(catalog, answer),
+                take_measures,
                 failed=lambda error: isinstance(error, CatalogError),
             )
 
@@ -145,7 +151,7 @@ class Session:
             "offers",
             "",
             lambda catalog: catalog.suggest(words, limit=_OFFERED),
-            lambda found: self._show("offers", {"for": words, "rows": finding.offers_of(found)}),
+            lambda found: self._show("offers", {"for": words, "rows": offers_of(found)}),
             # What is found says the same; a completion that fails is none.
             failed=lambda error: isinstance(error, CatalogError),
         )
@@ -155,12 +161,12 @@ class Session:
     def plant(self) -> None:
         """Read the topmost of the folders."""
 
-        def then(entries: tuple[tree.Entry, ...]) -> None:
+        def then(entries: tuple[Entry, ...]) -> None:
             self._tree.plant(entries)
             self._show("tree", self._tree.told())
             self.unfold(self._tree.first)
 
-        self.asking.ask("tree", "reading what there is …", tree.types_of, then)
+        self.asking.ask("tree", "reading what there is …", types_of, then)
 
     def unfold(self, key: str) -> None:
         """Show what is in a folder."""
@@ -178,12 +184,12 @@ class Session:
             self._tree.fold(key)
             self._show("tree", self._tree.told())
 
-    def _read_folder(self, key: str, read: "Callable[[Catalog], tree.Portion] | None") -> None:
+    def _read_folder(self, key: str, read: "Callable[[Catalog], Portion] | None") -> None:
         self._show("tree", self._tree.told())
         if read is None:
             return
 
-        def then(portion: tree.Portion) -> None:
+        def then(portion: Portion) -> None:
             self._tree.take(key, portion)
             self._show("tree", self._tree.told())
 
@@ -242,7 +248,7 @@ class Session:
             known = self.entity is not None
             # The one it was read with goes with its question.
             self.entity = replace(entity, catalog=self.catalog)
-            if self.tab not in pages.tabs_of(self.entity):
+            if self.tab not in tabs_of(self.entity):
                 self.tab = "overview"
             self._show("entity", self._head())
             self._read_tab(self.entity, again=known)
@@ -266,7 +272,7 @@ class Session:
         if self.entity is None:
             return {}
         why_not = self.writing.hindrance(self.entity.urn)
-        return {**pages.head_of(self.entity, why_not), "drafts": self.writing.places(self.urn)}
+        return {**head_of(self.entity, why_not), "drafts": self.writing.places(self.urn)}
 
     def _read_tab(self, entity: "Entity", *, again: bool = False) -> None:
         tab, detail = self.tab, dict(self._details.get(self.tab, {}))
@@ -276,7 +282,7 @@ class Session:
         self.asking.ask(
             "tab",
             said,
-            lambda catalog: pages.read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
+            lambda catalog: read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
             self._show_tab,
             failed=lambda error: self._tab_failed(tab, error),
         )
