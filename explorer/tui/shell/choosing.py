@@ -305,8 +305,8 @@ class Choosing(ModalScreen[None]):
                 yield _Row(entry.part)
                 part = entry.part
             lines = textwrap.wrap(entry.text, room) or [""]
-            for at, line in enumerate(lines):
-                yield _Row(line, entry, first=at == 0)
+            for at, text in enumerate(lines):
+                yield _Row(text, entry, first=at == 0)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
