@@ -29,9 +29,9 @@ def sample() -> None:
     """
 
 
-@sample.command()
+@sample.command("load")
 @asks_a_catalog
-def load(target: Target) -> None:
+def load_sample(target: Target) -> None:
     """Put the sample into the catalog.
 
     Use and profiles reach from thirty days ago to today.

@@ -17,6 +17,7 @@ from explorer.notebook.widgets.explorer.asking import Asking
 from explorer.notebook.widgets.explorer.finding import (
     Answer,
     Search,
+    measured,
     offers_of,
     read_answer,
 )
