@@ -29,6 +29,15 @@ async def test_a_reader_walks_along_the_lineage_and_back(sample, at):
         await reader.sees("▌fct_store_sales", "all 8 shown")
 
 
+async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_list(sample, at):
+    async with at(sample, urn=SALES, size=(160, 36)) as reader:
+        await reader.sees("documented")
+        await reader.press("3")
+        await reader.sees("owner Walter Tanner, Analytics Engineering")
+        await reader.press("x")
+        await reader.sees("owner Finance · domain Sales")
+
+
 async def test_hops_and_directions_are_asked_for(sample, at):
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")

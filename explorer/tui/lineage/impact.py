@@ -1,5 +1,6 @@
 """What depends on an entity, as a list: the largest group first, in each the most used first."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +14,7 @@ from explorer.metadata.words import plural
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.lineage.reading import open_graphs
+from explorer.tui.lineage.telling import label_name
 from explorer.tui.rows import Rows
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class ImpactRows(Rows):
         super().__init__()
         self._rows: list[str | Affected] = []
         self._counts: dict[str, int] = {}
+        self._names: Mapping[str, str] = {}
         self.impact: Impact | None = None
         """What is listed."""
 
@@ -55,9 +58,9 @@ class ImpactRows(Rows):
             self.say("What depends on it was not read; x tries again from the drawing.")
             raise
 
-    def show_impact(self, impact: "Impact") -> None:
-        """Show what was found."""
-        self.impact = impact
+    def show_impact(self, impact: "Impact", names: Mapping[str, str]) -> None:
+        """Show what was found; `names` are those of owners by URN."""
+        self.impact, self._names = impact, names
         groups = impact.by("type")
         self._counts = {kind: len(some) for kind, some in groups.items()}
         self._rows = []
@@ -95,7 +98,7 @@ class ImpactRows(Rows):
             Text("deprecated" if row.deprecated else "", "italic"),
         ]
         if width >= _WIDE:
-            owners = ", ".join(Urn.label(owner) for owner in row.owners[:_OWNERS])
+            owners = ", ".join(label_name(one, self._names) for one in row.owners[:_OWNERS])
             rest = len(row.owners) - _OWNERS
             facts.append(said(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
         told = join(facts)

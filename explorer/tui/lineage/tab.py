@@ -1,9 +1,10 @@
 """The lineage of an entity: what it is made from and what is made from it, as a drawing to walk
 in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -47,6 +48,7 @@ from explorer.tui.shell.entities import EntityScreen
 if TYPE_CHECKING:
     import networkx as nx
 
+    from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.metadata.filters import Filter
     from explorer.tui.lineage.neighbourhood import Edge
@@ -93,6 +95,8 @@ class LineageTab(Vertical, View):
         self._filter_text = ""
         self._ways: frozenset[Edge] = frozenset()
         self._names: dict[str, str] = {}
+        # Names of owners and domains, by URN; all that were read stay known.
+        self._label_names: dict[str, str] = {}
         self._called = ""
         self._impact_told, self._impact_of = Text(), ""
         self._turn = 0
@@ -195,6 +199,17 @@ class LineageTab(Vertical, View):
             self._map.show(picture.drawing, answer.roots[0], cursor or self._map.cursor)
             self._map.hold(self._ways)
         self._tell_extent()
+        if picture.drawing.hood.nodes:
+            owners = (self._held(node).get("owners", ()) for node in picture.drawing.hood.nodes)
+            await self._read_label_names(catalog, chain.from_iterable(owners))
+            self._tell()
+
+    async def _read_label_names(self, catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
+        """Read what owners and domains are called; one request for a hundred not known yet."""
+        unknown = dict.fromkeys(one for one in urns if one not in self._label_names)
+        if unknown:
+            known = await catalog.summaries(Urn.parse_all(unknown))
+            self._label_names |= {str(urn): entity.name for urn, entity in known.items()}
 
     def on_resize(self, event: events.Resize) -> None:
         """Where there are few lines, the drawing has them."""
@@ -370,9 +385,12 @@ class LineageTab(Vertical, View):
     async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:
         rows, question = self.query_one(ImpactRows), self._question
         with self._session.reporting(f"reading what depends on {name}"):
-            impact = await rows.read(await self._session.catalog(), urn, column)
+            catalog = await self._session.catalog()
+            impact = await rows.read(catalog, urn, column)
+            labels = ((*one.owners, one.domain or "") for one in impact.affected)
+            await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
             if question is self._question:
-                rows.show_impact(impact)
+                rows.show_impact(impact, self._label_names)
                 self._impact_told = tell_impact(name, impact)
                 self._tell_extent()
                 self._tell()
@@ -440,8 +458,9 @@ class LineageTab(Vertical, View):
         node = self._map.node
         told = Text()
         if self.query_one(ContentSwitcher).current == "impact":
-            told = tell_affected(self.query_one(ImpactRows).affected)
+            told = tell_affected(self.query_one(ImpactRows).affected, self._label_names)
         elif node is not None:
             owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
-            told = tell_node(node, self._held(node.id), owner, is_mark=node.id == self._map.mark)
+            is_mark = node.id == self._map.mark
+            told = tell_node(node, self._held(node.id), owner, self._label_names, is_mark=is_mark)
         self.query_one("#under", Static).update(told, layout=False)

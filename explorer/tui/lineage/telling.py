@@ -13,7 +13,7 @@ from explorer.tui.lineage.reading import Question
 if TYPE_CHECKING:
     from explorer.graph import Affected, Impact, Paths
 
-__all__ = ["tell_affected", "tell_extent", "tell_impact", "tell_node", "tell_ways"]
+__all__ = ["label_name", "tell_affected", "tell_extent", "tell_impact", "tell_node", "tell_ways"]
 
 _OWNERS = 3
 _FILTER = 60
@@ -48,8 +48,16 @@ def tell_extent(
     return join(parts)
 
 
-def tell_node(node: Node, held: Mapping[str, Any], owner: Node | None, *, is_mark: bool) -> Text:
-    """What is known of the node under the cursor, in two lines."""
+def tell_node(
+    node: Node,
+    held: Mapping[str, Any],
+    owner: Node | None,
+    names: Mapping[str, str],
+    *,
+    is_mark: bool,
+) -> Text:
+    """What is known of the node under the cursor, in two lines; `names` are those of its owners by
+    URN, as far as they were read."""
     if node.state == "more":
         name = owner.name if owner else ""
         does = "feed" if node.upstream else "are fed by"
@@ -66,7 +74,7 @@ def tell_node(node: Node, held: Mapping[str, Any], owner: Node | None, *, is_mar
         Text("deprecated" if held.get("deprecated") else "", "italic"),
         Text("◆ marked" if is_mark else "", "bold"),
     ]
-    owners = [Urn.label(one) for one in held.get("owners", ())]
+    owners = [label_name(one, names) for one in held.get("owners", ())]
     if owners:
         rest = f" +{len(owners) - _OWNERS}" if len(owners) > _OWNERS else ""
         facts.append(said(f"owner {', '.join(owners[:_OWNERS])}{rest}", "dim"))
@@ -96,19 +104,26 @@ def tell_ways(paths: "Paths", between: str, name: str) -> str:
     return f"{many} {between} {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
 
 
-def tell_affected(one: "Affected | None") -> Text:
-    """What is known of an entity that depends on another, in two lines."""
+def tell_affected(one: "Affected | None", names: Mapping[str, str]) -> Text:
+    """What is known of an entity that depends on another, in two lines; `names` are those of owners
+    and domains by URN, as far as they were read."""
     if one is None:
         return Text()
+    owners = [label_name(owner, names) for owner in one.owners]
     certain = {"said": "", "guessed": "by a guess", "table": "its table uses the table"}
     facts = [
         said(one.name, "bold"),
-        said(f"owner {', '.join(map(Urn.label, one.owners))}" if one.owners else "owner nobody"),
-        said(f"domain {Urn.label(one.domain)}" if one.domain else "", "dim"),
+        said(f"owner {', '.join(owners)}" if owners else "owner nobody"),
+        said(f"domain {label_name(one.domain, names)}" if one.domain else "", "dim"),
         said(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
         Text(certain[one.certainty], "italic"),
     ]
     return join(facts).append("\n").append_text(said(one.urn, "dim"))
+
+
+def label_name(urn: str, names: Mapping[str, str]) -> str:
+    """Return what an owner or a domain is called, or the id in its URN where that was not read."""
+    return names.get(urn) or Urn.label(urn)
 
 
 def _hops(count: int) -> str:
