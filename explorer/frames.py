@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity, Schema
 from explorer.client.records import (
     AspectDiff,
     ChangeEvent,
@@ -26,7 +26,6 @@ from explorer.client.records import (
     Timeseries,
     Versions,
 )
-from explorer.client.schema import Schema
 from explorer.metadata.aspects import (
     DatasetProfile,
     DatasetUsageStatistics,

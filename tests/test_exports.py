@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer import metadata
+from explorer import metadata, query
 from explorer.client import AsyncCatalog, Catalog
 from explorer.graph import AsyncGraphs, Graphs
-from explorer.metadata import aspects, filtertext
+from explorer.metadata import aspects
 
 PUBLIC = (
     "explorer",
@@ -23,7 +23,7 @@ PUBLIC = (
     "explorer.graph",
     "explorer.graph.export",
     "explorer.metadata",
-    "explorer.metadata.filtertext",
+    "explorer.query",
     "explorer.notebook",
     "explorer.stewardship",
 )
@@ -100,7 +100,7 @@ def functions_of(kind):
 @pytest.mark.parametrize("kind", [AsyncCatalog, Catalog, AsyncGraphs, Graphs])
 def test_every_type_in_a_signature_can_be_imported_from_a_public_place(kind):
     client, graph = import_module("explorer.client"), import_module("explorer.graph")
-    places = (client, graph, metadata, aspects, filtertext)
+    places = (client, graph, metadata, aspects, query)
     known = {name: getattr(place, name) for place in places for name in place.__all__}
     known["nx"] = import_module("networkx")
     for name, function in functions_of(kind):

@@ -10,7 +10,7 @@ import pytest
 
 from explorer import frames
 from explorer.client.difference import difference
-from explorer.client.entity import AspectRead, Entity
+from explorer.client.entity import AspectRead, Entity, read_schema
 from explorer.client.records import (
     AspectDiff,
     ChangeEvent,
@@ -25,7 +25,6 @@ from explorer.client.records import (
     Version,
     Versions,
 )
-from explorer.client.schema import read_schema
 from explorer.errors import ServerFault
 from explorer.metadata.aspects import (
     AuditStamp,

@@ -121,7 +121,7 @@ def _prepare_streams() -> None:
 
 def _tell(error: CatalogError) -> int:
     from explorer.client.display import line
-    from explorer.metadata.filtertext.failure import FilterSyntax
+    from explorer.query.tokens import FilterSyntax
 
     click.echo(f"error: {line(str(error))}", err=True)
     if isinstance(error, FilterSyntax):

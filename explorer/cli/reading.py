@@ -11,8 +11,7 @@ from explorer.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
-    from explorer.client.entity import AspectRead, Entity
-    from explorer.client.schema import Column
+    from explorer.client.entity import AspectRead, Column, Entity
     from explorer.metadata.urn import Urn
 
 __all__ = [

@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.difference import Change, ChangeKind, difference
 
 if TYPE_CHECKING:
-    from explorer.client.abilities import Abilities
-    from explorer.client.aio import AsyncCatalog
-    from explorer.client.blocking import Catalog
-    from explorer.client.conflict import TextConflict
-    from explorer.client.entity import AspectRead, Entity
-    from explorer.client.exchange import Exchange, Watching
-    from explorer.client.interruption import LoadInterrupted
+    from explorer.client.catalog import AsyncCatalog, Catalog
+    from explorer.client.connection import Abilities, Exchange, Offline, Watching
+    from explorer.client.editable import TextConflict
+    from explorer.client.entity import AspectRead, Column, Entity, Schema
+    from explorer.client.ingestion import LoadInterrupted
     from explorer.client.journal import Journal, JournalEntry, Save, one_save
-    from explorer.client.keeping import Offline
     from explorer.client.paging import Pager, Pages
     from explorer.client.records import (
         AspectDiff,
@@ -72,11 +69,16 @@ if TYPE_CHECKING:
         Way,
         What,
     )
-    from explorer.client.requests.request import Request
-    from explorer.client.retry import Retry
-    from explorer.client.schema import Column, Schema
-    from explorer.client.secret import Secret
-    from explorer.client.transport import Answer, NeverSent, Streamed, Streaming, Transport
+    from explorer.client.transport import (
+        Answer,
+        NeverSent,
+        Request,
+        Retry,
+        Secret,
+        Streamed,
+        Streaming,
+        Transport,
+    )
 
 __all__ = [
     "Abilities",
@@ -158,16 +160,16 @@ __all__ = [
 # A front end that only shows text imports one module from here before its first frame; the client
 # itself takes a third as long to import as all of Textual, so it comes when it is asked for.
 _HOMES = {
-    "Abilities": "explorer.client.abilities",
+    "Abilities": "explorer.client.connection",
     "Answer": "explorer.client.transport",
     "AspectDiff": "explorer.client.records",
     "AspectRead": "explorer.client.entity",
-    "AsyncCatalog": "explorer.client.aio",
+    "AsyncCatalog": "explorer.client.catalog",
     "BrowsePage": "explorer.client.records",
-    "Catalog": "explorer.client.blocking",
+    "Catalog": "explorer.client.catalog",
     "ChangeEvent": "explorer.client.records",
     "ChangePage": "explorer.client.records",
-    "Column": "explorer.client.schema",
+    "Column": "explorer.client.entity",
     "ColumnChange": "explorer.client.records",
     "Deletion": "explorer.client.records",
     "DescribedCount": "explorer.client.records",
@@ -178,7 +180,7 @@ _HOMES = {
     "Edges": "explorer.client.records",
     "Edit": "explorer.client.records",
     "Entity": "explorer.client.entity",
-    "Exchange": "explorer.client.exchange",
+    "Exchange": "explorer.client.connection",
     "Facet": "explorer.client.records",
     "FacetValue": "explorer.client.records",
     "FailingAssertion": "explorer.client.records",
@@ -191,13 +193,13 @@ _HOMES = {
     "JournalEntry": "explorer.client.journal",
     "Lineage": "explorer.client.records",
     "LineageEdge": "explorer.client.records",
-    "LoadInterrupted": "explorer.client.interruption",
+    "LoadInterrupted": "explorer.client.ingestion",
     "LoadReport": "explorer.client.records",
     "Match": "explorer.client.records",
     "Measures": "explorer.client.records",
     "Named": "explorer.client.records",
     "NeverSent": "explorer.client.transport",
-    "Offline": "explorer.client.keeping",
+    "Offline": "explorer.client.connection",
     "OpenIncident": "explorer.client.records",
     "Origin": "explorer.client.records",
     "Pager": "explorer.client.paging",
@@ -205,27 +207,27 @@ _HOMES = {
     "Reached": "explorer.client.records",
     "Reference": "explorer.client.records",
     "RefusedChange": "explorer.client.records",
-    "Request": "explorer.client.requests.request",
-    "Retry": "explorer.client.retry",
+    "Request": "explorer.client.transport",
+    "Retry": "explorer.client.transport",
     "Rollback": "explorer.client.records",
     "Run": "explorer.client.records",
     "Save": "explorer.client.journal",
-    "Schema": "explorer.client.schema",
+    "Schema": "explorer.client.entity",
     "SearchPage": "explorer.client.records",
-    "Secret": "explorer.client.secret",
+    "Secret": "explorer.client.transport",
     "ServerInfo": "explorer.client.records",
     "StatusChange": "explorer.client.records",
     "Streamed": "explorer.client.transport",
     "Streaming": "explorer.client.transport",
     "Suggestion": "explorer.client.records",
-    "TextConflict": "explorer.client.conflict",
+    "TextConflict": "explorer.client.editable",
     "Timeseries": "explorer.client.records",
     "Transport": "explorer.client.transport",
     "Undescribed": "explorer.client.records",
     "UndescribedPage": "explorer.client.records",
     "Version": "explorer.client.records",
     "Versions": "explorer.client.records",
-    "Watching": "explorer.client.exchange",
+    "Watching": "explorer.client.connection",
     "Way": "explorer.client.records",
     "What": "explorer.client.records",
     "one_save": "explorer.client.journal",

@@ -1,241 +1,245 @@
-"""The same client for code that waits."""
+"""Blocking methods made of asynchronous ones, which run on a loop in a thread of its own.
 
-from collections.abc import Callable
-from datetime import datetime
-from os import PathLike
-from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+Every call runs on a loop of the client's own, in a thread of its own, so it works inside a
+notebook, whose loop is always running, as well as outside one. A blocking face is a list of
+methods, each made from its asynchronous twin with its parameters, types and documentation.
+"""
 
-from explorer import config
-from explorer.client.aio import AsyncCatalog
-from explorer.client.exchange import Watching
-from explorer.client.journal import JOURNAL
-from explorer.client.keeping import Offline
-from explorer.client.paging import paged
-from explorer.client.records import Direction
-from explorer.client.retry import Retry
-from explorer.client.secret import Secret
-from explorer.client.transport import Transport
-from explorer.client.waiting import Waiting, iterated, waited
-from explorer.metadata.registry import Registry
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import suppress
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-__all__ = ["Catalog"]
+from explorer.errors import Unusable
+
+__all__ = ["BlockingFace", "blocking", "blocking_iterator"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_GRACE_SECONDS = 2.0
+_HANDFUL = 100
 
 
-class Catalog(Waiting):
-    """A catalog, asked and waited for: every method is that of `AsyncCatalog`, and returns when
-    the answer is there. May be used from several threads."""
+class BlockingFace:
+    """Something asynchronous, `core`, and the thread that runs it."""
 
-    _keeps_journal: ClassVar[bool] = False
-    """Whether edits go into the journal of this machine, without being told to."""
-
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        token: str | Secret | None = None,
-        data_dir: str | PathLike[str] | None = None,
-        timeout_seconds: float | None = None,
-        read_only: bool | None = None,
-        offline: Offline = "off",
-        retry: Retry | None = None,
-        transport: Transport | None = None,
-    ) -> None:
-        token = Secret.of(token)
-        self._core = AsyncCatalog(
-            url,
-            profile=profile,
-            token=token,
-            data_dir=data_dir,
-            timeout_seconds=timeout_seconds,
-            read_only=read_only,
-            offline=offline,
-            retry=retry,
-            transport=transport,
+    def __init__(self, close: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """`close` is run for one that is dropped and was never closed; it may not know it."""
+        self._loop = asyncio.new_event_loop()
+        self._process = os.getpid()
+        self._ending = asyncio.Event()
+        self._waiters: set[threading.Event] = set()
+        self._thread = threading.Thread(
+            target=_run, args=(self._loop, self._ending), name="catalog-client", daemon=True
         )
-        super().__init__(self._core.close)
-        if self._keeps_journal:
-            self._core.journal_in(config.state_dir() / JOURNAL)
+        self._thread.start()
+        self._dropped = weakref.finalize(self, _drop, self._loop, self._ending, close)
+        self._dropped.atexit = False
 
     @property
-    def core(self) -> AsyncCatalog:
-        """The asynchronous client that does the work, on a thread of its own."""
-        return self._core
+    def core(self) -> Any:
+        """What the methods are run on."""
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        core = getattr(self, "_core", None)
-        return f"Catalog({core.address!r})" if core else "Catalog()"
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run on the client's thread, and return or raise what comes of it.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self._core.__getstate__()
+        An interrupt of the waiting cancels the work, and waits for it to have hung up. Raises
+        `Unusable` when the client is closed, before or meanwhile, and where waiting would never
+        end: on the client's own thread, and in a process that was forked off.
 
-    def __setstate__(self, options: dict[str, Any]) -> None:
-        self.__init__(**options)  # type: ignore[misc]
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Hang up and end the client's thread. A closed client is not used again.
-
-        Example: `Catalog().close()`
+        Example: `cat.wait(cat.core.info())`
         """
-        self.leave(self._core.close())
-        self._end()
+        why = self._hindrance()
+        if why is not None:
+            work.close()
+            raise Unusable(why)
+        ended = threading.Event()
+        tasks: list[asyncio.Task[_T]] = []
 
-    @property
-    def address(self) -> str:
-        """Where the server answers; empty before the embedded catalog was first asked."""
-        return self._core.address
+        def start() -> None:
+            if self._ending.is_set():
+                ended.set()
+                return
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(lambda _: ended.set())
 
-    @property
-    def identity(self) -> str:
-        """What tells this server from others wherever something is kept for it: equal for two
-        clients only if they ask the same catalog. Empty for one in this process."""
-        return self._core.identity
+        def stop() -> None:
+            for task in tasks:
+                task.cancel()
 
-    @property
-    def registry(self) -> Registry:
-        """The vocabulary this client knows."""
-        return self._core.registry
+        # Known before it is begun, so that whoever ends the thread wakes it.
+        self._waiters.add(ended)
+        try:
+            self._loop.call_soon_threadsafe(start)
+            ended.wait()
+        except RuntimeError:
+            work.close()
+            raise Unusable("this client is closed; make another one") from None
+        except BaseException:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(stop)
+                ended.wait(_GRACE_SECONDS)
+            raise
+        finally:
+            self._waiters.discard(ended)
+        if not tasks or not tasks[0].done() or tasks[0].cancelled():
+            work.close()
+            raise Unusable("the client was closed while it waited for an answer")
+        return tasks[0].result()
 
-    def watch(self, told: Watching | None) -> None:
-        """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. A request that is tried again is told of each time.
+    def _hindrance(self) -> str | None:
+        """Why nothing can be waited for here."""
+        if os.getpid() != self._process:
+            return "this client belongs to the process that made it; make another one here"
+        if threading.current_thread() is self._thread:
+            return (
+                "the client's own thread cannot wait for itself; take everything out of the "
+                "client first, as with list(…), and give it that"
+            )
+        return None
 
-        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
-        """
-        self._core.watch(told)
+    def leave(self, work: Coroutine[Any, Any, None]) -> None:
+        """Wait for what ends an iteration, where that is possible. With a closed client it has
+        ended already; and the garbage collector may end it on any thread, the client's own too."""
+        if threading.current_thread() is self._thread and os.getpid() == self._process:
+            self._loop.create_task(work)
+            return
+        with suppress(Unusable):
+            self.wait(work)
 
-    def on_warning(self, told: Callable[[str], None]) -> None:
-        """Have `told` called, on the client's own thread, with each sentence of warning in place of
-        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
-        and that edits cannot be written down.
+    def _end(self) -> None:
+        """End the thread; whoever still waits is told so, and waiting any more is an error."""
+        if os.getpid() != self._process:
+            return
+        self._dropped.detach()
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join()
+        for ended in tuple(self._waiters):
+            ended.set()
 
-        Example: `cat.on_warning(print)`
-        """
-        self._core.on_warning(told)
 
-    @property
-    def embedded(self) -> bool:
-        """Whether this is the catalog of this machine rather than a named server."""
-        return self._core.embedded
+def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
+    """What the thread does."""
 
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing is ever written here; every write is refused before it is sent."""
-        return self._core.read_only
+    async def live() -> None:
+        await ending.wait()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await loop.shutdown_asyncgens()
 
-    @property
-    def is_offline(self) -> bool:
-        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
-        return self._core.is_offline
+    try:
+        loop.run_until_complete(live())
+    finally:
+        loop.close()
 
-    @property
-    def as_of(self) -> datetime | None:
-        """How old what is shown may be: when the oldest of the kept answers was kept that were
-        given since the server last answered. None when the last answer was the server's."""
-        return self._core.as_of
 
-    abilities = waited(AsyncCatalog.abilities)
-    described = waited(AsyncCatalog.described)
-    undescribed = waited(AsyncCatalog.undescribed)
-    info = waited(AsyncCatalog.info)
-    search = waited(AsyncCatalog.search)
-    facets = waited(AsyncCatalog.facets)
-    counts = waited(AsyncCatalog.counts)
-    autocomplete = waited(AsyncCatalog.autocomplete)
-    suggest = waited(AsyncCatalog.suggest)
-    complete_filter = waited(AsyncCatalog.complete_filter)
-    browse = waited(AsyncCatalog.browse)
-    browse_paths = waited(AsyncCatalog.browse_paths)
-    hits = paged(AsyncCatalog.hits)
-    urns = paged(AsyncCatalog.urns)
-    folder = paged(AsyncCatalog.folder)
-    entity = waited(AsyncCatalog.entity)
-    entities = waited(AsyncCatalog.entities)
-    summaries = waited(AsyncCatalog.summaries)
-    aspect = waited(AsyncCatalog.aspect)
-    exists = waited(AsyncCatalog.exists)
-    legacy_entity = waited(AsyncCatalog.legacy_entity)
-    record = waited(AsyncCatalog.record)
-    versions = waited(AsyncCatalog.versions)
-    every_version = iterated(AsyncCatalog.every_version)
-    diff = waited(AsyncCatalog.diff)
-    column_history = waited(AsyncCatalog.column_history)
-    blame = waited(AsyncCatalog.blame)
-    timeseries = waited(AsyncCatalog.timeseries)
-    every_point = iterated(AsyncCatalog.every_point)
-    usage = waited(AsyncCatalog.usage)
-    profiles = waited(AsyncCatalog.profiles)
-    health = waited(AsyncCatalog.health)
-    measures = waited(AsyncCatalog.measures)
-    relationships = waited(AsyncCatalog.relationships)
-    related = iterated(AsyncCatalog.related)
-    lineage = waited(AsyncCatalog.lineage)
-    ingest = waited(AsyncCatalog.ingest)
-    ingest_batch = waited(AsyncCatalog.ingest_batch)
-    put = waited(AsyncCatalog.put)
-    create = waited(AsyncCatalog.create)
-    patch = waited(AsyncCatalog.patch)
-    remove = waited(AsyncCatalog.remove)
-    ingest_snapshot = waited(AsyncCatalog.ingest_snapshot)
-    soft_delete = waited(AsyncCatalog.soft_delete)
-    restore = waited(AsyncCatalog.restore)
-    delete = waited(AsyncCatalog.delete)
-    runs = waited(AsyncCatalog.runs)
-    roll_back = waited(AsyncCatalog.roll_back)
-    graphql = waited(AsyncCatalog.graphql)
-    describe = waited(AsyncCatalog.describe)
-    links = waited(AsyncCatalog.links)
-    add_link = waited(AsyncCatalog.add_link)
-    remove_link = waited(AsyncCatalog.remove_link)
-    add_tags = waited(AsyncCatalog.add_tags)
-    remove_tags = waited(AsyncCatalog.remove_tags)
-    add_terms = waited(AsyncCatalog.add_terms)
-    remove_terms = waited(AsyncCatalog.remove_terms)
-    add_owners = waited(AsyncCatalog.add_owners)
-    remove_owners = waited(AsyncCatalog.remove_owners)
-    set_domain = waited(AsyncCatalog.set_domain)
-    deprecate = waited(AsyncCatalog.deprecate)
-    undeprecate = waited(AsyncCatalog.undeprecate)
-    keep_journal = waited(AsyncCatalog.keep_journal)
-    undo = waited(AsyncCatalog.undo)
-    undo_save = waited(AsyncCatalog.undo_save)
-    redo = waited(AsyncCatalog.redo)
-    last_save = waited(AsyncCatalog.last_save)
-    last_undo = waited(AsyncCatalog.last_undo)
-    changes = waited(AsyncCatalog.changes)
-    every_change = iterated(AsyncCatalog.every_change)
-    follow = iterated(AsyncCatalog.follow)
+def _drop(
+    loop: asyncio.AbstractEventLoop,
+    ending: asyncio.Event,
+    close: Callable[[], Coroutine[Any, Any, None]] | None,
+) -> None:
+    """End the thread of one that nobody has any more; waits for nothing."""
 
-    def journal_in(self, path: Path) -> None:
-        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
-        file cannot be made, that is warned of once, and edits are made all the same.
+    def begin() -> None:
+        if close is None:
+            ending.set()
+        else:
+            loop.create_task(close()).add_done_callback(lambda _: ending.set())
 
-        Example: `cat.journal_in(Path("journal.jsonl"))`
-        """
-        self._core.journal_in(path)
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(begin)
 
-    def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """The relationships that an entity of a type may have in a direction, sorted.
 
-        Example: `cat.relationship_names("dataset", "OUTGOING")`
-        """
-        return self._core.relationship_names(entity_type, direction)
+def blocking(
+    method: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[BlockingFace, _P], _T]:
+    """The blocking twin of an asynchronous method."""
+
+    @wraps(method)
+    def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return self.wait(method(self.core, *args, **kwargs))
+
+    return call
+
+
+def blocking_iterator(
+    method: Callable[Concatenate[Any, _P], AsyncIterator[_T]],
+) -> Callable[Concatenate[BlockingFace, _P], Iterator[_T]]:
+    """The blocking twin of a method that gives one thing after another. Leaving early ends it.
+
+    What is there already is handed over together, up to a hundred, and what is not is waited for:
+    each thing is given as soon as it has come. While one is used, the next is asked for.
+    """
+
+    @wraps(method)
+    def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+        drawn = _Drawn(method(self.core, *args, **kwargs))
+        try:
+            while ready := self.wait(drawn.some()):
+                yield from ready
+        finally:
+            self.leave(drawn.end())
+
+    return call
+
+
+class _Drawn(Generic[_T]):
+    """What an asynchronous iterator gives, drawn by a task of its own from first to last, for
+    time limits inside it belong to the task that they began in."""
+
+    def __init__(self, source: AsyncIterator[_T]) -> None:
+        self._source = source
+        self._ready: list[_T] = []
+        self._wanted = False
+        self._came = asyncio.Event()
+        self._more = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def some(self) -> list[_T]:
+        """The next few, at least one; none after the last. Raises what the source raised."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._draw())
+        if not self._ready and not self._task.done():
+            self._wanted = True
+            self._came.clear()
+            self._more.set()
+            try:
+                # The first that comes wakes this up, but only once the task waits for something:
+                # until then it goes on to draw.
+                await self._came.wait()
+            finally:
+                self._wanted = False
+        ready, self._ready = self._ready, []
+        if not ready:
+            await self._task
+        return ready
+
+    async def end(self) -> None:
+        """Call off what is being waited for, and close the source."""
+        if self._task is not None:
+            self._task.cancel()
+            # Also what it failed with meanwhile, which nobody wants to know any more.
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _draw(self) -> None:
+        try:
+            async for one in self._source:
+                self._ready.append(one)
+                self._came.set()
+                if not self._wanted or len(self._ready) >= _HANDFUL:
+                    self._more.clear()
+                    await self._more.wait()
+        finally:
+            self._came.set()
+            close = getattr(self._source, "aclose", None)
+            if close is not None:
+                await close()

@@ -15,9 +15,9 @@ from typing import Final, TypeVar
 
 import orjson
 
-from explorer.client.requests.request import Request
+from explorer.client.transport import Request
 
-__all__ = ["Kept"]
+__all__ = ["AnswerCache"]
 
 _FORMAT: Final = 1
 _MAX_BYTES: Final = 64 << 20
@@ -65,7 +65,7 @@ class _OtherFormat(Exception):
     """The file is another release's."""
 
 
-class Kept:
+class AnswerCache:
     """The answers of one server, in a file of its own in `directory`, which is made when needed.
 
     An answer is found for the request that it answered and no other: the same method, path and

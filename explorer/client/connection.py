@@ -1,32 +1,41 @@
-"""One server, asked: what is safe to send again is, and every failure is an error that says what
-to do."""
+"""The connection to one server: sends requests, retries, authenticates, reads the offline cache."""
 
 import asyncio
+import os
+import re
 import warnings
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
 
 import orjson
 
 from explorer import config
-from explorer.client import failures
-from explorer.client.abilities import Abilities, config_request, read_abilities
-from explorer.client.address import is_local, shown
-from explorer.client.exchange import Exchange, Watching
-from explorer.client.keeping import Keeping, Offline, Reply, check_offline
-from explorer.client.reach import Reach
-from explorer.client.requests.editing import is_graphql, type_fields_request
-from explorer.client.requests.request import Request
-from explorer.client.retry import Retry, asked_pause_seconds
-from explorer.client.secret import Secret, part_login
-from explorer.client.signing import Signing
-from explorer.client.streaming import beginning_of, lines_of
-from explorer.client.transport import Answer, NeverSent, Streamed, Streaming, Transport
+from explorer.client import responses
+from explorer.client.transport import (
+    GRAPHQL_PATH,
+    UNIX,
+    Answer,
+    NeverSent,
+    Request,
+    Retry,
+    Secret,
+    Streamed,
+    Streaming,
+    Transport,
+    asked_pause_seconds,
+    base_url,
+    is_graphql,
+    is_local,
+    part_login,
+    shown,
+    type_fields_request,
+)
 from explorer.errors import (
     CatalogError,
     Forbidden,
@@ -39,7 +48,404 @@ from explorer.errors import (
     Unusable,
 )
 
-__all__ = ["Connection"]
+if TYPE_CHECKING:
+    from explorer.client.cache import AnswerCache
+
+__all__ = [
+    "Abilities",
+    "Connection",
+    "Exchange",
+    "Offline",
+    "Watching",
+    "config_request",
+    "proxy_of",
+    "read_abilities",
+]
+
+_NUMBERS = re.compile(r"\d+")
+_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a server offers beside what every one does.
+
+    `release` is the version as numbers that compare, `(0, 14, 1)`; empty for one that tells none.
+    """
+
+    product: Literal["catalog", "datahub"] = "datahub"
+    version: str = ""
+    release: tuple[int, ...] = ()
+    batch_reads: bool = False
+    """Many entities in one `GET /entitiesV2`."""
+    batch_writes: bool = False
+    """Many aspects in one `ingestProposalBatch`."""
+    versions: bool = False
+    """A range of an aspect's versions in one `GET /versions`."""
+    lineage: bool = False
+    """Lineage of any depth with its edges, `POST /relationships?action=getLineage`."""
+    graphql_lineage: bool = False
+    """Lineage of any depth in GraphQL, `scrollAcrossLineage`."""
+    changes: bool = False
+    """The change log, `GET /changes` and `GET /changes/stream`."""
+    scroll: bool = False
+    """Search results beyond the first 10,000, `scrollAcrossEntities`."""
+    deep_pages: bool = False
+    """Search results beyond the first 10,000 by their place, `start`."""
+    patch: bool = False
+    """Writes that change a part of an aspect."""
+    names: bool = False
+    """Names in the place of URNs in filters, and the field `documented`."""
+    stewardship: bool = False
+    """What is described and what is not, counted by the server."""
+    conditional_edits: bool = False
+    """Edits in GraphQL that are made only while what their writer saw is there."""
+
+
+def read_abilities(config: Any) -> Abilities:
+    """What an answer of `GET /config` tells; whatever is missing or odd there is not offered,
+    but for the calls that any server may be asked and says no to."""
+    told = config if isinstance(config, dict) else {}
+    ours = told.get("catalogExplorer")
+    if isinstance(ours, dict):
+        version = str(ours.get("version") or "")
+        return Abilities(
+            "catalog",
+            version,
+            _release(version),
+            batch_reads=True,
+            batch_writes=True,
+            versions=True,
+            lineage=True,
+            graphql_lineage=True,
+            changes=True,
+            scroll=True,
+            deep_pages=True,
+            patch=True,
+            names=ours.get("namesInFilters") is True,
+            stewardship=ours.get("stewardship") is True,
+            conditional_edits=ours.get("conditionalEdits") is True,
+        )
+    versions = told.get("versions")
+    known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
+    version = str((known.get("version") if isinstance(known, dict) else None) or "")
+    if version == "null":
+        version = ""
+    release = _release(version)
+    return Abilities(
+        "datahub",
+        version,
+        release,
+        batch_reads=True,
+        batch_writes=release >= (0, 10),
+        graphql_lineage=told.get("supportsImpactAnalysis") is True and release >= (0, 10, 3),
+        scroll=release >= (0, 10),
+        patch=told.get("patchCapable") is True,
+    )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    found = _RELEASE.match(version)
+    return tuple(int(number) for number in _NUMBERS.findall(found[1])) if found else ()
+
+
+def config_request() -> Request:
+    """What the server is and can do."""
+    return Request("GET", "/config")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that was sent once, and what became of it.
+
+    `path` is as it was sent, `sized_bytes` the length of the answer's body. Where no answer came
+    `status` is None and `failure` says why; for a refusal `failure` holds the server's own words,
+    whole. No token is in any of it.
+    """
+
+    method: str
+    path: str
+    began: datetime
+    seconds: float
+    status: int | None = None
+    sized_bytes: int = 0
+    failure: str = ""
+    writes: bool = False
+
+    @classmethod
+    def since(cls, began: datetime, method: str, path: str, *, writes: bool) -> "Exchange":
+        """One that ends now, without an answer yet."""
+        seconds = (datetime.now(UTC) - began).total_seconds()
+        return cls(method, path, began, seconds, writes=writes)
+
+
+Watching = Callable[[Exchange], None]
+"""Is told of every exchange as it ends; returns at once and raises nothing."""
+
+
+Offline = Literal["off", "keep", "fallback", "only"]
+"""Whether answers are kept and used: `off` neither; `keep` keeps them; `fallback` keeps them, and
+gives them when the server does not answer; `only` gives what is kept and asks nobody."""
+
+
+def check_offline(mode: object) -> None:
+    """Raise `InvalidInput` for what is none of `Offline`, naming them."""
+    if mode not in get_args(Offline):
+        known = ", ".join(map(repr, get_args(Offline)))
+        raise InvalidInput(f"offline is one of {known}, not {mode!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered: JSON, or None for an empty answer. `as_of` is None for an answer of the
+    server's, and when it was kept for one that was kept."""
+
+    body: Any
+    as_of: datetime | None = None
+
+
+class OfflineCache:
+    """The kept answers of one server, and how old those are that were given."""
+
+    def __init__(self, mode: Offline, server: str) -> None:
+        self._mode = mode
+        self._server = server
+        self._kept: AnswerCache | None = None
+        self._opening = asyncio.Lock()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self.as_of: datetime | None = None
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nothing goes over the network."""
+        return self._mode == "only"
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether a kept answer stands in for one that does not come."""
+        return self._mode == "fallback"
+
+    async def find(self, request: Request) -> tuple[bytes, datetime] | None:
+        """The kept answer, and when it was given; notes its age."""
+        if request.writes or self._mode == "off":
+            return None
+        found = await asyncio.to_thread((await self._open()).get, request)
+        if found is not None:
+            self.as_of = found[1] if self.as_of is None else min(self.as_of, found[1])
+        return found
+
+    def answered(self, request: Request, body: bytes) -> None:
+        """Told of an answer of the server's: keeps it in the background, failing nobody."""
+        self.as_of = None
+        if self._mode == "off" or request.writes:
+            return
+        task = asyncio.create_task(self._keep(request, body))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def close(self) -> None:
+        """End, once what is under way is kept."""
+        if self._under_way:
+            await asyncio.wait(set(self._under_way))
+        if self._kept is not None:
+            await asyncio.to_thread(self._kept.close)
+            self._kept = None
+
+    async def _keep(self, request: Request, body: bytes) -> None:
+        await asyncio.to_thread((await self._open()).put, request, body)
+
+    async def _open(self) -> "AnswerCache":
+        async with self._opening:
+            if self._kept is None:
+                from explorer.client.cache import AnswerCache
+
+                self._kept = await asyncio.to_thread(AnswerCache, config.cache_dir(), self._server)
+            return self._kept
+
+
+class ServerTransport:
+    """The transport in use. With `data_dir` the embedded catalog there is found, or started."""
+
+    def __init__(
+        self,
+        address: str,
+        data_dir: Path | None,
+        timeout_seconds: float,
+        transport: Transport | None,
+    ) -> None:
+        self.address = address
+        self.embedded = data_dir is not None
+        self._data_dir = data_dir
+        self._timeout_seconds = timeout_seconds
+        self._transport = transport
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    async def open(self, instead_of: Transport | None = None) -> Transport:
+        """The transport, made when there is none.
+
+        `instead_of` names one that failed: the embedded catalog is then looked for anew, since it
+        may have gone away and come back elsewhere. Raises what starting it raises, and `Unusable`
+        once it was closed.
+        """
+        self._check_open()
+        if self._transport is not None and instead_of is None:
+            return self._transport
+        async with self._opening:
+            self._check_open()
+            if self._transport is None or (self.embedded and self._transport is instead_of):
+                await self._renew()
+            if self._transport is None:
+                self._transport = await self._made()
+            return self._transport
+
+    async def close(self) -> None:
+        """Hang up; the embedded catalog goes on for others."""
+        self._closed = True
+        async with self._opening:
+            if self._transport is not None:
+                await self._transport.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unusable("this client is closed; make another one")
+
+    async def _renew(self) -> None:
+        if self._data_dir is None:
+            return
+        from explorer import instance
+
+        found = (await asyncio.to_thread(instance.ensure, self._data_dir)).address
+        if found != self.address and self._transport is not None:
+            # Whoever still waits there waits for nothing.
+            await self._transport.close()
+            self._transport = None
+        self.address = found
+
+    async def _made(self) -> Transport:
+        proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
+        # In a thread: importing httpx and loading certificates take a while.
+        return await asyncio.to_thread(_http, self.address, self._timeout_seconds, proxy)
+
+
+def proxy_of(address: str) -> str | None:
+    """The proxy that the environment names for an http or https address: `HTTP_PROXY`,
+    `HTTPS_PROXY` or `ALL_PROXY`, in either case, except for the hosts in `NO_PROXY`."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    parts = urlsplit(base_url(address))
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    place = parts.netloc.rpartition("@")[2]
+    if not proxy or proxy_bypass(place) or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
+    from explorer.client.http import HttpTransport
+
+    return HttpTransport(address, timeout_seconds, proxy=proxy)
+
+
+class Authenticator:
+    """Puts the token on requests.
+
+    GraphQL always carries it. The other calls do once the server has asked for it with a 401,
+    or from the first on with `always`. `fetch` gives the token; it may take long, is called in a
+    thread, and not before it is needed.
+    """
+
+    def __init__(
+        self, given: Secret | None, fetch: Callable[[], str | None] | None, *, always: bool
+    ) -> None:
+        self._secret = given
+        self._fetch = None if given else fetch
+        self._always = always
+        self._fetching = asyncio.Lock()
+
+    async def sign(self, request: Request) -> Request:
+        """The request as it is sent. Raises what `fetch` raises."""
+        if not (self._always or request.path.startswith(GRAPHQL_PATH)):
+            return request
+        secret = await self._found()
+        return request if secret is None else replace(request, signature=secret)
+
+    async def was_asked(self, request: Request) -> bool:
+        """Told that the server wants to know who sent this: whether there is more to show, which
+        it then is from now on."""
+        if request.signature is not None or await self._found() is None:
+            return False
+        self._always = True
+        return True
+
+    def cut_from(self, body: bytes) -> bytes:
+        """What a server said, without the token where it is repeated."""
+        return body if self._secret is None else self._secret.cut_from(body)
+
+    async def _found(self) -> Secret | None:
+        if self._fetch is not None:
+            async with self._fetching:
+                if self._fetch is not None:
+                    self._secret = await asyncio.to_thread(_wrapped, self._fetch)
+                    self._fetch = None
+        return self._secret
+
+
+def _wrapped(fetch: Callable[[], str | None]) -> Secret | None:
+    # Wrapped here, so that no frame of a waiting request ever holds the bare text.
+    return Secret.of(fetch())
+
+
+_MAX_LINE_BYTES = 64 * 1024 * 1024
+
+
+async def lines_of(
+    pieces: AsyncIterator[bytes], address: str, silence_seconds: float
+) -> AsyncGenerator[bytes, None]:
+    """The lines of what comes, without their ends.
+
+    Raises `TimedOut` when nothing comes for so long, and `Unreachable` for a line without an end.
+    """
+    held: list[bytes] = []
+    length = 0
+    while (piece := await _next(pieces, address, silence_seconds)) is not None:
+        *whole, rest = piece.split(b"\n")
+        if whole:
+            whole[0] = b"".join((*held, whole[0]))
+            held, length = [], 0
+        for one in whole:
+            yield one.removesuffix(b"\r")
+        held.append(rest)
+        length += len(rest)
+        if length > _MAX_LINE_BYTES:
+            raise responses.hung_up(address, "it sent a line without an end")
+    last = b"".join(held)
+    if last:
+        yield last.removesuffix(b"\r")
+
+
+async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
+    """What comes first, and no more than about so much of it."""
+    found = b""
+    async for piece in pieces:
+        found += piece
+        if len(found) >= most_bytes:
+            break
+    return found
+
+
+async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: float) -> bytes | None:
+    try:
+        # Around this alone: whoever listens may take each line in another task.
+        async with asyncio.timeout(silence_seconds):
+            return await anext(pieces, None)
+    except TimeoutError:
+        failure = responses.too_slow(address)
+    raise failure
+
 
 _MAX_AT_ONCE = 8
 _TIMEOUT_SECONDS = 30.0
@@ -98,12 +504,12 @@ class Connection:
             self.read_only = read_only
         self._timeout_seconds = timeout_seconds or known_seconds or _TIMEOUT_SECONDS
         self._retry = retry or Retry()
-        self._signing = Signing(token, fetch, always=always)
-        self._reach = Reach(address, folder, self._timeout_seconds, transport)
+        self._signing = Authenticator(token, fetch, always=always)
+        self._reach = ServerTransport(address, folder, self._timeout_seconds, transport)
         check_offline(offline)
         self._offline = offline
         # The embedded catalog is always there: nothing of it is kept.
-        self._keeping = Keeping(offline if server and folder is None else "off", server)
+        self._keeping = OfflineCache(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
         self._learning = asyncio.Lock()
         self._abilities: Abilities | None = None
@@ -327,7 +733,7 @@ class Connection:
         except TimeoutError:
             given = None
         if given is None:
-            raise failures.too_slow(self.address)
+            raise responses.too_slow(self.address)
         answer = given if isinstance(given, Answer) else Answer(*given)
         return answer if answer.status < 300 else self._without_token(answer)
 
@@ -355,7 +761,7 @@ class Connection:
                 failed = transport
                 continue
             if answer is None:
-                raise failures.too_slow(self.address)
+                raise responses.too_slow(self.address)
             await held.aclose()
             if answer.status != 401 or not await self._signing.was_asked(signed):
                 raise self._refusal(request, answer)
@@ -372,7 +778,7 @@ class Connection:
             why = "" if isinstance(body, dict) or body is None else "JSON that is no object"
         if why:
             said = self._signing.cut_from(answer.body)
-            raise failures.unreadable(why, answer.status, said, url=url)
+            raise responses.unreadable(why, answer.status, said, url=url)
         if body and body.get("errors") and is_graphql(request):
             raise self._operation_refused(body["errors"], url)
         return body
@@ -384,14 +790,14 @@ class Connection:
         except orjson.JSONDecodeError:
             # Without the token nothing readable is left of it.
             said = None
-        return failures.from_graphql(said, url=url)
+        return responses.from_graphql(said, url=url)
 
     def _without_token(self, refusal: Answer) -> Answer:
         # At once, for a refusal is told, and stands in every trace that it leads to.
         return refusal._replace(body=self._signing.cut_from(refusal.body))
 
     def _refusal(self, request: Request, answer: Answer) -> CatalogError:
-        return failures.from_answer(
+        return responses.from_answer(
             answer.status,
             answer.body,
             answer.headers,

@@ -14,10 +14,8 @@ import httpcore
 import httpx
 import orjson
 
-from explorer.client import failures
-from explorer.client.address import UNIX, base_of, is_local, shown
-from explorer.client.requests.request import Request
-from explorer.client.transport import Answer, Streamed
+from explorer.client import responses
+from explorer.client.transport import UNIX, Answer, Request, Streamed, base_url, is_local, shown
 from explorer.errors import CatalogError, InvalidInput, Untrusted, Unusable
 
 __all__ = ["HttpTransport"]
@@ -58,7 +56,7 @@ class HttpTransport:
         self._address = address
         self._proxy = proxy
         is_unix = address.startswith(UNIX)
-        self._base = "http://catalog" if is_unix else base_of(address)
+        self._base = "http://catalog" if is_unix else base_url(address)
         # Packing an answer costs more than it saves where no network is in between.
         self._encoding = "identity" if proxy is None and is_local(address) else "gzip, deflate"
         # Loading certificates takes longer than a first answer, so only where they are used.
@@ -87,7 +85,7 @@ class HttpTransport:
                 f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
             ) from error
         except (ValueError, ImportError, httpx.InvalidURL) as error:
-            raise failures.unusable_proxy(proxy or "", str(error)) from None
+            raise responses.unusable_proxy(proxy or "", str(error)) from None
         self._timeouts = httpx.Timeout(
             timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)
         ).as_dict()
@@ -109,13 +107,13 @@ class HttpTransport:
             finally:
                 await answer.aclose()
         except OverflowError:
-            failure = failures.too_long(self._address, _MAX_ANSWER_BYTES)
+            failure = responses.too_long(self._address, _MAX_ANSWER_BYTES)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             failure = self._error(error)
         except UnicodeError as error:
             failure = _not_sendable(error)
         except ValueError as error:
-            failure = failures.hung_up(self._address, str(error))
+            failure = responses.hung_up(self._address, str(error))
         except asyncio.CancelledError as error:
             error.__context__ = None
             failure = error.with_traceback(None)
@@ -183,13 +181,13 @@ class HttpTransport:
             case httpx.LocalProtocolError() | httpx.InvalidURL():
                 return _not_sendable(error)
             case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout():
-                return failures.nobody_there(self._address, self._proxy)
+                return responses.nobody_there(self._address, self._proxy)
             case httpx.ProxyError():
-                return failures.nobody_there(self._address, self._proxy, str(error))
+                return responses.nobody_there(self._address, self._proxy, str(error))
             case httpx.TimeoutException():
-                return failures.too_slow(self._address)
+                return responses.too_slow(self._address)
             case _:
-                return failures.hung_up(self._address, str(error) or type(error).__name__)
+                return responses.hung_up(self._address, str(error) or type(error).__name__)
 
 
 class _UnixSockets(httpcore.AsyncNetworkBackend):

@@ -13,7 +13,7 @@ DATAHUB_GMS_URL (or DATAHUB_GMS_HOST, DATAHUB_GMS_PORT and DATAHUB_GMS_PROTOCOL)
 DATAHUB_GMS_TOKEN, and the file ~/.datahubenv unless DATAHUB_SKIP_CONFIG is true.
 """
 
-from explorer.config.places import cache_dir, config_dir, data_dir, state_dir
+from explorer.config.files import cache_dir, config_dir, data_dir, state_dir
 from explorer.config.profiles import (
     EMBEDDED,
     ENVIRONMENT,

@@ -4,9 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from explorer.graph.api import AsyncGraphs, Graphs
     from explorer.graph.columns import column_graph, column_urn, read_columns, split_column
-    from explorer.graph.faces import AsyncGraphs, Graphs
-    from explorer.graph.impact import Affected, Certainty, Grouping, Impact, find_impact, impact_of
+    from explorer.graph.impact import (
+        Affected,
+        Certainty,
+        Grouping,
+        Impact,
+        Usage,
+        find_impact,
+        impact_of,
+        read_usage,
+    )
     from explorer.graph.layout import Box, Layout, Route, Spacing, lay_out, lay_out_pairs
     from explorer.graph.lineage import Extent, lineage_graph, merged, read_lineage
     from explorer.graph.paths import (
@@ -18,9 +27,8 @@ if TYPE_CHECKING:
         find_paths,
         shortest_paths,
     )
-    from explorer.graph.selecting import contracted, matches, select
-    from explorer.graph.usage import Usage, read_usage
-    from explorer.graph.walking import Budget, Side, walk
+    from explorer.graph.relationships import Budget, Side, walk
+    from explorer.graph.selection import contracted, matches, select
 
 __all__ = [
     "Affected",
@@ -66,24 +74,24 @@ __all__ = [
 _HOMES = {
     "Affected": "explorer.graph.impact",
     "Ancestor": "explorer.graph.paths",
-    "AsyncGraphs": "explorer.graph.faces",
+    "AsyncGraphs": "explorer.graph.api",
     "Box": "explorer.graph.layout",
-    "Budget": "explorer.graph.walking",
+    "Budget": "explorer.graph.relationships",
     "Certainty": "explorer.graph.impact",
     "Extent": "explorer.graph.lineage",
-    "Graphs": "explorer.graph.faces",
+    "Graphs": "explorer.graph.api",
     "Grouping": "explorer.graph.impact",
     "Impact": "explorer.graph.impact",
     "Layout": "explorer.graph.layout",
     "Paths": "explorer.graph.paths",
     "Route": "explorer.graph.layout",
-    "Side": "explorer.graph.walking",
+    "Side": "explorer.graph.relationships",
     "Spacing": "explorer.graph.layout",
-    "Usage": "explorer.graph.usage",
+    "Usage": "explorer.graph.impact",
     "column_graph": "explorer.graph.columns",
     "column_urn": "explorer.graph.columns",
     "common_ancestors": "explorer.graph.paths",
-    "contracted": "explorer.graph.selecting",
+    "contracted": "explorer.graph.selection",
     "cycles": "explorer.graph.paths",
     "find_common_ancestors": "explorer.graph.paths",
     "find_impact": "explorer.graph.impact",
@@ -92,15 +100,15 @@ _HOMES = {
     "lay_out": "explorer.graph.layout",
     "lay_out_pairs": "explorer.graph.layout",
     "lineage_graph": "explorer.graph.lineage",
-    "matches": "explorer.graph.selecting",
+    "matches": "explorer.graph.selection",
     "merged": "explorer.graph.lineage",
     "read_columns": "explorer.graph.columns",
     "read_lineage": "explorer.graph.lineage",
-    "read_usage": "explorer.graph.usage",
-    "select": "explorer.graph.selecting",
+    "read_usage": "explorer.graph.impact",
+    "select": "explorer.graph.selection",
     "shortest_paths": "explorer.graph.paths",
     "split_column": "explorer.graph.columns",
-    "walk": "explorer.graph.walking",
+    "walk": "explorer.graph.relationships",
 }
 
 

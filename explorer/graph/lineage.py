@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
-from explorer.client.parts.part import together
+from explorer.client.methods import gather_limited
 from explorer.client.records import Flow, Lineage
 from explorer.graph.nodes import identity, read_details
 from explorer.metadata.urn import Urn
@@ -167,7 +167,7 @@ async def read_lineage(
         return lineage_graph(lineage, multi=multi)
 
     if direction == "BOTH":
-        above, below = await together((one_side("UPSTREAM"), one_side("DOWNSTREAM")), 2)
+        above, below = await gather_limited((one_side("UPSTREAM"), one_side("DOWNSTREAM")), 2)
         graph = merged(above, below)
     else:
         graph = await one_side(direction)

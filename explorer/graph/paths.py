@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import networkx as nx
 
 from explorer.graph.lineage import read_lineage
-from explorer.graph.walking import Budget, walk
+from explorer.graph.relationships import Budget, walk
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:

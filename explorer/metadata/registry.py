@@ -10,28 +10,195 @@ Types in the file are short expressions:
     com.linkedin.common.AuditStamp      a record or enum
     array<X>  map<X>  union<X|Y>        union members are one-key objects on the wire
     X?                                  may be left out
+
+The model's types say `string` for fields that hold URNs, so those that no relationship leads to
+(the actor of an audit stamp) are listed here.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from explorer.errors import InvalidInput, UnknownName
+from explorer.errors import InvalidInput, InvalidUrn, UnknownName
+from explorer.metadata.urn import Urn
 
 __all__ = [
     "Aspect",
+    "Edge",
     "Entity",
     "Field",
     "Record",
     "Registry",
     "Relationship",
     "SearchField",
+    "edges_of",
+    "key_value",
     "load_registry",
+    "places",
+    "reach",
+    "urn_fields",
+    "urn_of_key",
 ]
+
+# A record's name without its package, then its fields.
+_FIELDS = """
+AIAgentDependencies models skills tools
+AIAgentSource clonedFrom
+AgentSkillInfo requiredTools
+Aliases lowercasedUrn
+ApiProperties sourceRepository
+ApplicationProperties parentApplication
+Applications applications
+AssertionInfo entityUrn
+AssertionRunEvent asserteeUrn assertionUrn
+AssetCollectionModuleParams assetUrns
+AssetSummarySettingsTemplate template
+AuditStamp actor impersonator
+BaseData dataset
+BrowsePathEntry urn
+BusinessAttributeAssociation businessAttributeUrn
+ChartUserUsageCounts user
+Container container
+CorpGroupInfo admins groups members
+CorpUserEditableInfo informationSources persona platforms
+CorpUserHomePageSettings pageTemplate
+CorpUserInfo managerUrn
+CorpUserViewsSettings defaultView
+CustomAssertionInfo entity field fields
+DashboardInfo charts datasets
+DashboardUserUsageCounts user
+DataContractProperties entity
+DataHubAccessTokenInfo actorUrn ownerUrn
+DataHubActorFilter groups resourceOwnersTypes roles users
+DataHubFileInfo referencedByAsset schemaField
+DataHubIngestionSourceInfo platform
+DataHubPageTemplateRow modules
+DataJobInfo flowUrn
+DataJobInputOutput inputDatajobs inputDatasetFields inputDatasets outputDatasetFields outputDatasets
+DataJobKey flow
+DataPlatformInstance instance platform
+DataPlatformInstanceKey platform
+DataProcessInfo inputs outputs
+DataProcessInstanceInput inputs
+DataProcessInstanceOutput outputs
+DataProcessInstanceRelationships parentInstance parentTemplate upstreamInstances
+DataProductAssociation destinationUrn sourceUrn
+DataProductProperties parentDataProduct
+DataQualityContract assertion
+DatasetAssertionInfo dataset fields
+DatasetDeprecation actor
+DatasetFieldForeignKey parentDataset
+DatasetFieldMapping destinationField
+DatasetKey platform
+DatasetUserUsageCounts user
+Deprecation actor replacement
+DerivedMetricInput destinationUrn sourceUrn
+DomainAssociation domain
+DomainProperties parentDomain
+Domains domains
+ERModelRelationshipProperties destination source
+Edge destinationUrn sourceUrn
+ExecutionRequestInput actorUrn
+ExecutionRequestSource ingestionSource
+FieldAssertionInfo entity
+FineGrainedLineage downstreams query upstreams
+ForeignKeyConstraint foreignDataset foreignFields sourceFields
+FormActorAssignment groups ownershipTypes users
+FormAssociation urn
+FormVerificationAssociation form
+FreshnessAssertionInfo entity
+FreshnessContract assertion
+GlobalHomePageSettings defaultTemplate
+GlobalViewsSettings defaultView
+GlossaryNodeInfo parentNode
+GlossaryRelatedTerms hasRelatedTerms isRelatedTerms relatedTerms values
+GlossaryTermAssociation actor urn
+GlossaryTermInfo parentNode
+GroupMembership groups
+HierarchyModuleParams assetUrns
+IncidentAssignee actor
+IncidentInfo entities
+IncidentSource sourceUrn
+IncidentSummaryDetails urn
+IncidentsSummary activeIncidents resolvedIncidents
+InputField schemaFieldUrn
+InviteToken role
+LifecycleStageTransitionPolicy allowedPreviousStages
+MLFeatureProperties sources
+MLFeatureTableKey platform
+MLFeatureTableProperties mlFeatures mlPrimaryKeys
+MLModelDeploymentKey platform
+MLModelGroupKey platform
+MLModelKey platform
+MLModelProperties deployments groups mlFeatures
+MLPrimaryKeyProperties sources
+MetadataAttribution actor source
+MetricInfo semanticModel
+MetricKey platform
+MetricRelationships parentMetric
+NativeGroupMembership nativeGroups
+Operation actor affectedDatasets queries
+Owner owner typeUrn
+ParentDocument document
+PostInfo target
+QueryProperties origin
+QuerySubject entity
+RelatedAsset asset
+RelatedDocument document
+RepositoryLineage forkOf
+RoleAssociation urn
+RoleGroup group
+RoleMembership roles
+RoleUser user
+SchemaAssertionInfo entity
+SchemaContract assertion
+SchemaFieldKey parent
+SchemaMetadata dataset platform
+SearchTemplateDefaultRoute template
+SearchTemplateProperties parent
+SearchTemplateRoute template
+SemanticModelInfo datasets
+SemanticModelKey platform
+SemanticModelProperties semanticModel
+ServiceProperties apis sourceRepository
+Siblings siblings
+SkillSourceRepository repositoryUrn
+SlackUserInfo slackInstance
+SqlAssertionInfo entity
+Status lifecycleStage
+StructuredPropertyCriterionValue propertyUrn
+StructuredPropertyDefinition allowedPlatforms entityTypes valueType
+StructuredPropertyParams urn
+StructuredPropertyValueAssignment propertyUrn
+SummaryElement structuredPropertyUrn
+TagAssociation tag
+TestResult test
+TimeStamp actor
+Upstream dataset query
+UsageFeatures topUsersLast30Days
+VersionProperties versionSet
+VersionSetProperties latest
+VolumeAssertionInfo entity
+"""
+_BY_RECORD = {
+    record: frozenset(fields)
+    for record, *fields in (line.split() for line in _FIELDS.strip().splitlines())
+}
+_PACKAGE = "com.linkedin."
+
+
+@lru_cache(maxsize=4096)
+def urn_fields(record: str) -> frozenset[str]:
+    """The fields of a record, named in full, that hold a URN or a list of them; none for a record
+    that is not the model's."""
+    if not record.startswith(_PACKAGE):
+        return frozenset()
+    return _BY_RECORD.get(record.rpartition(".")[2], frozenset())
+
 
 # `importlib.resources` would cost every start 35 ms.
 _SHIPPED = Path(__file__).with_name("registry.json")
@@ -297,3 +464,100 @@ def read_type(expression: str) -> tuple[str, tuple[str, ...]]:
             begin = at + 1
     members.append(inner[begin:])
     return kind, tuple(members)
+
+
+Edge = tuple[Relationship, str]
+
+
+@lru_cache(maxsize=4096)
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
+def reach(value: Any, path: str) -> list[Any]:
+    """Every value found at `path`, in the order written; nothing where the path leads nowhere.
+
+    `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
+    """
+    found = [value]
+    for step in _steps(path):
+        if step == "*":
+            found = [inner for one in found for inner in _inside(one)]
+        elif step == "$key":
+            found = [key for one in found if isinstance(one, dict) for key in one]
+        else:
+            found = [one.get(step) for one in found if isinstance(one, dict)]
+        if not found:
+            return found
+    return [one for one in found if one is not None]
+
+
+def places(value: Any, path: str) -> Iterator[str]:
+    """Yield where each value is that `reach` finds, in the same order: `owners[0].owner`."""
+    for place, found in _placed(value, _steps(path), ""):
+        if found is not None:
+            yield place.removeprefix(".")
+
+
+def _placed(value: Any, steps: tuple[str, ...], place: str) -> Iterator[tuple[str, Any]]:
+    if not steps:
+        yield place, value
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*" and isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _placed(inner, rest, f"{place}[{at}]")
+    elif step == "*" and isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _placed(inner, rest, f"{place}[{key!r}]")
+    elif step == "$key" and isinstance(value, dict):
+        for key in value:
+            yield from _placed(key, rest, f"{place}[{key!r}]")
+    elif isinstance(value, dict):
+        yield from _placed(value.get(step), rest, f"{place}.{step}")
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
+    """The edges an aspect's value declares: each relationship with the URN it leads to.
+
+    In the order of the registry and then of the value, without repeats. What is not a URN is no
+    edge.
+    """
+    found: dict[tuple[str, str], Edge] = {}
+    for relationship in aspect.relationships:
+        for target in reach(value, relationship.path):
+            if isinstance(target, str) and target.startswith("urn:li:"):
+                found.setdefault((relationship.name, target), (relationship, target))
+    return list(found.values())
+
+
+def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:
+    """The value of an entity's key aspect, read off its URN.
+
+    Raises `InvalidUrn` when the URN has another number of parts than the key has fields.
+    """
+    if len(urn.parts) != len(key_fields):
+        shape = ",".join(f"<{field}>" for field in key_fields)
+        expected = f"({shape})" if len(key_fields) > 1 else shape
+        raise InvalidUrn(f"expected urn:li:{urn.entity_type}:{expected}, found {urn}")
+    return dict(zip(key_fields, urn.parts, strict=True))
+
+
+def urn_of_key(entity_type: str, key: Any, key_fields: tuple[str, ...]) -> Urn:
+    """The URN of the entity whose key aspect has that value.
+
+    Raises `InvalidInput` for a value that lacks a part of the key, `InvalidUrn` for parts that
+    make no URN.
+    """
+    parts = [key.get(field) if isinstance(key, dict) else None for field in key_fields]
+    if not all(isinstance(part, str) and part for part in parts):
+        raise InvalidInput(
+            f"the key of a {entity_type} has {', '.join(key_fields)}, each a text that is not empty"
+        )
+    return Urn.parse(str(Urn.of(entity_type, *map(str, parts))))

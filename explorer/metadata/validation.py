@@ -10,10 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from explorer.errors import InvalidAspect, InvalidUrn
-from explorer.metadata.references import urn_fields
-from explorer.metadata.registry import Record, Registry, read_type
+from explorer.metadata.registry import Record, Registry, places, reach, read_type, urn_fields
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import places, reach
 
 __all__ = ["Validator", "required_fields"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from explorer.client.display import line
 from explorer.client.records import BrowsePage
 from explorer.errors import NotFound
-from explorer.metadata.words import plural
+from explorer.metadata.names import plural
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import client, config
 from explorer.client import entity as read
+from explorer.client.connection import Offline
 from explorer.client.journal import JOURNAL
-from explorer.client.keeping import Offline
 from explorer.client.records import ChangePage, Health, Measures
-from explorer.client.retry import Retry
-from explorer.client.secret import Secret
-from explorer.client.transport import Transport
+from explorer.client.transport import Retry, Secret, Transport
 from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
-from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.browsing import Folder, opened
@@ -37,11 +34,12 @@ from explorer.notebook.results import Question, Results, answered
 from explorer.notebook.schema import Columns, read_columns_named
 from explorer.notebook.seen import TextsSeen
 from explorer.notebook.server import Server, shown_server
+from explorer.query.filters import Filter
 
 if TYPE_CHECKING:
-    from explorer.metadata.filtertext import Order
     from explorer.notebook.stewardship import Loaded, Stewardship
     from explorer.notebook.widgets.explorer import Explorer
+    from explorer.query import Order
 
 __all__ = ["AsyncCatalog", "Catalog"]
 

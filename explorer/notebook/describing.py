@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from explorer import client
-from explorer.client.conflict import TextConflict
 from explorer.client.difference import Change
+from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
 from explorer.errors import NotFound
 from explorer.metadata.urn import Urn

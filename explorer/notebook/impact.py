@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
+from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural, singular
 from explorer.notebook.progress import during
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.notebook.impact import Impact
 from explorer.notebook.paths import Paths
 from explorer.notebook.progress import during
@@ -128,7 +128,7 @@ class Lineage(Table):
 
     def svg(self, most_nodes: int = _MOST_DRAWN) -> str:
         """The picture it shows of itself, as the text of an SVG file. No request."""
-        from explorer.graph.export.svg import to_svg
+        from explorer.graph.export.pictures import to_svg
 
         return to_svg(self.graph, most_nodes=most_nodes)
 
@@ -151,7 +151,7 @@ class Lineage(Table):
             yield Say(f"incomplete: {self.truncated}", "loud")
 
     def _reached(self) -> list[str]:
-        from explorer.graph.export.svg import nearest
+        from explorer.graph.export.pictures import nearest
 
         root = self.graph.graph["root"]
         return [urn for urn in nearest(self.graph) if urn != root]

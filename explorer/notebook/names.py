@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from explorer.client.display import line
 from explorer.client.entity import Entity as ClientEntity
 from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 

@@ -14,8 +14,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from explorer.client.waiting import Waiting
-    from explorer.stewardship.progress import Progress
+    from explorer.client.blocking import BlockingFace
+    from explorer.stewardship.documentation import Progress
 
 __all__ = ["counted", "during", "each"]
 
@@ -62,7 +62,7 @@ def each(
 
 
 def during(
-    waiting: "Waiting", work: "Callable[[Progress], Coroutine[Any, Any, _T]]", what: str
+    waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]", what: str
 ) -> _T:
     """What comes of the work, done on the thread of `waiting` and waited for here.
 
@@ -112,7 +112,7 @@ class _Running(Generic[_T]):
     """Work under way, waited for on a thread of its own, so that another can show how far it is."""
 
     def __init__(
-        self, waiting: "Waiting", work: "Callable[[Progress], Coroutine[Any, Any, _T]]"
+        self, waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]"
     ) -> None:
         self.told: tuple[int, int | None] = (0, None)
         self._at: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None] | None = None

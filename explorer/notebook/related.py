@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 from explorer.client.records import Edge, Edges
 from explorer.metadata.aspects import Link, Owner
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import ownership
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
 

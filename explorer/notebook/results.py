@@ -17,10 +17,10 @@ from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Say, Shown, Ta
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.metadata.filters import Filter
-    from explorer.metadata.filtertext import Order
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
+    from explorer.query import Order
+    from explorer.query.filters import Filter
 
 __all__ = ["EDITED", "Found", "Question", "Results", "answered"]
 

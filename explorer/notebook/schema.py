@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from explorer.client import schema as read
+from explorer.client import entity as read
 from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, UnknownName
@@ -21,8 +21,8 @@ from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Sh
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.metadata.filters import Filter
     from explorer.notebook.catalog import Catalog
+    from explorer.query.filters import Filter
 
 __all__ = [
     "Column",
@@ -297,8 +297,8 @@ def read_columns_named(
     catalog: "Catalog", name: str, narrowed_by: "Filter | str | None", limit: int
 ) -> Columns:
     """The columns of that name in all datasets; see `Catalog.columns`."""
-    from explorer.metadata.filters import Criterion, Filter, all_of
-    from explorer.metadata.filtertext import read_filter
+    from explorer.query import read_filter
+    from explorer.query.filters import Criterion, Filter, all_of
 
     wanted = name.strip().casefold()
     if not wanted:

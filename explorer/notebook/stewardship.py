@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from explorer import stewardship
 from explorer.client.records import LoadReport
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import during
 from explorer.notebook.schema import described
 from explorer.notebook.tabular import tabulated
 from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
+from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import Catalog
-    from explorer.stewardship.progress import Progress
+    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "Changeset",
@@ -234,7 +234,7 @@ class Stewardship(stewardship.Stewardship):
         folder: str | None = None,
         progress: "Progress | None" = None,
     ) -> Documentation:
-        """See `explorer.stewardship.reading.read_documentation`."""
+        """See `explorer.stewardship.changeset.read_documentation`."""
         found = during(
             self._shown_in,
             lambda tell: self.core.documentation(
@@ -307,7 +307,7 @@ class Stewardship(stewardship.Stewardship):
         clear_empty: bool = False,
         progress: "Progress | None" = None,
     ) -> Changeset:
-        """See `explorer.stewardship.reading.read_changeset`."""
+        """See `explorer.stewardship.changeset.read_changeset`."""
         found = during(
             self._shown_in,
             lambda tell: self.core.changeset(

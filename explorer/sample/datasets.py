@@ -1,19 +1,399 @@
-"""The datasets: what is said of each, by ingestion and by people."""
+"""The datasets: descriptions, schemas, containers, lineage, assertions and incidents."""
 
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from random import Random
 from typing import Any
 
 from explorer.metadata import Urn
-from explorer.sample.change import Change, Changes, audit_stamp, user
-from explorer.sample.containers import container_of
-from explorer.sample.days import Days
-from explorer.sample.lineage import lineage, view
 from explorer.sample.people import owner_urn
-from explorer.sample.schema import edited_schema, schema, tags_value, terms_value
-from explorer.sample.tables import Table
-from explorer.sample.warehouse import Warehouse
+from explorer.sample.tables import (
+    Change,
+    Changes,
+    Column,
+    Days,
+    Table,
+    audit_stamp,
+    data_type,
+    user,
+)
+from explorer.sample.warehouse import Warehouse, read_data, rows
 
-__all__ = ["datasets", "ownership_value", "removals"]
+__all__ = ["containers", "datasets", "health", "ownership_value", "removals", "tags_value"]
+
+_KINDS = {
+    "postgres": ("Database", "Schema"),
+    "snowflake": ("Database", "Schema"),
+    "s3": ("S3 bucket", "Folder"),
+}
+
+_DESCRIPTIONS = {
+    "shop": "Database of the order service: orders, carts, customers, returns.",
+    "pim": "Product information: styles, variants, prices, suppliers.",
+    "fulfilment": "Warehouse management: stock, parcels, purchase orders.",
+    "payments": "Payment gateway. Access is logged and reviewed every quarter.",
+    "crm": "Customer care and the loyalty programme.",
+    "raw": "Replicas and loads, exactly as the sources have them. Not for analysis.",
+    "analytics": "Everything made by dbt. Start in `marts`.",
+    "analytics.staging": "One view per source table: names, types, nothing else.",
+    "analytics.intermediate": "Steps shared by several marts. May change without notice.",
+    "analytics.marts": "Facts, dimensions and marts: **what reports and people use**.",
+    "analytics.reporting": "Views shaped for one report each.",
+    "analytics.ml": "Features and scores of the models.",
+    "analytics.sandbox": "Scratch space. Tables older than 90 days are dropped.",
+    "tarnwood-landing": "Where files arrive: events, partners, stores.",
+}
+
+
+def container_of(table: Table) -> Urn | None:
+    """The container that holds a dataset; none on platforms without such."""
+    return _urn(table.platform, table.folders) if table.platform in _KINDS else None
+
+
+def containers(warehouse: Warehouse, days: Days) -> Changes:
+    """Every container of the declared datasets, parents first."""
+    seen: set[Urn] = set()
+    for table in warehouse.tables:
+        kinds = _KINDS.get(table.platform, ())
+        for depth in range(1, min(len(table.folders), len(kinds)) + 1):
+            folders = table.folders[:depth]
+            urn = _urn(table.platform, folders)
+            if urn not in seen:
+                seen.add(urn)
+                yield from _container(urn, table, folders, kinds[depth - 1], days)
+
+
+def _container(urn: Urn, table: Table, folders: tuple[str, ...], kind: str, days: Days) -> Changes:
+    full_name = table.delimiter.join(folders)
+    value = {
+        "name": folders[-1],
+        "qualifiedName": full_name,
+        "env": "PROD",
+        "customProperties": {"platform": table.platform},
+        "created": {"time": days.millis(1400)},
+    }
+    if full_name in _DESCRIPTIONS:
+        value["description"] = _DESCRIPTIONS[full_name]
+    yield Change(urn, "containerProperties", value)
+    yield Change(urn, "subTypes", {"typeNames": [kind]})
+    platform = {"platform": str(Urn.of("dataPlatform", table.platform))}
+    yield Change(urn, "dataPlatformInstance", platform)
+    path = "/".join(("", "prod", table.platform, *folders[:-1]))
+    yield Change(urn, "browsePaths", {"paths": [path]})
+    if len(folders) > 1:
+        parent = str(_urn(table.platform, folders[:-1]))
+        yield Change(urn, "container", {"container": parent})
+
+
+def _urn(platform: str, folders: tuple[str, ...]) -> Urn:
+    key = "/".join((platform, *folders))
+    return Urn.of("container", sha256(key.encode()).hexdigest()[:32])
+
+
+def lineage(table: Table, warehouse: Warehouse, days: Days) -> Changes:
+    """What the table is made from, and its columns; nothing for a source."""
+    upstreams = warehouse.upstreams(table)
+    if not upstreams:
+        return
+    copied = table.name.startswith("raw.") and len(upstreams) == 1
+    stamp = audit_stamp(days.millis(1), user("svc_dbt"))
+    kind = "COPY" if copied else "TRANSFORMED"
+    value: dict[str, Any] = {
+        "upstreams": [
+            {"auditStamp": stamp, "dataset": str(urn), "type": kind} for urn, _ in upstreams
+        ]
+    }
+    fine = [
+        {
+            "upstreamType": "FIELD_SET",
+            "upstreams": [source.field_urn(field) for source, field in sources],
+            "downstreamType": "FIELD",
+            "downstreams": [table.field_urn(column)],
+            "confidenceScore": 1.0,
+        }
+        for column in table.columns
+        if (sources := warehouse.sources(table, column))
+    ]
+    if fine:
+        value["fineGrainedLineages"] = fine
+    yield Change(table.urn, "upstreamLineage", value)
+
+
+def view(table: Table, warehouse: Warehouse) -> Changes:
+    """The SQL behind a view: as declared, or written from the columns of a plain staging view."""
+    sql = table.sql
+    if not sql and table.subtype == "View" and len(table.upstreams) == 1:
+        sql = _staging_sql(table, warehouse)
+    if sql:
+        value = {"materialized": False, "viewLogic": sql, "viewLanguage": "SQL"}
+        yield Change(table.urn, "viewProperties", value)
+
+
+def _staging_sql(table: Table, warehouse: Warehouse) -> str:
+    [(_, upstream)] = warehouse.upstreams(table)
+    if upstream is None:
+        return ""
+    selected: list[str] = []
+    for column in table.columns:
+        sources = warehouse.sources(table, column)
+        if sources:
+            source = sources[0][1].name
+            selected.append(source if source == column.name else f"{source} as {column.name}")
+    deleted = "\nwhere not _deleted" if "_deleted" in upstream.by_name else ""
+    columns = ",\n    ".join(selected)
+    return f"select\n    {columns}\nfrom {upstream.name}{deleted}"
+
+
+_LOGICAL = {
+    "ts": {"type": "long", "logicalType": "timestamp-millis"},
+    "date": {"type": "int", "logicalType": "date"},
+    "uuid": {"type": "string", "logicalType": "uuid"},
+    "money": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2},
+    "list": {"type": "array", "items": "string"},
+    "map": {"type": "map", "values": "string"},
+    # The symbols are no column of anything, so an enum is written as what it is on the wire.
+    "enum": "string",
+}
+
+
+def value_document(table: Table) -> str:
+    """The schema of a topic's messages, as JSON."""
+    return _document(table.record, [c for c in table.columns if not c.in_key])
+
+
+def key_document(table: Table) -> str:
+    """The schema of a topic's keys, as JSON."""
+    return _document(f"{table.record}Key", [c for c in table.columns if c.in_key])
+
+
+def _document(record: str, columns: Sequence[Column]) -> str:
+    return json.dumps(_record(record, "", columns))
+
+
+def _record(name: str, parent: str, columns: Sequence[Column]) -> dict[str, Any]:
+    fields = [
+        _avro_field(column, columns)
+        for column in columns
+        if column.name.rpartition(".")[0] == parent and "#" not in column.name[len(parent) :]
+    ]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def _avro_field(column: Column, columns: Sequence[Column]) -> dict[str, Any]:
+    field: dict[str, Any] = {"name": column.name.rpartition(".")[2]}
+    kind = _type(column, columns)
+    if column.required:
+        field["type"] = kind
+    else:
+        field |= {"type": ["null", kind], "default": None}
+    if column.doc:
+        field["doc"] = column.doc
+    return field
+
+
+def _type(column: Column, columns: Sequence[Column]) -> Any:
+    match column.kind:
+        case "record":
+            return _record(column.record, column.name, columns)
+        case "records":
+            return {"type": "array", "items": _record(column.record, column.name, columns)}
+        case "union":
+            return [
+                _record(member.name.rpartition("#")[2], member.name, columns)
+                for member in columns
+                if member.name.startswith(f"{column.name}#") and member.kind == "record"
+            ]
+        case kind:
+            return _LOGICAL.get(kind, data_type(kind).avro)
+
+
+# Elsewhere the values of an enum are kept as strings.
+_WITH_ENUMS = frozenset({"postgres", "kafka"})
+
+
+def schema(table: Table, warehouse: Warehouse, days: Days, age: int) -> Changes:
+    """The table's schema, after the one it had before its newest columns were added.
+
+    `age` is the number of days since the table was made.
+    """
+    stamps = {
+        "created": audit_stamp(days.millis(age), user("svc_dbt")),
+        "lastModified": audit_stamp(days.millis(age // 4), user("svc_dbt")),
+    }
+    older = [column for column in table.columns if not column.added]
+    if len(older) < len(table.columns):
+        yield Change(table.urn, "schemaMetadata", _value(table, older, warehouse, days) | stamps)
+    value = _value(table, table.columns, warehouse, days)
+    yield Change(table.urn, "schemaMetadata", value | stamps)
+
+
+def edited_schema(table: Table, days: Days, editor: str, ago: int) -> Changes:
+    """What people wrote on the columns, by one editor that many days ago; none if they did not."""
+    fields = [
+        _edited_field(column, days)
+        for column in table.columns
+        if column.edited or column.edited_tags or column.edited_terms
+    ]
+    if fields:
+        stamp = audit_stamp(days.millis(ago), user(editor))
+        value = {"created": stamp, "lastModified": stamp, "editableSchemaFieldInfo": fields}
+        yield Change(table.urn, "editableSchemaMetadata", value, user(editor))
+
+
+def tags_value(names: Iterable[str]) -> dict[str, Any]:
+    """The value of a `globalTags` aspect."""
+    return {"tags": [{"tag": f"urn:li:tag:{name}"} for name in names]}
+
+
+def terms_value(names: Iterable[str], days: Days) -> dict[str, Any]:
+    """The value of a `glossaryTerms` aspect."""
+    return {
+        "terms": [{"urn": f"urn:li:glossaryTerm:{name}"} for name in names],
+        "auditStamp": audit_stamp(days.millis(60), user("akowalski")),
+    }
+
+
+def _value(
+    table: Table, columns: Sequence[Column], warehouse: Warehouse, days: Days
+) -> dict[str, Any]:
+    paths = "\n".join(column.field_path for column in columns)
+    value: dict[str, Any] = {
+        "schemaName": table.name,
+        "platform": str(Urn.of("dataPlatform", table.platform)),
+        "version": 0,
+        "hash": sha256(paths.encode()).hexdigest()[:16],
+        "platformSchema": _platform_schema(table),
+        "fields": [_field(table, column, days) for column in columns],
+    }
+    keys = [column.field_path for column in columns if column.key]
+    if keys and table.platform != "kafka":
+        value["primaryKeys"] = keys
+    foreign = [_foreign_key(table, c, warehouse) for c in columns if c.refers]
+    if foreign:
+        value["foreignKeys"] = foreign
+    return value
+
+
+def _platform_schema(table: Table) -> dict[str, Any]:
+    if table.platform == "kafka":
+        documents = {"documentSchema": value_document(table), "keySchema": key_document(table)}
+        return {"com.linkedin.schema.KafkaSchema": documents}
+    return {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}}
+
+
+def _field(table: Table, column: Column, days: Days) -> dict[str, Any]:
+    kind = data_type(column.kind)
+    if column.kind == "enum" and table.platform not in _WITH_ENUMS:
+        kind = data_type("text")
+    field: dict[str, Any] = {
+        "fieldPath": column.field_path,
+        "type": {"type": {kind.record: {}}},
+        "nativeDataType": kind.native[table.platform],
+        "nullable": not column.required,
+        "recursive": False,
+        "isPartOfKey": column.key,
+    }
+    if column.doc:
+        field["description"] = column.doc
+    if column.tags:
+        field["globalTags"] = tags_value(column.tags)
+    if column.terms:
+        field["glossaryTerms"] = terms_value(column.terms, days)
+    return field
+
+
+def _edited_field(column: Column, days: Days) -> dict[str, Any]:
+    field: dict[str, Any] = {"fieldPath": column.field_path}
+    if column.edited:
+        field["description"] = column.edited
+    if column.edited_tags:
+        field["globalTags"] = tags_value(column.edited_tags)
+    if column.edited_terms:
+        field["glossaryTerms"] = terms_value(column.edited_terms, days)
+    return field
+
+
+def _foreign_key(table: Table, column: Column, warehouse: Warehouse) -> dict[str, Any]:
+    target, target_column = warehouse.column(column.refers)
+    return {
+        "name": f"fk_{table.label}_{column.name}",
+        "foreignFields": [target.field_urn(target_column)],
+        "sourceFields": [table.field_urn(column)],
+        "foreignDataset": str(target.urn),
+    }
+
+
+# One a day, the newest today.
+_RUNS = 14
+# Of the rows of a run that failed, one more each day.
+_UNEXPECTED = 41
+_ROWS = 48_310
+
+
+def health(warehouse: Warehouse, days: Days) -> Changes:
+    """Every assertion with its runs after it, oldest first; then the incidents."""
+    for cells in rows(read_data("health")):
+        sign, _, name = cells[0].partition(" ")
+        table = warehouse[cells[1]]
+        if sign == "-":
+            yield from _assertion(name, table, cells[2:], days)
+        else:
+            yield _incident(name, table, cells[2:], days)
+
+
+def _assertion(name: str, table: Table, cells: list[str], days: Days) -> Changes:
+    column, operator, bounds, text, failed = cells
+    [field] = [one for one in table.columns if one.name == column]
+    urn = Urn.of("assertion", name)
+    told: dict[str, Any] = {
+        "dataset": str(table.urn),
+        "scope": "DATASET_COLUMN",
+        "fields": [table.field_urn(field)],
+        "aggregation": "IDENTITY",
+        "operator": operator,
+    }
+    if bounds:
+        low, high = bounds.split()
+        told["parameters"] = {
+            "minValue": {"value": low, "type": "NUMBER"},
+            "maxValue": {"value": high, "type": "NUMBER"},
+        }
+    value = {"type": "DATASET", "datasetAssertion": told, "description": text}
+    yield Change(urn, "assertionInfo", value)
+    for ago in range(_RUNS - 1, -1, -1):
+        is_failed = ago < int(failed)
+        result: dict[str, Any] = {
+            "type": "FAILURE" if is_failed else "SUCCESS",
+            "rowCount": _ROWS - ago,
+            "unexpectedCount": _UNEXPECTED - ago if is_failed else 0,
+        }
+        run = {
+            "timestampMillis": days.millis(ago),
+            "runId": f"checks-{days.on(ago).isoformat()}",
+            "asserteeUrn": str(table.urn),
+            "assertionUrn": str(urn),
+            "status": "COMPLETE",
+            "result": result,
+        }
+        yield Change(urn, "assertionRunEvent", run)
+
+
+def _incident(name: str, table: Table, cells: list[str], days: Days) -> Change:
+    kind, state, stage, priority, ago, reporter, title, text = cells
+    stamp = audit_stamp(days.millis(int(ago)), user(reporter))
+    value: dict[str, Any] = {
+        "type": kind,
+        "title": title,
+        "description": text,
+        "entities": [str(table.urn)],
+        "priority": int(priority),
+        "status": {"state": state, "stage": stage, "lastUpdated": stamp},
+        "source": {"type": "MANUAL"},
+        "created": stamp,
+    }
+    return Change(Urn.of("incident", name), "incidentInfo", value, user(reporter))
+
 
 _SUBTYPES = {"postgres": "Table", "kafka": "Topic", "s3": "Files"}
 

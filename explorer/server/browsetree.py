@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from explorer.metadata.names import natural_key
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import natural_key
 from explorer.server.store import Placement
 from explorer.server.store.survey import Folder, Holding
 

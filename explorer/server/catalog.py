@@ -17,11 +17,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
 from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
-from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import DEFINITION, field_name
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.commits import Commits
 from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal, status_of

@@ -18,9 +18,9 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import CatalogError, Unusable
-from explorer.metadata.filters import Filter
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.browsetree import BrowseTree
 from explorer.server.catalog import Catalog
 from explorer.server.hierarchy import with_folders

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from explorer.errors import InvalidInput
-from explorer.metadata.filters import Criterion, Filter
+from explorer.query.filters import Criterion, Filter
 from explorer.server.search.criteria import names_field
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.page import SearchQuery

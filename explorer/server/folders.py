@@ -6,9 +6,8 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidUrn
-from explorer.metadata.naming import NAME_ASPECTS, display_name
+from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import natural_key
 from explorer.server.search.folders import Folder, FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store

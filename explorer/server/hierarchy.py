@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from explorer.metadata.naming import display_name
+from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.paths import placements

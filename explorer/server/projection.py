@@ -13,7 +13,7 @@ import orjson
 
 from explorer.errors import CatalogError
 from explorer.metadata.assertion import asserted_columns, asserted_entity, run_summary
-from explorer.metadata.naming import display_name
+from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn

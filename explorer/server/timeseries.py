@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from explorer.errors import InvalidInput
-from explorer.metadata.filters import Criterion, Filter
-from explorer.metadata.values import reach
+from explorer.metadata.registry import reach
+from explorer.query.filters import Criterion, Filter
 from explorer.server.search.page import SortBy
 from explorer.server.store import Store
 

@@ -4,13 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.stewardship.applying import Applied, Failure
-    from explorer.stewardship.changeset import Change, Changeset, Kind, compare
+    from explorer.stewardship.api import AsyncStewardship, Stewardship
+    from explorer.stewardship.changeset import Applied, Change, Changeset, Failure, Kind, compare
     from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
-    from explorer.stewardship.faces import AsyncStewardship, Stewardship
-    from explorer.stewardship.files import Format, format_of, read_rows, write_rows
-    from explorer.stewardship.files.report import write_report
+    from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
     from explorer.stewardship.worklist import Item, Reach, TableUse, Worklist, rank
 
 __all__ = [
@@ -45,33 +43,33 @@ __all__ = [
 
 # Drafts are kept by front ends that ask for nothing else of this package.
 _HOMES = {
-    "Applied": "explorer.stewardship.applying",
-    "AsyncStewardship": "explorer.stewardship.faces",
+    "Applied": "explorer.stewardship.changeset",
+    "AsyncStewardship": "explorer.stewardship.api",
     "Change": "explorer.stewardship.changeset",
     "Changeset": "explorer.stewardship.changeset",
     "Count": "explorer.stewardship.coverage",
     "Coverage": "explorer.stewardship.coverage",
     "Entry": "explorer.stewardship.documentation",
-    "Failure": "explorer.stewardship.applying",
-    "Format": "explorer.stewardship.files.formats",
+    "Failure": "explorer.stewardship.changeset",
+    "Format": "explorer.stewardship.files",
     "Group": "explorer.stewardship.coverage",
     "Grouping": "explorer.stewardship.coverage",
     "Item": "explorer.stewardship.worklist",
     "Kind": "explorer.stewardship.changeset",
     "Reach": "explorer.stewardship.worklist",
     "Row": "explorer.stewardship.documentation",
-    "Stewardship": "explorer.stewardship.faces",
+    "Stewardship": "explorer.stewardship.api",
     "TableUse": "explorer.stewardship.worklist",
     "Worklist": "explorer.stewardship.worklist",
     "compare": "explorer.stewardship.changeset",
     "cover": "explorer.stewardship.coverage",
     "digest_of": "explorer.stewardship.documentation",
-    "format_of": "explorer.stewardship.files.formats",
+    "format_of": "explorer.stewardship.files",
     "rank": "explorer.stewardship.worklist",
-    "read_rows": "explorer.stewardship.files.formats",
+    "read_rows": "explorer.stewardship.files",
     "rows_of": "explorer.stewardship.documentation",
-    "write_report": "explorer.stewardship.files.report",
-    "write_rows": "explorer.stewardship.files.formats",
+    "write_report": "explorer.stewardship.files",
+    "write_rows": "explorer.stewardship.files",
 }
 
 

@@ -1,15 +1,50 @@
-"""What a file would change: every line of it beside what the catalog holds now."""
+"""What a file would change, beside the catalog's text, and writing it into the catalog."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
+from explorer.client.journal import one_save
+from explorer.client.records import Edit
+from explorer.errors import (
+    CatalogError,
+    Forbidden,
+    InvalidInput,
+    InvalidUrn,
+    NotFound,
+    ReadOnly,
+    ServerFault,
+)
 from explorer.metadata.urn import Urn
-from explorer.stewardship.documentation import Entry, digest_of, rows_of
+from explorer.stewardship.documentation import (
+    ASPECTS,
+    Entry,
+    Row,
+    digest_of,
+    read_datasets,
+    rows_of,
+)
 
-__all__ = ["KINDS", "Change", "Changeset", "Kind", "compare"]
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.stewardship.documentation import Progress
+
+__all__ = [
+    "KINDS",
+    "Applied",
+    "Change",
+    "Changeset",
+    "Failure",
+    "Kind",
+    "apply_changes",
+    "compare",
+    "read_changeset",
+    "read_documentation",
+]
 
 Kind = Literal[
     "new",
@@ -206,3 +241,120 @@ def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
             yield change
         else:
             yield replace(change, kind="duplicate", why=f"{rivals[0].entry.place} says the same")
+
+
+_AT_ONCE = 6
+_REFUSALS = (InvalidInput, NotFound, ServerFault, TextConflict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A change that was not written, and the sentence that says why."""
+
+    change: Change
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of changes: `done` were written, in their order, with the edits that did it;
+    `failed` were refused; `untried` were not come to, or their answer did not come, because of what
+    `ended_by` tells."""
+
+    done: tuple[tuple[Change, Edit], ...] = ()
+    failed: tuple[Failure, ...] = ()
+    untried: tuple[Change, ...] = ()
+    ended_by: CatalogError | None = None
+
+
+async def apply_changes(
+    catalog: "AsyncCatalog", changes: Iterable[Change], progress: "Progress | None" = None
+) -> Applied:
+    """Write the changes, as `Changeset.to_apply` gives them.
+
+    Each goes by itself, the columns of one table one after the other, a few tables at once. One
+    that is refused stops nothing: a text that was changed since it was compared is such a one. What
+    concerns them all, such as a server that is gone or a token that is refused, ends the work, and
+    the rest is untried. Two requests for each change, and nothing is sent twice: comparing the same
+    file anew finds just what is left. All of it is one save, which undo takes back at once. Raises
+    nothing of its own.
+    """
+    work = list(changes)
+    lanes: dict[str, list[int]] = {}
+    for at, change in enumerate(work):
+        lanes.setdefault(change.urn, []).append(at)
+    done: dict[int, Edit] = {}
+    failed: dict[int, str] = {}
+    ends: list[CatalogError] = []
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def go_along(lane: list[int]) -> None:
+        for at in lane:
+            async with turns:
+                if ends:
+                    return
+                try:
+                    done[at] = await _write(catalog, work[at])
+                except ReadOnly as error:
+                    ends.append(error)
+                    return
+                except (Forbidden, *_REFUSALS) as error:
+                    # Rights may be given table by table.
+                    failed[at] = str(error)
+                except CatalogError as error:
+                    ends.append(error)
+                    return
+            if progress is not None:
+                progress(len(done) + len(failed), len(work))
+
+    with one_save():
+        await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
+    return Applied(
+        tuple((change, done[at]) for at, change in enumerate(work) if at in done),
+        tuple(Failure(change, failed[at]) for at, change in enumerate(work) if at in failed),
+        tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
+        ends[0] if ends else None,
+    )
+
+
+async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:
+    return await catalog.describe(
+        change.urn, change.mine, column=change.column, instead_of=change.theirs or ""
+    )
+
+
+async def read_documentation(
+    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
+) -> tuple[Row, ...]:
+    """The rows of the datasets among `urns` that exist, in their order; costs what
+    `AsyncCatalog.entities` costs."""
+    found: list[Row] = []
+    async for entity in read_datasets(catalog, urns, ASPECTS, progress):
+        found.extend(rows_of(entity))
+    return tuple(found)
+
+
+async def read_changeset(
+    catalog: "AsyncCatalog",
+    entries: Iterable[Entry],
+    *,
+    clear_empty: bool = False,
+    progress: "Progress | None" = None,
+) -> Changeset:
+    """What a file's entries would change, compared as `compare` says with the catalog as it is
+    now; costs what `AsyncCatalog.entities` of the datasets named costs."""
+    lines = tuple(entries)
+    urns = dict.fromkeys(filter(None, (_dataset(line.row.urn) for line in lines)))
+    held = {
+        entity.urn: entity
+        async for entity in read_datasets(catalog, tuple(urns), ASPECTS, progress)
+    }
+    return compare(lines, held, clear_empty=clear_empty)
+
+
+def _dataset(urn: str) -> Urn | None:
+    try:
+        parsed = Urn.parse(urn)
+    except InvalidUrn:
+        return None
+    return parsed if parsed.entity_type == "dataset" else None

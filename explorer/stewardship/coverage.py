@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.entity import Entity
 from explorer.client.records import DescribedCount
-from explorer.metadata.filters import Filter
-from explorer.metadata.naming import NAME_ASPECTS
+from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.urn import Urn
-from explorer.stewardship.selection import read_datasets
+from explorer.query.filters import Filter
+from explorer.stewardship.documentation import read_datasets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from explorer.client import AsyncCatalog
-    from explorer.stewardship.progress import Progress
+    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "GROUPINGS",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from explorer import config
-from explorer.client.secret import part_login
+from explorer.client.transport import part_login
 from explorer.errors import Unusable
 
 if TYPE_CHECKING:

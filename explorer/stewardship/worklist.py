@@ -10,14 +10,14 @@ from explorer.client.records import Timeseries, Undescribed
 from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
-from explorer.stewardship.selection import read_datasets
+from explorer.query.filters import Filter
+from explorer.stewardship.documentation import read_datasets
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.schema import Column
-    from explorer.stewardship.progress import Progress
+    from explorer.client.entity import Column
+    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "Item",

@@ -134,7 +134,7 @@ def main(
     # now nor while somebody types.
     gc.disable()
 
-    from explorer.client.secret import Secret
+    from explorer.client.transport import Secret
     from explorer.errors import CatalogError
     from explorer.metadata.urn import Urn
     from explorer.tui.exchanges import Exchanges

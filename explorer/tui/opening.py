@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import config
-from explorer.client.secret import Secret
+from explorer.client.transport import Secret
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import ownership
 from explorer.views.parts import (
     Code,
     Fact,

@@ -21,7 +21,7 @@ import orjson
 from textual.app import App, ComposeResult
 
 from explorer.client import AsyncCatalog
-from explorer.client.requests.request import Request
+from explorer.client.transport import Request
 from explorer.metadata import Urn
 from explorer.tui.browse.rows import FolderRows
 from explorer.tui.browse.tree import BrowseTree

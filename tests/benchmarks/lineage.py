@@ -29,9 +29,8 @@ import networkx as nx
 import orjson
 
 from explorer.client import Catalog
-from explorer.client.answers.relating import parse_lineage
+from explorer.client.lineage import lineage_request, parse_lineage
 from explorer.client.records import Lineage, Way
-from explorer.client.requests.relating import lineage_request
 from explorer.graph import lineage_graph
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from explorer.metadata import Criterion, Filter, Urn, all_of, load_registry
+from explorer.metadata import Urn, load_registry
+from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.page import SearchQuery

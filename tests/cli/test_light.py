@@ -46,7 +46,7 @@ def test_help_loads_nothing_heavy(arguments):
         "from explorer.client import *",
         "import explorer.graph; dir(explorer.graph)",
         "import explorer.config",
-        "import explorer.metadata.filtertext",
+        "import explorer.query",
     ],
 )
 def test_importing_the_package_loads_nothing_heavy(code):

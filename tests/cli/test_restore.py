@@ -50,7 +50,7 @@ def held_in(directory):
 
 
 def _everything():
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
 
     return Filter()
 

@@ -14,7 +14,7 @@ import orjson
 import uvicorn
 
 from explorer.client import AsyncCatalog
-from explorer.client.retry import Retry
+from explorer.client.transport import Retry
 from explorer.errors import CatalogError
 from explorer.metadata.registry import load_registry
 from explorer.server.opening import open_catalog

@@ -2,12 +2,12 @@
 
 import pytest
 
-from explorer.client import failures
-from explorer.client.answers.finding import parse_browse, parse_search
-from explorer.client.answers.reading import parse_config, parse_entity
-from explorer.client.answers.relating import parse_relationships
-from explorer.client.answers.timeseries import parse_timeseries
+from explorer.client import responses
+from explorer.client.entities import parse_config, parse_entity
+from explorer.client.lineage import parse_relationships
 from explorer.client.records import Match
+from explorer.client.search import parse_browse, parse_search
+from explorer.client.timeseries import parse_timeseries
 from explorer.errors import (
     Conflict,
     Forbidden,
@@ -161,19 +161,19 @@ def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
     ],
 )
 def test_a_refusal_becomes_the_error_that_says_what_to_do(status, kind):
-    error = failures.from_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
+    error = responses.from_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
     assert type(error) is kind
     assert "the reason" in str(error)
     assert "\x1b" not in str(error)
 
 
 def test_a_page_of_a_proxy_is_not_shown():
-    assert "html" not in str(failures.from_answer(502, b"<html><body>Bad Gateway</body></html>"))
-    assert "said no more" in str(failures.from_answer(500, b""))
+    assert "html" not in str(responses.from_answer(502, b"<html><body>Bad Gateway</body></html>"))
+    assert "said no more" in str(responses.from_answer(500, b""))
 
 
 def test_a_graphql_error_keeps_the_words_of_the_server():
-    error = failures.from_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
+    error = responses.from_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
     assert type(error) is NotFound
     assert str(error) == "x does not exist."
-    assert type(failures.from_graphql([{"message": "m"}])) is InvalidInput
+    assert type(responses.from_graphql([{"message": "m"}])) is InvalidInput

@@ -5,24 +5,18 @@ import asyncio
 import orjson
 import pytest
 
-from explorer.client import AsyncCatalog
-from explorer.client.answers import following
-from explorer.client.answers.finding import parse_search
-from explorer.client.answers.following import EventReader, parse_changes
-from explorer.client.answers.relating import (
+from explorer.client import AsyncCatalog, changes
+from explorer.client.changes import EventReader, parse_changes
+from explorer.client.completion import parse_autocomplete, parse_suggestions
+from explorer.client.ingestion import parse_deleted, parse_references, parse_rollback, parse_runs
+from explorer.client.lineage import (
     LineageMap,
     add_lineage_page,
     parse_lineage,
     parse_lineage_page,
     parse_relationships,
 )
-from explorer.client.answers.suggesting import parse_autocomplete, parse_suggestions
-from explorer.client.answers.writing import (
-    parse_deleted,
-    parse_references,
-    parse_rollback,
-    parse_runs,
-)
+from explorer.client.search import parse_search
 from explorer.errors import ServerFault, Unreadable
 from explorer.metadata import Urn
 
@@ -136,7 +130,7 @@ _ODD_NAMES = [
 
 
 def test_an_event_that_never_ends_is_not_gathered_for_ever(monkeypatch):
-    monkeypatch.setattr(following, "_MAX_EVENT_BYTES", 1_000)
+    monkeypatch.setattr(changes, "_MAX_EVENT_BYTES", 1_000)
     reader = EventReader()
     piece = b"data: " + b"x" * 600
     assert reader.read(piece) is None

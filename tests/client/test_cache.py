@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from explorer.client import cache
-from explorer.client.cache import Kept
-from explorer.client.requests.request import Request
+from explorer.client.cache import AnswerCache
+from explorer.client.transport import Request
 
 SERVER = "http://catalog.example.com"
 
@@ -26,7 +26,7 @@ def opened(tmp_path):
     made = []
 
     def open_kept(server=SERVER, directory=tmp_path / "cache"):
-        made.append(Kept(directory, server))
+        made.append(AnswerCache(directory, server))
         return made[-1]
 
     yield open_kept
@@ -208,10 +208,10 @@ def test_without_a_usable_directory_nothing_is_kept_and_nothing_raised(opened, t
 FULL = """
 import resource, sys
 from pathlib import Path
-from explorer.client.cache import Kept
-from explorer.client.requests.request import Request
+from explorer.client.cache import AnswerCache
+from explorer.client.transport import Request
 import os
-kept = Kept(Path(sys.argv[1]), "s")
+kept = AnswerCache(Path(sys.argv[1]), "s")
 kept.put(Request("GET", "/first"), b"answer")
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 for number in range(100):
@@ -263,9 +263,9 @@ def test_threads_share_one(opened):
 FILL = """
 import sys
 from pathlib import Path
-from explorer.client.cache import Kept
-from explorer.client.requests.request import Request
-kept = Kept(Path(sys.argv[1]), sys.argv[2])
+from explorer.client.cache import AnswerCache
+from explorer.client.transport import Request
+kept = AnswerCache(Path(sys.argv[1]), sys.argv[2])
 for number in range(int(sys.argv[3]), int(sys.argv[3]) + 100):
     kept.put(Request("GET", f"/{number}"), str(number).encode())
 kept.close()

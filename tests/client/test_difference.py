@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.client.difference import Change, difference
-from explorer.metadata.places import Shape
+from explorer.metadata.patch import Shape
 from explorer.metadata.registry import load_registry, read_type
 
 

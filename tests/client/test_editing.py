@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from explorer.client.aio import AsyncCatalog
-from explorer.client.conflict import TextConflict
+from explorer.client.catalog import AsyncCatalog
+from explorer.client.editable import TextConflict
 from explorer.client.journal import one_save, saves_of
 from explorer.errors import Forbidden, InvalidInput, NotFound, Unusable
 from explorer.metadata import Urn

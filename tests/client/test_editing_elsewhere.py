@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.conflict import TextConflict
+from explorer.client.editable import TextConflict
+from explorer.client.edits import EditMethods
 from explorer.client.http import HttpTransport
-from explorer.client.parts.editing import EditMethods
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
 

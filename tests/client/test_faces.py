@@ -15,9 +15,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog, Pager
 from explorer.client.connection import Connection
 from explorer.client.records import RefusedChange
-from explorer.client.requests.request import Request
-from explorer.client.retry import Retry
-from explorer.client.transport import NeverSent
+from explorer.client.transport import NeverSent, Request, Retry
 from explorer.errors import Unreachable, Unusable
 from explorer.graph import AsyncGraphs, Graphs
 from explorer.metadata import Proposal, Urn
@@ -51,9 +49,9 @@ def public(kind):
 def kind_of(method):
     """What a method gives: one answer, one thing after another, a pager, or what asks nobody."""
     if inspect.iscoroutinefunction(method):
-        return "waited"
+        return "blocking"
     if inspect.isasyncgenfunction(method):
-        return "iterated"
+        return "blocking_iterator"
     given = typing.get_type_hints(method, localns={"Order": object}).get("return")
     return "paged" if typing.get_origin(given) is Pager else "plain"
 

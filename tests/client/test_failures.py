@@ -7,10 +7,10 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from explorer.client import AsyncCatalog, failures
-from explorer.client.abilities import read_abilities
+from explorer.client import AsyncCatalog, responses
+from explorer.client.connection import read_abilities
 from explorer.client.http import HttpTransport
-from explorer.client.retry import Retry, asked_pause_seconds
+from explorer.client.transport import Retry, asked_pause_seconds
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -33,7 +33,7 @@ URL = "http://u:hidden@h.example/aspects?action=x&accessToken=hidden&count=1"
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 412, 418, 422, 429, 500, 503])
 def test_every_refusal_knows_where_it_came_from(status):
-    error = failures.from_answer(status, b'{"message": "the reason"}', url=URL)
+    error = responses.from_answer(status, b'{"message": "the reason"}', url=URL)
     assert (error.status, error.excerpt) == (status, "the reason")
     assert error.url == "http://h.example/aspects?action=x&accessToken=…&count=1"
     assert "hidden" not in str(error)
@@ -57,13 +57,13 @@ def test_every_refusal_knows_where_it_came_from(status):
     ],
 )
 def test_the_servers_own_words_are_found_in_whatever_it_sent(body, words):
-    excerpt = failures.from_answer(500, body).excerpt
+    excerpt = responses.from_answer(500, body).excerpt
     assert excerpt == words or excerpt.startswith(words)
     assert excerpt is None or "<" not in excerpt
 
 
 def test_words_without_end_are_cut():
-    assert len(str(failures.from_answer(500, b"x" * 1_000_000))) < 1_000
+    assert len(str(responses.from_answer(500, b"x" * 1_000_000))) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_words_without_end_are_cut():
 )
 def test_a_graphql_error_is_of_the_kind_it_names(extensions, kind):
     listed = [{"message": "no", "path": ["a", 0, "b"], "extensions": extensions}]
-    error = failures.from_graphql(listed, url=URL)
+    error = responses.from_graphql(listed, url=URL)
     assert type(error) is kind
     assert str(error) == "no (at a.0.b)"
     assert (error.status, error.excerpt) == (200, "no")
@@ -94,7 +94,7 @@ def test_a_graphql_error_is_of_the_kind_it_names(extensions, kind):
 
 @pytest.mark.parametrize("errors", [[], {}, "x", [None], [{"message": 3}]])
 def test_graphql_errors_of_no_shape_are_an_error_still(errors):
-    assert "said no more" in str(failures.from_graphql(errors))
+    assert "said no more" in str(responses.from_graphql(errors))
 
 
 def test_an_error_without_an_answer_has_nothing_to_tell_of_one():
@@ -116,9 +116,9 @@ def test_a_pause_is_read_in_seconds_and_as_a_date():
         ("", None),
     ):
         assert asked_pause_seconds({"retry-after": text}) == seconds
-    error = failures.from_answer(429, b"", {"retry-after": "7"})
+    error = responses.from_answer(429, b"", {"retry-after": "7"})
     assert (type(error), error.retry_after_seconds) == (Busy, 7)
-    assert failures.from_answer(429, b"").retry_after_seconds is None
+    assert responses.from_answer(429, b"").retry_after_seconds is None
 
 
 def test_pauses_grow_and_are_never_shorter_than_asked():
@@ -190,6 +190,6 @@ async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented():
 
 
 def test_a_redirection_to_no_address_is_told_as_it_is():
-    error = failures.from_answer(301, b"", {"location": "http://["}, url="http://here")
+    error = responses.from_answer(301, b"", {"location": "http://["}, url="http://here")
     assert isinstance(error, InvalidInput)
     assert "http://[" in str(error)

@@ -5,7 +5,8 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.records import Folder, Match, Named
 from explorer.errors import InvalidInput, NotFound, UnknownName
-from explorer.metadata import Criterion, Proposal, Urn, all_of
+from explorer.metadata import Proposal, Urn
+from explorer.query import Criterion, all_of
 
 TAGS = [Urn.of("tag", f"finding{at:03}") for at in range(230)]
 DATASETS = [Urn.dataset("hive", f"shelf.book{at:03}") for at in range(120)]

@@ -2,7 +2,9 @@
 
 import pytest
 
-from explorer.client.answers.finding import (
+from explorer.client.completion import interleave, parse_autocomplete, parse_suggestions
+from explorer.client.records import FacetValue, Folder, Hit, Match, Named, Suggestion
+from explorer.client.search import (
     parse_browse,
     parse_browse_paths,
     parse_counts,
@@ -11,8 +13,6 @@ from explorer.client.answers.finding import (
     parse_search,
     parse_urns,
 )
-from explorer.client.answers.suggesting import interleave, parse_autocomplete, parse_suggestions
-from explorer.client.records import FacetValue, Folder, Hit, Match, Named, Suggestion
 from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata import Urn
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from explorer.client import AsyncCatalog
-from explorer.client.answers.following import EventReader
-from explorer.client.parts import following
+from explorer.client import AsyncCatalog, changes
+from explorer.client.changes import EventReader
 from explorer.client.transport import Streamed
 from explorer.errors import InvalidInput, NotSignedIn, Unreachable
 from explorer.metadata import Urn
@@ -70,7 +69,7 @@ def test_the_log_is_narrowed_as_asked(client, start):
 
 
 def test_every_change_comes_once_over_several_pages(client, start, monkeypatch):
-    monkeypatch.setattr(following, "_PAGE", 2)
+    monkeypatch.setattr(changes, "_PAGE", 2)
     for name in "abcde":
         write(client, name)
     assert names(client.every_change(start, urns=[TAG])) == list("abcde")
@@ -174,8 +173,8 @@ def follow(wire, count, after=None):
 
 @pytest.fixture
 def _patient(monkeypatch):
-    monkeypatch.setattr(following, "_FIRST_PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(following, "_LAST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(changes, "_FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(changes, "_LAST_PAUSE_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("_patient")
@@ -193,7 +192,7 @@ def test_a_stream_that_is_cut_is_taken_up_where_it_was(end):
 
 @pytest.mark.usefixtures("_patient")
 def test_a_server_that_stays_away_is_given_up(monkeypatch):
-    monkeypatch.setattr(following, "_PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(changes, "_PATIENCE_SECONDS", -1.0)
     with pytest.raises(Unreachable, match="away"):
         follow(Cut([event(8), Unreachable("away")], [event(9)]), 2)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from explorer.client.waiting import Waiting, iterated
+from explorer.client.blocking import BlockingFace, blocking_iterator
 
 
 class Source:
@@ -32,7 +32,7 @@ class Source:
             self.closed = True
 
 
-class Blocking(Waiting):
+class Blocking(BlockingFace):
     def __init__(self):
         self.source = Source()
         self.waits = 0
@@ -49,7 +49,7 @@ class Blocking(Waiting):
     def go_on(self):
         self._loop.call_soon_threadsafe(self.source.told.set)
 
-    numbers = iterated(Source.numbers)
+    numbers = blocking_iterator(Source.numbers)
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import warnings
 import pytest
 
 from explorer.client import Answer, AsyncCatalog, Catalog
-from explorer.client.requests.following import change_query, changes_request
-from explorer.client.requests.reading import aspect_request, entity_request
-from explorer.client.requests.relating import relationships_request
+from explorer.client.changes import change_query, changes_request
+from explorer.client.entities import aspect_request, entity_request
+from explorer.client.lineage import relationships_request
 from explorer.metadata import Urn
 from explorer.metadata.aspects import Status
 

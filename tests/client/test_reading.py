@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from explorer.errors import InvalidInput, NotFound, ServerFault
-from explorer.metadata import Criterion, Proposal, Urn, all_of
+from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import (
     DatasetProperties,
     Ownership,
@@ -15,6 +15,7 @@ from explorer.metadata.aspects import (
     Status,
     TagProperties,
 )
+from explorer.query import Criterion, all_of
 
 ORDERS = Urn.dataset("hive", "reading/of orders+ü")
 MARA = Urn.parse("urn:li:corpuser:mara")

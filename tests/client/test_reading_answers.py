@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.client.answers.history import parse_versions
-from explorer.client.answers.reading import (
+from explorer.client.entities import (
     parse_aspect,
     parse_config,
     parse_entities,
     parse_entity,
     parse_legacy_entity,
 )
-from explorer.client.answers.timeseries import parse_timeseries
 from explorer.client.entity import AspectRead, Entity
+from explorer.client.history import parse_versions
 from explorer.client.records import Timeseries
+from explorer.client.timeseries import parse_timeseries
 from explorer.errors import CatalogError, ServerFault
 from explorer.metadata import Urn
 from explorer.metadata.aspects import (

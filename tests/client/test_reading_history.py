@@ -304,7 +304,7 @@ def test_blame_goes_back_no_further_than_it_takes(site):
 
 
 def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
-    from explorer.client.answers.history import parse_versions
+    from explorer.client.history import parse_versions
     from explorer.errors import ServerFault
 
     urn = fresh()

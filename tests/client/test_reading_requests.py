@@ -4,16 +4,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from explorer.client.requests.history import versions_request
-from explorer.client.requests.reading import (
+from explorer.client.entities import (
     aspect_request,
     entities_request,
     entity_request,
     legacy_entity_request,
 )
-from explorer.client.requests.timeseries import timeseries_request
+from explorer.client.history import versions_request
+from explorer.client.timeseries import timeseries_request
 from explorer.errors import InvalidInput
-from explorer.metadata import Criterion, Urn, all_of
+from explorer.metadata import Urn
+from explorer.query import Criterion, all_of
 
 ORDERS = Urn.dataset("hive", "a/b %+üx")
 ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3Ahive%2Ca%2Fb%20%25%2B%C3%BCx%2CPROD%29"

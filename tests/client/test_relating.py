@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.answers.relating import parse_relationships
 from explorer.client.http import HttpTransport
+from explorer.client.lineage import parse_relationships
 from explorer.client.records import Edge, Edges
 from explorer.errors import Forbidden, InvalidInput
 from explorer.metadata import Proposal, Urn

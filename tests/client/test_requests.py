@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import pytest
 
-from explorer.client.requests.editing import graphql_request
-from explorer.client.requests.finding import (
+from explorer.client.completion import autocomplete_request, suggest_request
+from explorer.client.entities import aspect_request, entities_request, entity_request
+from explorer.client.ingestion import ingest_batch_request, ingest_request
+from explorer.client.lineage import relationships_request
+from explorer.client.search import (
     browse_paths_request,
     browse_request,
     counts_request,
@@ -16,13 +19,11 @@ from explorer.client.requests.finding import (
     search_request,
     with_removed,
 )
-from explorer.client.requests.reading import aspect_request, entities_request, entity_request
-from explorer.client.requests.relating import relationships_request
-from explorer.client.requests.suggesting import autocomplete_request, suggest_request
-from explorer.client.requests.timeseries import timeseries_request
-from explorer.client.requests.writing import ingest_batch_request, ingest_request
+from explorer.client.timeseries import timeseries_request
+from explorer.client.transport import graphql_request
 from explorer.errors import InvalidInput
-from explorer.metadata import Criterion, Filter, Proposal, Urn, all_of
+from explorer.metadata import Proposal, Urn
+from explorer.query import Criterion, Filter, all_of
 
 ODD = Urn.dataset("s3", "a/b%2C c+ü")
 ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%252C%20c%2B%C3%BC%2CPROD%29"

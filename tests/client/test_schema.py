@@ -1,6 +1,6 @@
 """Columns in tree order, with the ingested and the edited text beside each other."""
 
-from explorer.client.schema import read_schema
+from explorer.client.entity import read_schema
 from explorer.metadata.aspects import EditableSchemaMetadata, SchemaMetadata, read_aspect
 
 

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from explorer.client import Abilities, Catalog
-from explorer.client.conflict import TextConflict
+from explorer.client.editable import OWNERS, TextConflict
+from explorer.client.edits import EditMethods
 from explorer.client.http import HttpTransport
-from explorer.client.labels import OWNERS
-from explorer.client.parts.editing import EditMethods
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 

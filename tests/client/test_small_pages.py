@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from explorer.client import Catalog, Request
-from explorer.client.answers.relating import parse_relationships
 from explorer.client.http import HttpTransport
+from explorer.client.lineage import parse_relationships
 from explorer.metadata import Proposal, Urn
 
 MOST = 7

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from explorer.client import AsyncCatalog, failures, http
-from explorer.client.retry import Retry
+from explorer.client import AsyncCatalog, http, responses
+from explorer.client.transport import Retry
 from explorer.errors import InvalidInput, TimedOut, Unreadable, Unusable
 
 pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
@@ -134,7 +134,7 @@ async def test_a_line_end_after_a_token_is_no_part_of_it():
 @pytest.mark.timeout(15)
 @pytest.mark.parametrize("query", ["?" * 30_000, "?" + "token" * 6_000, "?" + "a;" * 15_000])
 def test_a_long_address_to_go_on_to_is_looked_at_once(query):
-    error = failures.from_answer(
+    error = responses.from_answer(
         302, b"", {"location": f"http://there/{query}"}, url="http://here/"
     )
     assert "http://there/" in str(error)

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from explorer.client.latest import Latest
-from explorer.client.waiting import Waiting
+from explorer.client.blocking import BlockingFace
+from explorer.client.methods import LatestOnly
 from explorer.errors import NotFound, Superseded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
@@ -16,7 +16,7 @@ class Slow:
     """Answers when told to, in any order."""
 
     def __init__(self):
-        self.latest = Latest()
+        self.latest = LatestOnly()
         self.gates = {}
         self.cancelled = []
 
@@ -88,7 +88,7 @@ async def test_cancelling_the_asker_is_no_superseding():
 
 
 def test_it_works_between_threads_that_wait():
-    class Face(Waiting):
+    class Face(BlockingFace):
         core = None
 
         def close(self):

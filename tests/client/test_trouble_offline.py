@@ -8,8 +8,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Connection
 from explorer.client.http import HttpTransport
-from explorer.client.requests.request import Request
-from explorer.client.retry import Retry
+from explorer.client.transport import Request, Retry
 from explorer.errors import NotFound, Unreachable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]

@@ -10,10 +10,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Connection
 from explorer.client.http import HttpTransport
-from explorer.client.requests.editing import graphql_request
-from explorer.client.requests.request import Request
-from explorer.client.secret import Secret, part_login
-from explorer.client.transport import Answer
+from explorer.client.transport import Answer, Request, Secret, graphql_request, part_login
 from explorer.errors import CatalogError, InvalidInput, NotSignedIn, ReadOnly
 from explorer.metadata import Proposal, Urn
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.waiting import iterated
+from explorer.client.blocking import blocking_iterator
 from explorer.errors import Unusable
 
 pytestmark = pytest.mark.timeout(30)
@@ -41,7 +41,7 @@ def catalog():
 
 def begun(catalog):
     """An iteration of which one was taken."""
-    drawn = iterated(lambda _core: numbers())(catalog)
+    drawn = blocking_iterator(lambda _core: numbers())(catalog)
     assert next(drawn) == 1
     return drawn
 

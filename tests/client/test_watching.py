@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog, Exchange
-from explorer.client.retry import Retry
+from explorer.client.transport import Retry
 from explorer.errors import CatalogError, Unreachable
 from explorer.metadata import Urn
 

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.reach import proxy_of
-from explorer.client.retry import Retry
-from explorer.client.transport import NeverSent
+from explorer.client.connection import proxy_of
+from explorer.client.transport import NeverSent, Retry
 from explorer.errors import InvalidInput, Untrusted, Unusable
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]

@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.batches import cut
-from explorer.client.requests.writing import ingest_batch_request, ingest_request, size_bytes
+from explorer.client.ingestion import cut, ingest_batch_request, ingest_request, size_bytes
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import GlobalTags, Status, TagAssociation

@@ -14,7 +14,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from explorer import config
-from explorer.config import Profile, Profiles, keychain
+from explorer.config import Profile, Profiles, tokens
 from explorer.errors import InvalidInput, NotSignedIn, Unusable
 
 URL = "https://catalog.example.com"
@@ -101,7 +101,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(own_keyring, monkeypatch
             until_the_end.wait()
 
     keyring.set_keyring(Hanging())
-    monkeypatch.setattr(keychain, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(tokens, "_PATIENCE_SECONDS", 0.05)
     keep("prod", Profile(url=URL, source="keyring"))
     with pytest.raises(Unusable, match="did not answer"):
         token_of("prod")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.abilities import Abilities
+from explorer.client.connection import Abilities
 from explorer.errors import Unreachable
 from explorer.graph import find_impact, read_lineage, read_usage, walk
 from explorer.graph.columns import columns_along, read_columns

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
 from explorer.graph.layout import Spacing, lay_out, lay_out_pairs
-from explorer.graph.layout.arrangement import Arrangement
-from explorer.graph.layout.beginnings import as_given
-from explorer.graph.layout.crossings import count_between
-from explorer.graph.layout.mesh import make_mesh
-from explorer.graph.layout.sifting import Sifter
+from explorer.graph.layout.layers import Arrangement, Sifter, as_given, count_between, make_mesh
 
 _nodes = st.integers(1, 14)
 

@@ -7,9 +7,8 @@ import pytest
 
 from explorer.errors import InvalidInput
 from explorer.metadata.files import Refused, read_file
-from explorer.metadata.registry import load_registry
+from explorer.metadata.registry import edges_of, key_value, load_registry, reach
 from explorer.metadata.validation import Validator
-from explorer.metadata.values import edges_of, key_value, reach
 
 DATA = Path(__file__).parents[3] / "shared/data/datahub"
 HIVE = "urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)"

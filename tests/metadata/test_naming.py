@@ -3,8 +3,7 @@
 import pytest
 
 from explorer.metadata import Urn
-from explorer.metadata.naming import display_name
-from explorer.metadata.words import plural
+from explorer.metadata.names import display_name, plural
 
 TABLE = Urn.dataset("hive", "db.orders")
 

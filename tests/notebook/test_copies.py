@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from explorer import AsyncCatalog, Catalog
-from explorer.client.waiting import Waiting
+from explorer.client.blocking import BlockingFace
 
 TOKEN = "s3cret-token-of-mine"
 
@@ -97,7 +97,7 @@ def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind):
     assert (again.read_only, type(again)) == (True, kind)
     assert pickle.dumps(again) == held
     for one in (given, again):
-        if isinstance(one, Waiting):
+        if isinstance(one, BlockingFace):
             one.close()
 
 

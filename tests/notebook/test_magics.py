@@ -7,7 +7,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from explorer import Catalog
-from explorer.client.conflict import TextConflict
+from explorer.client.editable import TextConflict
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import Entity

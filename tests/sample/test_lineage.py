@@ -4,7 +4,7 @@ import networkx as nx
 import pytest
 
 from explorer.metadata import Urn
-from explorer.metadata.values import edges_of
+from explorer.metadata.registry import edges_of
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,8 @@
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.sample.notation import read_tables
-from explorer.sample.values import read_values
-from explorer.sample.warehouse import load_warehouse
+from explorer.sample.timeseries import read_values
+from explorer.sample.warehouse import load_warehouse, read_tables
 
 TEXT = """\
 @ snowflake analytics.marts

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 import orjson
 
 from explorer.metadata import Urn
+from explorer.metadata.registry import edges_of, key_value
 from explorer.metadata.validation import Validator
-from explorer.metadata.values import edges_of, key_value
 from explorer.sample import SAMPLE_RUN_ID, sample_proposals
 
 GHOST = "urn:li:dataset:(urn:li:dataPlatform:postgres,legacy_erp.public.supplier_terms,PROD)"

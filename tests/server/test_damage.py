@@ -22,10 +22,10 @@ import pytest
 
 from explorer.errors import CatalogError
 from explorer.instance import Instance, find
-from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import check, check_directory
 from explorer.server.opening import open_catalog

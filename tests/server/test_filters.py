@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.metadata.filters import CONDITIONS, Criterion, Filter, all_of
+from explorer.query.filters import CONDITIONS, Criterion, Filter, all_of
 from explorer.server.filters import read_filter
 
 

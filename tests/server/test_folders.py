@@ -1,6 +1,6 @@
 """Browsing by folders that types share: what entities say, else their containers, else paths."""
 
-from explorer.metadata.filters import Criterion, all_of
+from explorer.query.filters import Criterion, all_of
 
 SOURCE = "urn:li:container:"
 

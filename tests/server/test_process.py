@@ -21,10 +21,10 @@ import pytest
 
 from explorer.errors import InvalidAspect, Unusable
 from explorer.instance import HELD_STATUS, Instance, ensure, find
-from explorer.metadata.filters import Filter
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.sample import SAMPLE_RUN_ID
 from explorer.server import serve
 from explorer.server.catalog import Catalog

@@ -507,8 +507,9 @@ def test_graphql_counts_a_property_that_is_asked_for(properties: Properties) -> 
 
 
 def test_definitions_are_known_when_the_catalog_is_opened_again(fresh: Any) -> None:
-    from explorer.metadata import Criterion, Urn, all_of
+    from explorer.metadata import Urn
     from explorer.metadata.proposal import Proposal
+    from explorer.query import Criterion, all_of
     from explorer.server.search.page import SearchQuery
 
     catalog = fresh()

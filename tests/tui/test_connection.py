@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.retry import Retry
+from explorer.client.transport import Retry
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp

@@ -5,10 +5,10 @@ from typing import get_args
 import pytest
 
 from explorer.metadata import Urn
-from explorer.metadata.filters import CONDITIONS, Criterion
-from explorer.metadata.filtertext import FilterSyntax
-from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.registry import load_registry
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
+from explorer.query.filters import CONDITIONS, Criterion
 from explorer.tui.find.conditions import How, condition_of
 from explorer.tui.find.pasted import LONGEST, one_line, urn_in
 from explorer.tui.find.question import Question

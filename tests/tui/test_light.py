@@ -39,7 +39,7 @@ def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_fra
     "late",
     [
         (
-            "explorer.client.aio",
+            "explorer.client.catalog",
             "explorer.tui.editing.editor",
             "explorer.tui.entity.page",
             "explorer.tui.shell.help",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from explorer.client import AsyncCatalog, Exchange
-from explorer.client.retry import Retry
+from explorer.client.transport import Retry
 from explorer.errors import InvalidInput
 from explorer.tui.exchanges import KEPT, Exchanges, told
 

@@ -89,18 +89,7 @@ from explorer.graph import (
     shortest_paths,
 )
 from explorer.graph.export import from_graphml, to_dot, to_graphml, to_mermaid, to_node_link
-from explorer.metadata import (
-    Condition,
-    Criterion,
-    FieldPath,
-    Filter,
-    Proposal,
-    Registry,
-    Urn,
-    all_of,
-    load_registry,
-    read_proposal,
-)
+from explorer.metadata import FieldPath, Proposal, Registry, Urn, load_registry, read_proposal
 from explorer.metadata.aspects import (
     DatasetProfile,
     DatasetUsageStatistics,
@@ -111,7 +100,16 @@ from explorer.metadata.aspects import (
     SchemaMetadata,
     Status,
 )
-from explorer.metadata.filtertext import Completion, Order, read_filter, write_filter
+from explorer.query import (
+    Completion,
+    Condition,
+    Criterion,
+    Filter,
+    Order,
+    all_of,
+    read_filter,
+    write_filter,
+)
 
 TEXT = "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)"
 TABLE = Urn.dataset("hive", "db.orders")

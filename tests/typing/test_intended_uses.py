@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.waiting import Waiting
+from explorer.client.blocking import BlockingFace
 from explorer.graph import AsyncGraphs, Graphs
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def uses():
 def test_every_public_method_is_among_the_intended_uses(kind):
     taken, _ = uses()
     # How waiting is done is for whoever makes a face, not for whoever uses one.
-    public = {name for name in dir(kind) if not name.startswith("_")} - set(dir(Waiting))
+    public = {name for name in dir(kind) if not name.startswith("_")} - set(dir(BlockingFace))
     assert public - taken[kind] == set()
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from explorer.client import AsyncCatalog, Catalog, Direction, Retry, Transport
 from explorer.graph import Graphs
-from explorer.metadata import Criterion, Proposal, Urn
+from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import Ownership
+from explorer.query import Criterion
 
 TABLE = Urn.dataset("hive", "db.orders")
 

@@ -12,8 +12,8 @@ from explorer.cli.parameters import WORDS
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
-    from explorer.metadata.filters import Criterion, Filter
     from explorer.metadata.urn import Urn
+    from explorer.query.filters import Criterion, Filter
 
 __all__ = ["Choice", "Selection", "chooses_datasets", "own_urn", "require_any", "watched"]
 
@@ -54,8 +54,8 @@ class Choice:
         """What stewardship is asked about; with `owners` only what one of them owns."""
         from explorer.cli.reading import read_urns
         from explorer.errors import InvalidInput
-        from explorer.metadata.filters import Filter, all_of
-        from explorer.metadata.filtertext import read_filter
+        from explorer.query import read_filter
+        from explorer.query.filters import Filter, all_of
 
         narrowed_by = Filter()
         for one in self.filters:
@@ -89,8 +89,8 @@ def own_urn(catalog: "Catalog") -> str:
 def _owned_by(owners: Sequence[str]) -> "Criterion":
     """The test for what one of them owns; a text that is no URN is the id or the name of a person
     or group, as in `owner:"Nina Weber"`."""
-    from explorer.client.labels import urns_of
-    from explorer.metadata.filters import Criterion
+    from explorer.client.editable import urns_of
+    from explorer.query.filters import Criterion
 
     values: list[str] = []
     names = [owner for owner in owners if not owner.startswith("urn:")]

@@ -13,11 +13,10 @@ from rich.text import Text
 
 from explorer.cli.output import EDITED, note, print_json, results, said, told, words
 from explorer.client.display import line, moment
-from explorer.client.entity import AspectRead, Entity
+from explorer.client.entity import AspectRead, Column, Entity
 from explorer.client.records import Health
-from explorer.client.schema import Column
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import ownership
 from explorer.views.entity import detail_parts
 from explorer.views.parts import (
     Code,

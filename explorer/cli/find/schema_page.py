@@ -12,8 +12,7 @@ from explorer.cli.output import EDITED, note, print_json, said
 from explorer.cli.reading import counted
 from explorer.client import Catalog
 from explorer.client.display import line
-from explorer.client.entity import Entity
-from explorer.client.schema import Column
+from explorer.client.entity import Column, Entity
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 

@@ -106,8 +106,8 @@ def search(
     says where they were found. A word that nothing has is corrected, and that is said.
     """
     from explorer.cli.find import hits
-    from explorer.metadata.filters import Filter
-    from explorer.metadata.filtertext import read_filter, read_sort
+    from explorer.query import read_filter, read_sort
+    from explorer.query.filters import Filter
 
     with target.open() as catalog:
         narrowed_by = Filter()

@@ -24,9 +24,9 @@ from explorer.client import Catalog
 from explorer.client.display import line
 from explorer.graph import Affected, Graphs, Impact, matches
 from explorer.graph.impact import Certainty, Grouping
-from explorer.metadata.filters import Filter
+from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural, singular
+from explorer.query.filters import Filter
 
 __all__ = [
     "Effects",

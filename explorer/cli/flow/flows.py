@@ -9,10 +9,10 @@ from explorer.client import Catalog
 from explorer.client.records import Flow
 from explorer.errors import InvalidInput, UnknownName
 from explorer.graph import Graphs, contracted, matches, merged, split_column
-from explorer.graph.selecting import FIELDS
-from explorer.metadata.filters import Filter
-from explorer.metadata.filtertext import read_filter
+from explorer.graph.selection import FIELDS
 from explorer.metadata.registry import Registry
+from explorer.query import read_filter
+from explorer.query.filters import Filter
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -84,7 +84,7 @@ def impact(
     """
     from explorer.cli.flow import effects
     from explorer.cli.flow.flows import column_asked, read_choice
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
 
     entity, path = column_asked(urn, column)
     if shown_as is None and top is None:

@@ -103,7 +103,7 @@ def lineage(
         raise click.UsageError(f"--{shown_as} and --format exclude each other; give one of them")
     from explorer.cli.flow import flow_page
     from explorer.cli.flow.flows import column_asked, read_choice, read_flows
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
 
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")

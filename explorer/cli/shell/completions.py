@@ -193,7 +193,7 @@ def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
     a person asked for a token."""
     from explorer import config, instance
     from explorer.client import Catalog
-    from explorer.client.retry import Retry
+    from explorer.client.transport import Retry
 
     url, profile, directory = given.get("url"), given.get("profile"), given.get("data_dir")
     data_dir = Path(directory) if directory else None
@@ -218,7 +218,7 @@ def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
 
 def _urns_from(catalog: "Catalog", begun: str) -> _Items:
     """URNs that begin so, a part at a time: the type, the platform, the rest."""
-    from explorer.metadata.filters import Criterion, all_of
+    from explorer.query.filters import Criterion, all_of
 
     types = catalog.registry.entities
     entity, colon, rest = begun.removeprefix("urn:li:").partition(":")

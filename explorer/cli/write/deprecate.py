@@ -82,7 +82,7 @@ def deprecate(
     if not writes:
         _show(target, urns, as_json=as_json)
         return
-    from explorer.client.requests.request import millis
+    from explorer.client.transport import millis
     from explorer.metadata.urn import Urn
 
     moment = until.replace(tzinfo=UTC) if until else None

@@ -15,9 +15,8 @@ from explorer.cli.target import Target
 from explorer.cli.write import edits
 from explorer.cli.write.sheets import Sheet
 from explorer.client import Catalog
-from explorer.client.conflict import TextConflict
 from explorer.client.display import visible
-from explorer.client.texts import place_of
+from explorer.client.editable import TextConflict, place_of
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 

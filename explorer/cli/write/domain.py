@@ -79,7 +79,7 @@ def _change(name: str | None, *, dry_run: bool) -> "Change":
     from explorer.cli.reading import read_existing
     from explorer.cli.write.edits import planned
     from explorer.cli.write.labels import domains_of
-    from explorer.client.labels import urns_of
+    from explorer.client.editable import urns_of
 
     # What is wrong with the name is wrong for every entity.
     wanted = () if name is None else tuple(map(str, urns_of(name, "domain")))

@@ -98,7 +98,7 @@ async def _proposals(
 ) -> AsyncIterator[dict[str, Any]]:
     from urllib.parse import urlencode
 
-    from explorer.client.requests.request import Request
+    from explorer.client.transport import Request
     from explorer.errors import InvalidInput, NotFound, ServerFault
 
     after: str | None = ""

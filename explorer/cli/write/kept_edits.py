@@ -21,8 +21,8 @@ from explorer.cli.write.edits import (
     refuse_read_only,
     tell,
 )
-from explorer.client.conflict import TextConflict
 from explorer.client.display import line, moment
+from explorer.client.editable import TextConflict
 from explorer.client.journal import (
     JOURNAL,
     Journal,

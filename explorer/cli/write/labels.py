@@ -21,7 +21,7 @@ from explorer.cli.write.edits import (
     place_words,
     planned,
 )
-from explorer.client.labels import OWNERS, TAGS, TERMS, Shelf, urns_of
+from explorer.client.editable import OWNERS, TAGS, TERMS, LabelKind, urns_of
 from explorer.client.records import Edit
 from explorer.metadata.urn import Urn
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Labels", "change_labels", "domains_of", "show_labels"]
 
 _What = Literal["tags", "terms", "owners", "domain"]
-_SHELVES: Final[Mapping[_What, Shelf]] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
+_SHELVES: Final[Mapping[_What, LabelKind]] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 _TYPES: Final[Mapping[_What, tuple[str, ...]]] = {
     "tags": ("tag",),
     "terms": ("glossaryTerm",),
@@ -116,7 +116,7 @@ def _held(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
     return _edited(entity, _SHELVES[what], path)
 
 
-def _edited(entity: "Entity", shelf: Shelf, path: str | None) -> tuple[str, ...]:
+def _edited(entity: "Entity", shelf: LabelKind, path: str | None) -> tuple[str, ...]:
     return shelf.labels(entity.raw(shelf.home(path)) or {}, path)
 
 

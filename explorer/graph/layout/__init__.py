@@ -1,7 +1,7 @@
 """Layered drawings of lineage, in pure Python: the same coordinates for every front end."""
 
+from explorer.graph.layout.coordinates import Box, Direction, Layout, Point, Route, Size, Spacing
 from explorer.graph.layout.drawing import lay_out, lay_out_pairs
-from explorer.graph.layout.records import Box, Direction, Layout, Point, Route, Size, Spacing
 
 __all__ = [
     "Box",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from explorer.errors import InvalidInput
-from explorer.metadata.filters import Criterion, Filter
+from explorer.query.filters import Criterion, Filter
 from explorer.server.call import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.filters import (
     MAX_VALUES,

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
+from explorer.metadata.registry import reach
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import reach
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import (
     Resolver,

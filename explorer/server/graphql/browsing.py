@@ -3,7 +3,7 @@
 from typing import Any
 
 from explorer.errors import NotFound
-from explorer.metadata.filters import Filter
+from explorer.query.filters import Filter
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.asking import Given, page_bounds, read_types, wanted_filter
 from explorer.server.graphql.assembly import Resolvers

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 from explorer.server.graphql.asking import page_bounds
 from explorer.server.graphql.aspects import parents
 from explorer.server.graphql.assembly import Resolvers

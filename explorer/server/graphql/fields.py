@@ -4,7 +4,7 @@ gave: a `Node` for an entity, a mapping for anything else."""
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from explorer.metadata.naming import display_name
+from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.names import entity_type_symbol
 from explorer.server.graphql.nodes import Info, Node

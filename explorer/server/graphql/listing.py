@@ -6,8 +6,8 @@ from typing import Any
 
 from explorer import __version__
 from explorer.errors import InvalidUrn
-from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 from explorer.server.graphql.asking import Given, page_bounds, read_query, read_types
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import Value, entities

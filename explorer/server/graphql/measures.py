@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.filters import read_filter
 from explorer.server.graphql.assembly import Resolvers
 from explorer.server.graphql.fields import Value, entity_or_null, or_else

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from explorer.metadata.assertion import asserted_entity
-from explorer.metadata.filters import Filter
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.filters import read_filter
 from explorer.server.graphql.asking import page_bounds
 from explorer.server.graphql.assembly import Resolvers

@@ -7,11 +7,9 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidAspect
-from explorer.metadata.condition import Condition
-from explorer.metadata.proposal import ChangeType
-from explorer.metadata.registry import Aspect, Registry
+from explorer.metadata.proposal import ChangeType, Condition
+from explorer.metadata.registry import Aspect, Registry, edges_of
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import edges_of
 from explorer.server.dialect import Dialect
 from explorer.server.store import Point, StoredEdge, Write
 

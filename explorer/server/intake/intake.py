@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound
-from explorer.metadata.condition import read_condition
-from explorer.metadata.proposal import Proposal
-from explorer.metadata.registry import Aspect, Registry
+from explorer.metadata.proposal import Proposal, read_condition
+from explorer.metadata.registry import Aspect, Registry, key_value
 from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
-from explorer.metadata.values import key_value
 from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import Refusal

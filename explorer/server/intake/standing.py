@@ -1,6 +1,6 @@
 """Whether the condition of a write holds of what is stored."""
 
-from explorer.metadata.condition import Condition
+from explorer.metadata.proposal import Condition
 from explorer.server.failures import Refusal
 from explorer.server.store import StoredAspect
 from explorer.server.store.stamping import version_of

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import orjson
 
 from explorer.errors import InvalidInput, InvalidUrn
-from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 from explorer.server.lineage.walk import EVERY_HOP
 from explorer.server.search.analysed import Analysed, analyse
 from explorer.server.search.document import build_document

@@ -6,9 +6,8 @@ from typing import Any
 import orjson
 
 from explorer.errors import InvalidInput, NotFound, UnknownName
-from explorer.metadata.condition import CONDITION_HEADERS
-from explorer.metadata.proposal import Proposal, read_proposal
-from explorer.metadata.values import key_value
+from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
+from explorer.metadata.registry import key_value
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name

@@ -9,9 +9,8 @@ import orjson
 
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
-from explorer.metadata.registry import Registry
+from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import key_value
 from explorer.server.call import MAX_PAGE, Answer, Call
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter

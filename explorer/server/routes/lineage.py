@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import Busy, InvalidInput, ServerFault
-from explorer.metadata.filters import Criterion, all_of
+from explorer.query.filters import Criterion, all_of
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog
 from explorer.server.endpoint import Endpoint, parameter

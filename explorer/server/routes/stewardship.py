@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import InvalidInput
-from explorer.metadata.naming import NAME_ASPECTS, display_name
+from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
 from explorer.server.catalog import Catalog

@@ -1,7 +1,7 @@
 """A filter to a query."""
 
 from explorer.errors import InvalidInput
-from explorer.metadata.filters import Criterion, Filter
+from explorer.query.filters import Criterion, Filter
 from explorer.server.search.comparison import compared, derived, present
 from explorer.server.search.fields import Trait, Vocabulary
 from explorer.server.search.forms import needle, number

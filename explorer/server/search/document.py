@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from explorer.metadata.filters import DOCUMENTED
-from explorer.metadata.filtertext.fields import DESCRIPTIONS
-from explorer.metadata.naming import display_name
-from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.names import display_name
+from explorer.metadata.registry import Registry, SearchField, key_value, reach
 from explorer.metadata.structured_properties import ASSIGNMENTS, assigned_fields
 from explorer.metadata.urn import Urn
-from explorer.metadata.values import key_value, reach
+from explorer.query.fields import DESCRIPTIONS
+from explorer.query.filters import DOCUMENTED
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN
 from explorer.server.search.folders import folders_in
 

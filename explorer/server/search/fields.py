@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from explorer.errors import UnknownName
-from explorer.metadata.filters import DOCUMENTED
-from explorer.metadata.filtertext.fields import DESCRIPTIONS, USE, guide_to
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import ASSIGNMENTS, PREFIX, Definition
+from explorer.query.fields import DESCRIPTIONS, USE, guide_to
+from explorer.query.filters import DOCUMENTED
 
 __all__ = [
     "DISPLAY",

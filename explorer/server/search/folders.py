@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from explorer.metadata.filters import Filter
+from explorer.query.filters import Filter
 
 __all__ = [
     "MOST_FOLDERS",

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 
 from explorer.errors import Busy, CatalogError, ServerFault
-from explorer.metadata.filters import Filter
 from explorer.metadata.registry import Registry
+from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search.analysed import USED_MOST, Analysed, usage_step
 from explorer.server.search.base import STATE, Source

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from explorer.metadata.filters import Filter
+from explorer.query.filters import Filter
 
 __all__ = ["Facet", "SearchHit", "SearchPage", "SearchQuery", "SortBy", "Suggestion"]
 

@@ -31,8 +31,8 @@ words count.
 import re
 from collections.abc import Iterator
 
-from explorer.metadata.filters import all_of as all_criteria
-from explorer.metadata.filtertext.fields import STATE, STATES
+from explorer.query.fields import STATE, STATES
+from explorer.query.filters import all_of as all_criteria
 from explorer.server.search.comparison import compared, present
 from explorer.server.search.criteria import filter_query
 from explorer.server.search.fields import Vocabulary

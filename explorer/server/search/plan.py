@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from explorer.metadata.words import natural_key
+from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.evidence import Evidence

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.errors import InvalidInput
-from explorer.metadata.words import natural_key
+from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar

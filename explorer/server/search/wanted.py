@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from explorer.metadata.filters import Filter
+from explorer.query.filters import Filter
 from explorer.server.search.analysed import Analysed
 from explorer.server.search.criteria import filter_query, names_field
 from explorer.server.search.fields import REMOVED, Vocabulary

@@ -8,7 +8,7 @@ import msgspec
 import orjson
 
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.naming import display_name
+from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
 from explorer.server.measures import Use
 

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection
 
-from explorer.metadata.words import natural_key
+from explorer.metadata.names import natural_key
 from explorer.server.store.records import BrowsePage, Placement
 
 __all__ = ["Folders", "browse", "browse_among"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from explorer.errors import Unusable
-from explorer.metadata.words import natural_key
+from explorer.metadata.names import natural_key
 
 __all__ = [
     "LAST_VERSIONS",

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from explorer.metadata.names import natural_key
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import natural_key
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from explorer.metadata.names import natural_key
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import natural_key
 from explorer.tui.browse.branch import PAGE, Branch
 from explorer.tui.browse.outline import Outline
 from explorer.tui.browse.ways import Way

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.errors import InvalidInput, NotFound, ServerFault
-from explorer.metadata.filters import Criterion, Filter
+from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural, singular
+from explorer.query.filters import Criterion, Filter
 from explorer.tui.browse.entries import Entry, Kept, Portion, Source, named_like, naturally
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class FoundInFolder:
 
     async def _ask(self, catalog: "AsyncCatalog", start: int, count: int) -> dict[str, Any]:
         # Heavy to import, and wanted by few: not before somebody filters.
-        from explorer.client.requests.finding import entity_symbol
+        from explorer.client.search import entity_symbol
 
         kind = self.folder.entity_type
         among = _called_so(catalog.registry, (kind,), self.text)

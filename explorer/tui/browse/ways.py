@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural
 from explorer.tui.browse.sources import NESTING
 
 if TYPE_CHECKING:

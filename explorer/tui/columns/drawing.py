@@ -12,7 +12,7 @@ from explorer.tui.measures.shapes import bar
 from explorer.tui.rows import MARK
 
 if TYPE_CHECKING:
-    from explorer.client.schema import Column, Schema
+    from explorer.client.entity import Column, Schema
     from explorer.tui.columns.outline import Shown
 
 __all__ = ["TAG", "TERM", "Drawing"]

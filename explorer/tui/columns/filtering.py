@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
-    from explorer.client.schema import Column
+    from explorer.client.entity import Column
 
 __all__ = ["STATES", "ColumnFilter", "read_filter"]
 

@@ -13,9 +13,8 @@ from explorer.views.usage import usage_of
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.entity import Entity
+    from explorer.client.entity import Column, Entity, Schema
     from explorer.client.records import Timeseries
-    from explorer.client.schema import Column, Schema
     from explorer.metadata.aspects import FieldProfile
 
 __all__ = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from explorer.client.schema import Column
+    from explorer.client.entity import Column
 
 __all__ = ["Shown", "by_use", "in_tree_order"]
 

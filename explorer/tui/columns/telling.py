@@ -13,8 +13,8 @@ from explorer.tui.content import join, preview, said
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
+    from explorer.client.entity import Column
     from explorer.client.records import ColumnChange
-    from explorer.client.schema import Column
     from explorer.metadata.aspects import FieldProfile
 
 __all__ = ["Known", "facts_of", "told"]

@@ -35,9 +35,8 @@ from explorer.tui.session import Session
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.entity import Entity
+    from explorer.client.entity import Column, Entity, Schema
     from explorer.client.records import ColumnChange
-    from explorer.client.schema import Column, Schema
     from explorer.views.table import Table
 
 __all__ = ["ColumnsView"]

@@ -18,7 +18,7 @@ Key = tuple[str, str | None]
 
 def editable(urn: Urn) -> bool:
     """Whether people can describe such an entity."""
-    from explorer.client.texts import place_of
+    from explorer.client.editable import place_of
     from explorer.errors import InvalidInput
 
     try:
@@ -121,7 +121,7 @@ class Subject:
 
 def _texts(entity: "Entity") -> tuple[str, str]:
     """What people wrote of an entity, and what came in beside it."""
-    from explorer.client.texts import place_of
+    from explorer.client.editable import place_of
 
     aspect = place_of(entity.urn, None).aspect
     edited = place_of(entity.urn, None).text(entity.raw(aspect) or {}) or ""
@@ -131,6 +131,6 @@ def _texts(entity: "Entity") -> tuple[str, str]:
 
 
 def _column_text(entity: "Entity", path: str) -> str:
-    from explorer.client.texts import COLUMNS, column_text
+    from explorer.client.editable import COLUMNS, column_text
 
     return column_text(entity.raw(COLUMNS) or {}, path) or ""

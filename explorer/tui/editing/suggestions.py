@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.filters import Criterion, Filter
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.content import block, join, markdown, said
 from explorer.tui.times import Times
 from explorer.tui.wrapping import broken

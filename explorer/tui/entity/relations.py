@@ -13,8 +13,8 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural, singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.entity.filterline import FilterLine

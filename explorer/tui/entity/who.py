@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.text import Text
 
 from explorer.errors import ServerFault
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.content import join, said
 from explorer.tui.times import Times
 from explorer.views.entity import ownership_name, urn_of

@@ -7,7 +7,7 @@ from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 
-from explorer.metadata.filtertext import FilterSyntax
+from explorer.query import FilterSyntax
 from explorer.tui.actions import bindings
 from explorer.tui.find.pasted import one_line
 from explorer.tui.typed import TypedLine

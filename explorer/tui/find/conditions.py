@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from textual.app import App
 
-from explorer.metadata.filters import Criterion
-from explorer.metadata.filtertext import FilterSyntax, read_filter
-from explorer.metadata.filtertext.fields import FieldGuide, FilterField, guide_to
-from explorer.metadata.filtertext.scanning import is_bare, quoted
-from explorer.metadata.filtertext.writer import spell_field
 from explorer.metadata.registry import Registry
+from explorer.query import FilterSyntax, read_filter
+from explorer.query.fields import FieldGuide, FilterField, guide_to
+from explorer.query.filters import Criterion
+from explorer.query.syntax import spell_field
+from explorer.query.tokens import is_bare, quoted
 from explorer.tui.content import line
 from explorer.tui.find.lists import StepScreen
 from explorer.tui.find.question import Question, spell

@@ -9,8 +9,8 @@ from textual import on
 from textual.binding import BindingType
 from textual.message import Message
 
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
 from explorer.tui.rows import Rows

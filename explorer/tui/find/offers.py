@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.content import join, padded, said
 from explorer.tui.find.question import Question
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.records import Suggestion
-    from explorer.metadata.filtertext import Completion
+    from explorer.query import Completion
 
 __all__ = ["MOST", "DropDown", "Offer", "offers_for"]
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from explorer.metadata.filters import Criterion, Filter, all_of
-from explorer.metadata.filtertext import FilterSyntax, read_filter, write_filter
-from explorer.metadata.filtertext.fields import ENTITY_TYPE, FieldGuide, guide_to
-from explorer.metadata.filtertext.scanning import FIELD, KEYWORD, OPERATOR
 from explorer.metadata.registry import Registry
+from explorer.query import FilterSyntax, read_filter, write_filter
+from explorer.query.fields import ENTITY_TYPE, FieldGuide, guide_to
+from explorer.query.filters import Criterion, Filter, all_of
+from explorer.query.tokens import FIELD, KEYWORD, OPERATOR
 
 __all__ = ["Part", "Question", "spell"]
 

@@ -7,8 +7,8 @@ from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, marked, padded, preview, said
 from explorer.tui.find.matches import why

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from explorer import config
-from explorer.config.private import changing, read_private, write_private
+from explorer.config.files import changing, read_private, write_private
 from explorer.errors import Unusable
 
 __all__ = ["Kept", "Saved", "Searches"]

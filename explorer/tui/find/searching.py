@@ -12,10 +12,10 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
-from explorer.metadata.filters import Filter
-from explorer.metadata.filtertext import FilterSyntax
-from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
+from explorer.query.filters import Filter
 from explorer.tui.find.box import SearchBox
 from explorer.tui.find.facets import Facets, named_in
 from explorer.tui.find.matches import explained
@@ -28,7 +28,7 @@ from explorer.tui.session import Session
 from explorer.tui.sizing import SizeAware
 
 if TYPE_CHECKING:
-    from explorer.client.aio import AsyncCatalog
+    from explorer.client.catalog import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Facet, SearchPage
     from explorer.metadata.registry import Registry

@@ -7,7 +7,7 @@ from typing import Final
 from rich.text import Text
 
 from explorer.client.display import in_quotes
-from explorer.metadata.filtertext import FilterSyntax
+from explorer.query import FilterSyntax
 from explorer.tui.content import line
 from explorer.tui.find.results import PAGE
 

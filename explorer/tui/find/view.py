@@ -11,9 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from explorer.metadata.filtertext import FilterSyntax
-from explorer.metadata.filtertext.fields import guide_to
 from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
 from explorer.tui.find.box import SearchBox
 from explorer.tui.find.facets import Facets
 from explorer.tui.find.keeping import Keeper

@@ -12,9 +12,8 @@ from explorer.tui.history.versions import Place, Step, Track, run_of, who
 from explorer.tui.times import Times
 
 if TYPE_CHECKING:
-    from explorer.client.entity import Entity
+    from explorer.client.entity import Column, Entity
     from explorer.client.records import ColumnChange
-    from explorer.client.schema import Column
 
 __all__ = ["BlameList", "ColumnList", "HistoryList", "VersionsList"]
 

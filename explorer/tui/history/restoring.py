@@ -60,7 +60,7 @@ class Outcome:
 
 def _old_text(entity: "Entity", aspect: str, value: dict[str, object]) -> str | None:
     """The description of an entity that one of its aspects holds; None where it holds none."""
-    from explorer.client.texts import place_of
+    from explorer.client.editable import place_of
     from explorer.errors import InvalidInput
 
     try:
@@ -77,7 +77,7 @@ def _old_text(entity: "Entity", aspect: str, value: dict[str, object]) -> str | 
 
 def _text_now(entity: "Entity") -> str:
     """What people wrote of an entity, exactly as it is kept."""
-    from explorer.client.texts import place_of
+    from explorer.client.editable import place_of
 
     place = place_of(entity.urn, None)
     return place.text(entity.raw(place.aspect) or {}) or ""

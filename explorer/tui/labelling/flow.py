@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from explorer.metadata.words import singular
+from explorer.metadata.names import singular
 from explorer.tui.content import line
 from explorer.tui.labelling.aside import AsideScreen
 from explorer.tui.labelling.choice import Choice, Kind

@@ -40,7 +40,7 @@ class Place:
 
 def choice_of(entity: "Entity", kind: Kind, path: str | None) -> Choice:
     """What an entity, or its column, has of a kind of label."""
-    from explorer.client.labels import OWNERS, TAGS, TERMS
+    from explorer.client.editable import OWNERS, TAGS, TERMS
 
     if kind == "domain":
         return Choice(tuple(map(str, entity.domains)), single=True)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual.app import App
 
-from explorer.client.conflict import TextConflict
+from explorer.client.editable import TextConflict
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.content import line, said
 from explorer.tui.inorder import LEADING
 from explorer.tui.labelling.question import QuestionScreen

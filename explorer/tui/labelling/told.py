@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import ownership
 from explorer.tui.content import said
 from explorer.tui.labelling.choice import Choice, owner_of
 

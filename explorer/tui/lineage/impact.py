@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from explorer.errors import CatalogError
+from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.lineage.reading import open_graphs

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.metadata.words import singular
+from explorer.metadata.names import singular
 from explorer.tui.content import line
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from explorer.client import AsyncCatalog
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
 
 __all__ = ["Picture", "Sight", "make_picture"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.graph import AsyncGraphs, Extent, Paths
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
 
 __all__ = [
     "Answer",
@@ -157,7 +157,7 @@ def narrowed(
     """The graph that is drawn: what passes the filter, what lies between stepped over, with the
     roots and the ways that are shown whatever the filter says."""
     from explorer.graph.nodes import identity
-    from explorer.graph.selecting import contracted, matches
+    from explorer.graph.selection import contracted, matches
 
     graph = answer.graph
     if by is not None:

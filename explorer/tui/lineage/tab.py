@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher, Input, Static
 
 from explorer.errors import CatalogError
-from explorer.metadata.filtertext import read_filter
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
+from explorer.query import read_filter
 from explorer.tui.content import said
 from explorer.tui.entity.tab import View
 from explorer.tui.find.lists import StepScreen
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
     from explorer.tui.lineage.neighbourhood import Edge
     from explorer.views.table import Table
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.tui.content import line
 from explorer.tui.find.pasted import urn_in
 from explorer.tui.session import Session

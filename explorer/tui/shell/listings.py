@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Hit
-    from explorer.metadata.filters import Filter
+    from explorer.query.filters import Filter
     from explorer.tui.session import Session
 
 __all__ = ["Asked", "of_aspects", "of_results", "of_rows", "of_schema"]

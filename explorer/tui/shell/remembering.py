@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from explorer import config
-from explorer.config.private import changing, read_private, write_private
+from explorer.config.files import changing, read_private, write_private
 from explorer.errors import Unusable
 
 __all__ = ["Place", "Remembered", "Setting"]

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from explorer import config
-from explorer.client.secret import Secret
+from explorer.client.transport import Secret
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 import msgspec
 
 from explorer.config import config_dir
-from explorer.config.private import read_private
+from explorer.config.files import read_private
 from explorer.errors import Unusable
 
 __all__ = ["Read", "Setting", "Settings", "list_settings", "read_settings", "settings_file"]

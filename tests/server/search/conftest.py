@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from explorer.metadata import Filter, Registry, Urn, load_registry
+from explorer.metadata import Registry, Urn, load_registry
+from explorer.query import Filter
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.page import SearchPage, SearchQuery

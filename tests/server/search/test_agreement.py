@@ -4,8 +4,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.metadata import Criterion, Filter, Registry, Urn
-from explorer.metadata.filters import CONDITIONS
+from explorer.metadata import Registry, Urn
+from explorer.query import Criterion, Filter
+from explorer.query.filters import CONDITIONS
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.page import SearchPage, SearchQuery

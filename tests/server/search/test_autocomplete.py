@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from explorer.metadata import Criterion, Filter, all_of
+from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 

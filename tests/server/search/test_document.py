@@ -4,7 +4,7 @@ import pytest
 
 from explorer.errors import InvalidUrn, UnknownName
 from explorer.metadata import Registry, Urn
-from explorer.metadata.naming import display_name
+from explorer.metadata.names import display_name
 from explorer.server.search.document import Document, build_document
 
 Make = Callable[..., Document]

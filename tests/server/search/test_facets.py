@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from explorer.metadata import Criterion, Registry, Urn, all_of
+from explorer.metadata import Registry, Urn
 from explorer.metadata.files import Refused, read_file
+from explorer.query import Criterion, all_of
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
-from explorer.metadata import Criterion, Filter, all_of
+from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 

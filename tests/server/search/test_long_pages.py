@@ -10,7 +10,8 @@ ASKED = """
 import resource, sys
 from pathlib import Path
 
-from explorer.metadata import Filter, load_registry
+from explorer.metadata import load_registry
+from explorer.query import Filter
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex, SearchQuery
 from explorer.server.search.page import SortBy

@@ -192,6 +192,6 @@ def test_no_text_is_an_error_for_the_index(
 
 
 def page_filter() -> object:
-    from explorer.metadata import Filter
+    from explorer.query import Filter
 
     return Filter()

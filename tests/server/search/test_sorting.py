@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput, UnknownName
-from explorer.metadata import Criterion, Filter, Registry, Urn, all_of
+from explorer.metadata import Registry, Urn
 from explorer.metadata.structured_properties import Definition
+from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.page import SearchPage, SearchQuery, SortBy

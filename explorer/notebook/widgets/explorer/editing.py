@@ -5,7 +5,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import block, line, visible
-from explorer.client.texts import COLUMNS, column_text, place_of
+from explorer.client.editable import COLUMNS, column_text, place_of
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import in_quotes, line
 from explorer.client.records import Facet, FacetValue, Hit, Match, Suggestion
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.filters import Criterion, Filter, all_of
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.notebook.amounts import compact
 from explorer.notebook.results import EDITED
 from explorer.notebook.widgets.explorer.marked import marked_line
+from explorer.query.filters import Criterion, Filter, all_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -90,7 +90,7 @@ class Search:
     def narrowing(self, catalog: "Catalog", beyond: str = "") -> Filter:
         """The filter as a whole; `beyond` is a facet whose chosen values are left out instead.
         Raises `FilterSyntax` for one that cannot be read."""
-        from explorer.metadata.filtertext import read_filter
+        from explorer.query import read_filter
 
         typed = read_filter(self.filter, catalog.registry) if self.filter.strip() else Filter()
         criteria = (

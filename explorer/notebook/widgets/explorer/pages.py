@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from explorer.client.display import line
 from explorer.errors import NotFound
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import singular
 from explorer.notebook.related import role_of
 from explorer.notebook.results import EDITED
 from explorer.notebook.view import Say
@@ -17,7 +17,7 @@ from explorer.notebook.widgets.explorer.marked import marked, marked_line, parts
 if TYPE_CHECKING:
     import networkx as nx
 
-    from explorer.client.schema import Column
+    from explorer.client.entity import Column
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
 

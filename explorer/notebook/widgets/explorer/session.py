@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.errors import CatalogError
-from explorer.metadata.filtertext import FilterSyntax
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer.asking import Asking
 from explorer.notebook.widgets.explorer.finding import (
@@ -24,6 +23,7 @@ from explorer.notebook.widgets.explorer.finding import (
 from explorer.notebook.widgets.explorer.pages import head_of, read_tab, tabs_of
 from explorer.notebook.widgets.explorer.tree import Entry, Portion, Tree, types_of
 from explorer.notebook.widgets.explorer.writing import Writing
+from explorer.query import FilterSyntax
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity as Summary

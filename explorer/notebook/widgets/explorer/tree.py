@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, NotFound, ServerFault
-from explorer.metadata.filters import Criterion, Filter, all_of
+from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.metadata.words import plural
+from explorer.query.filters import Criterion, Filter, all_of
 
 if TYPE_CHECKING:
     from explorer.notebook.catalog import Catalog

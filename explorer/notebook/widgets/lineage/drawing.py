@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
-from explorer.graph.export.labels import State, label, state
-from explorer.graph.export.svg import COLOURS, box_size, text_width
+from explorer.graph.export.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
-from explorer.graph.selecting import contracted
-from explorer.metadata.words import singular
+from explorer.graph.selection import contracted
+from explorer.metadata.names import singular
 from explorer.notebook.safe_markdown import plain_markdown
 from explorer.notebook.widgets.lineage.choosing import hidden
 from explorer.notebook.widgets.lineage.columns import MOST_PORTS, Columns

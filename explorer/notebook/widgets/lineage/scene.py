@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line
 from explorer.client.records import Flow
 from explorer.errors import InvalidInput
-from explorer.graph.export.labels import label
+from explorer.graph.export.pictures import label
 from explorer.graph.nodes import identity
 from explorer.notebook.widgets.lineage import choosing
 from explorer.notebook.widgets.lineage.columns import Columns, Names

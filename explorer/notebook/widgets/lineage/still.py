@@ -6,8 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from explorer.client.records import Flow
-from explorer.graph.export.labels import label
-from explorer.graph.export.svg import to_svg
+from explorer.graph.export.pictures import label, to_svg
 from explorer.notebook.markup import AS_WRITTEN
 from explorer.notebook.widgets.lineage.drawing import words
 from explorer.notebook.widgets.lineage.held import near

@@ -1,1 +1,0 @@
-"""Parsers of answers, pure functions that read every server's dialect."""

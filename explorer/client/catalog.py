@@ -1,0 +1,376 @@
+"""AsyncCatalog and Catalog: a catalog's server as an object with a method for each capability."""
+
+from collections.abc import Callable
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from explorer import config
+from explorer.client.blocking import BlockingFace, blocking, blocking_iterator
+from explorer.client.changes import ChangeLogMethods
+from explorer.client.completion import CompletionMethods
+from explorer.client.connection import Connection, Offline, Watching
+from explorer.client.coverage import CoverageMethods
+from explorer.client.history import HistoryMethods
+from explorer.client.journal import JOURNAL
+from explorer.client.paging import paged
+from explorer.client.records import Direction
+from explorer.client.transport import Retry, Secret, Transport
+from explorer.client.undo import UndoMethods
+from explorer.metadata.registry import Registry
+
+__all__ = ["AsyncCatalog", "Catalog"]
+
+
+class AsyncCatalog(
+    CompletionMethods, CoverageMethods, HistoryMethods, UndoMethods, ChangeLogMethods
+):
+    """A catalog, asked asynchronously.
+
+    `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
+    embedded catalog; without any the environment and the current profile do, and without these
+    the embedded catalog of this machine is found or started. Nothing is sent before the first
+    question. A URN may be given as text wherever one is asked for.
+
+    `token` is shown to the server as it asks for it. `timeout_seconds` bounds one answer from its
+    first byte to its last, 30 unless the profile says otherwise; `retry` says how often what may
+    be sent again is. With `read_only` nothing is ever written. `offline` says whether answers are
+    kept, and given when the server gives none. `transport` carries the requests in place of the
+    network.
+
+    Every method raises `Unreachable` when no answer came (`TimedOut` when it took too long, `Busy`
+    when the server asked for a pause), `NotSignedIn` and `Forbidden` as they say, `ReadOnly` for a
+    write where nothing is written, `InvalidInput` when the server cannot use what it was given,
+    `ServerFault` when it failed, and of those `Unreadable` when what it said makes no sense.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        token: str | Secret | None = None,
+        data_dir: str | PathLike[str] | None = None,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        # In the variable's own place, so that no trace of this call shows it.
+        token = Secret.of(token)
+        connection = Connection(
+            url,
+            profile=profile,
+            token=token,
+            data_dir=data_dir,
+            timeout_seconds=timeout_seconds,
+            read_only=read_only,
+            offline=offline,
+            retry=retry,
+            transport=transport,
+        )
+        super().__init__(connection)
+
+    def __repr__(self) -> str:
+        # Also of one that could not be made, in the trace that tells why.
+        connection = getattr(self, "_connection", None)
+        return f"AsyncCatalog({connection.address!r})" if connection else "AsyncCatalog()"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle holds what opens the same catalog again; a token that was given is not in it.
+        return self._connection.options()
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        self.__init__(**options)  # type: ignore[misc]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        # What was read with it is copied; the connection is shared.
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Hang up. The embedded catalog goes on for others, and away when nobody asks it."""
+        await self._connection.close()
+
+    def watch(self, told: Watching | None) -> None:
+        """Have `told` called with every exchange as it ends, on the client's own thread; None
+        ends that. A request that is tried again is told of each time.
+
+        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
+        """
+        self._connection.watching = told
+
+    def on_warning(self, told: Callable[[str], None]) -> None:
+        """Have `told` called, on the client's own thread, with each sentence of warning in place of
+        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
+        and that edits cannot be written down.
+
+        Example: `cat.on_warning(print)`
+        """
+        self._connection.warned = told
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the catalog of this machine rather than a named server."""
+        return self._connection.embedded
+
+    @property
+    def address(self) -> str:
+        """Where the server answers; empty before the embedded catalog was first asked."""
+        return self._connection.address
+
+    @property
+    def identity(self) -> str:
+        """What tells this server from others wherever something is kept for it: equal for two
+        clients only if they ask the same catalog. Empty for one in this process."""
+        return self._connection.identity
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing is ever written here; every write is refused before it is sent."""
+        return self._connection.read_only
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
+        return self._connection.is_offline
+
+    @property
+    def as_of(self) -> datetime | None:
+        """How old what is shown may be: when the oldest of the kept answers was kept that were
+        given since the server last answered. None when the last answer was the server's."""
+        return self._connection.as_of
+
+
+class Catalog(BlockingFace):
+    """A catalog, asked and waited for: every method is that of `AsyncCatalog`, and returns when
+    the answer is there. May be used from several threads."""
+
+    _keeps_journal: ClassVar[bool] = False
+    """Whether edits go into the journal of this machine, without being told to."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        token: str | Secret | None = None,
+        data_dir: str | PathLike[str] | None = None,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        token = Secret.of(token)
+        self._core = AsyncCatalog(
+            url,
+            profile=profile,
+            token=token,
+            data_dir=data_dir,
+            timeout_seconds=timeout_seconds,
+            read_only=read_only,
+            offline=offline,
+            retry=retry,
+            transport=transport,
+        )
+        super().__init__(self._core.close)
+        if self._keeps_journal:
+            self._core.journal_in(config.state_dir() / JOURNAL)
+
+    @property
+    def core(self) -> AsyncCatalog:
+        """The asynchronous client that does the work, on a thread of its own."""
+        return self._core
+
+    def __repr__(self) -> str:
+        core = getattr(self, "_core", None)
+        return f"Catalog({core.address!r})" if core else "Catalog()"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._core.__getstate__()
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        self.__init__(**options)  # type: ignore[misc]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up and end the client's thread. A closed client is not used again.
+
+        Example: `Catalog().close()`
+        """
+        self.leave(self._core.close())
+        self._end()
+
+    @property
+    def address(self) -> str:
+        """Where the server answers; empty before the embedded catalog was first asked."""
+        return self._core.address
+
+    @property
+    def identity(self) -> str:
+        """What tells this server from others wherever something is kept for it: equal for two
+        clients only if they ask the same catalog. Empty for one in this process."""
+        return self._core.identity
+
+    @property
+    def registry(self) -> Registry:
+        """The vocabulary this client knows."""
+        return self._core.registry
+
+    def watch(self, told: Watching | None) -> None:
+        """Have `told` called with every exchange as it ends, on the client's own thread; None
+        ends that. A request that is tried again is told of each time.
+
+        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
+        """
+        self._core.watch(told)
+
+    def on_warning(self, told: Callable[[str], None]) -> None:
+        """Have `told` called, on the client's own thread, with each sentence of warning in place of
+        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
+        and that edits cannot be written down.
+
+        Example: `cat.on_warning(print)`
+        """
+        self._core.on_warning(told)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the catalog of this machine rather than a named server."""
+        return self._core.embedded
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing is ever written here; every write is refused before it is sent."""
+        return self._core.read_only
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
+        return self._core.is_offline
+
+    @property
+    def as_of(self) -> datetime | None:
+        """How old what is shown may be: when the oldest of the kept answers was kept that were
+        given since the server last answered. None when the last answer was the server's."""
+        return self._core.as_of
+
+    abilities = blocking(AsyncCatalog.abilities)
+    described = blocking(AsyncCatalog.described)
+    undescribed = blocking(AsyncCatalog.undescribed)
+    info = blocking(AsyncCatalog.info)
+    search = blocking(AsyncCatalog.search)
+    facets = blocking(AsyncCatalog.facets)
+    counts = blocking(AsyncCatalog.counts)
+    autocomplete = blocking(AsyncCatalog.autocomplete)
+    suggest = blocking(AsyncCatalog.suggest)
+    complete_filter = blocking(AsyncCatalog.complete_filter)
+    browse = blocking(AsyncCatalog.browse)
+    browse_paths = blocking(AsyncCatalog.browse_paths)
+    hits = paged(AsyncCatalog.hits)
+    urns = paged(AsyncCatalog.urns)
+    folder = paged(AsyncCatalog.folder)
+    entity = blocking(AsyncCatalog.entity)
+    entities = blocking(AsyncCatalog.entities)
+    summaries = blocking(AsyncCatalog.summaries)
+    aspect = blocking(AsyncCatalog.aspect)
+    exists = blocking(AsyncCatalog.exists)
+    legacy_entity = blocking(AsyncCatalog.legacy_entity)
+    record = blocking(AsyncCatalog.record)
+    versions = blocking(AsyncCatalog.versions)
+    every_version = blocking_iterator(AsyncCatalog.every_version)
+    diff = blocking(AsyncCatalog.diff)
+    column_history = blocking(AsyncCatalog.column_history)
+    blame = blocking(AsyncCatalog.blame)
+    timeseries = blocking(AsyncCatalog.timeseries)
+    every_point = blocking_iterator(AsyncCatalog.every_point)
+    usage = blocking(AsyncCatalog.usage)
+    profiles = blocking(AsyncCatalog.profiles)
+    health = blocking(AsyncCatalog.health)
+    measures = blocking(AsyncCatalog.measures)
+    relationships = blocking(AsyncCatalog.relationships)
+    related = blocking_iterator(AsyncCatalog.related)
+    lineage = blocking(AsyncCatalog.lineage)
+    ingest = blocking(AsyncCatalog.ingest)
+    ingest_batch = blocking(AsyncCatalog.ingest_batch)
+    put = blocking(AsyncCatalog.put)
+    create = blocking(AsyncCatalog.create)
+    patch = blocking(AsyncCatalog.patch)
+    remove = blocking(AsyncCatalog.remove)
+    ingest_snapshot = blocking(AsyncCatalog.ingest_snapshot)
+    soft_delete = blocking(AsyncCatalog.soft_delete)
+    restore = blocking(AsyncCatalog.restore)
+    delete = blocking(AsyncCatalog.delete)
+    runs = blocking(AsyncCatalog.runs)
+    roll_back = blocking(AsyncCatalog.roll_back)
+    graphql = blocking(AsyncCatalog.graphql)
+    describe = blocking(AsyncCatalog.describe)
+    links = blocking(AsyncCatalog.links)
+    add_link = blocking(AsyncCatalog.add_link)
+    remove_link = blocking(AsyncCatalog.remove_link)
+    add_tags = blocking(AsyncCatalog.add_tags)
+    remove_tags = blocking(AsyncCatalog.remove_tags)
+    add_terms = blocking(AsyncCatalog.add_terms)
+    remove_terms = blocking(AsyncCatalog.remove_terms)
+    add_owners = blocking(AsyncCatalog.add_owners)
+    remove_owners = blocking(AsyncCatalog.remove_owners)
+    set_domain = blocking(AsyncCatalog.set_domain)
+    deprecate = blocking(AsyncCatalog.deprecate)
+    undeprecate = blocking(AsyncCatalog.undeprecate)
+    keep_journal = blocking(AsyncCatalog.keep_journal)
+    undo = blocking(AsyncCatalog.undo)
+    undo_save = blocking(AsyncCatalog.undo_save)
+    redo = blocking(AsyncCatalog.redo)
+    last_save = blocking(AsyncCatalog.last_save)
+    last_undo = blocking(AsyncCatalog.last_undo)
+    changes = blocking(AsyncCatalog.changes)
+    every_change = blocking_iterator(AsyncCatalog.every_change)
+    follow = blocking_iterator(AsyncCatalog.follow)
+
+    def journal_in(self, path: Path) -> None:
+        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
+        file cannot be made, that is warned of once, and edits are made all the same.
+
+        Example: `cat.journal_in(Path("journal.jsonl"))`
+        """
+        self._core.journal_in(path)
+
+    def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
+        """The relationships that an entity of a type may have in a direction, sorted.
+
+        Example: `cat.relationship_names("dataset", "OUTGOING")`
+        """
+        return self._core.relationship_names(entity_type, direction)

@@ -1,0 +1,288 @@
+"""The change log: read in pages, or followed as a stream of server-sent events."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import orjson
+
+from explorer.client.methods import CatalogMethods
+from explorer.client.records import ChangeEvent, ChangePage
+from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.transport import Request
+from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unreadable, Unusable
+from explorer.metadata.urn import Urn
+
+__all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
+
+ChangeQuery = str
+"""The query part that says which changes are asked for; each of its parts begins with `&`."""
+
+
+def change_query(
+    urns: Iterable[str | Urn] | None,
+    aspects: Iterable[str] | None,
+    entities: Iterable[str] | None,
+    *,
+    values: bool,
+) -> ChangeQuery:
+    """What narrows the log; nothing for all of it. Raises `InvalidUrn`."""
+    parts = [f"&urn={Urn.parse(urn).encoded}" for urn in urns or ()]
+    parts += [f"&aspect={quote(name, safe='')}" for name in aspects or ()]
+    parts += [f"&entity={quote(name, safe='')}" for name in entities or ()]
+    return "".join(parts) + ("" if values else "&values=false")
+
+
+def changes_request(after: int | None, limit: int, narrowed: ChangeQuery) -> Request:
+    """What came after an offset, or from the first change that is kept."""
+    begin = "" if after is None else f"after={after}&"
+    return Request("GET", f"/changes?{begin}limit={limit}{narrowed}")
+
+
+def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Request:
+    """What comes after an offset, as it comes; `resumed` says that there was a stream before."""
+    headers = [("Accept", "text/event-stream")]
+    if resumed:
+        headers.append(("Last-Event-ID", str(after)))
+    return Request("GET", f"/changes/stream?after={after}{narrowed}", headers=tuple(headers))
+
+
+@read_as("changes")
+def parse_changes(body: Any) -> ChangePage:
+    """A page of the log."""
+    value = value_of(body, "changes")
+    listed = tuple(_parse_change(entry) for entry in value.get("changes") or ())
+    return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
+
+
+_MAX_EVENT_BYTES = 64 * 1024 * 1024
+_MAX_OFFSET_DIGITS = 18
+
+
+class StreamEvent(NamedTuple):
+    """What a stream said at once: how far it has come, and a change where there is one."""
+
+    offset: int | None
+    change: ChangeEvent | None
+
+
+class EventReader:
+    """Puts events together from the lines of a stream, one line after the other."""
+
+    def __init__(self) -> None:
+        self._id: int | None = None
+        self._name = ""
+        self._data: list[bytes] = []
+        self._bytes = 0
+
+    def read(self, line: bytes) -> StreamEvent | None:
+        """What this line completes, if it completes anything. Comments, which keep the connection
+        alive, and events of other names complete nothing."""
+        if line:
+            self._take(line)
+            return None
+        offset, name, data = self._id, self._name, b"\n".join(self._data)
+        self._id, self._name, self._data, self._bytes = None, "", [], 0
+        if data and name == "change":
+            return StreamEvent(offset, _parse_change(_parse_json(data)))
+        return None if offset is None else StreamEvent(offset, None)
+
+    def _take(self, line: bytes) -> None:
+        field, _, text = line.partition(b":")
+        text = text.removeprefix(b" ")
+        match field:
+            case b"id" if text.isdigit() and len(text) <= _MAX_OFFSET_DIGITS:
+                self._id = int(text)
+            case b"event":
+                self._name = text.decode(errors="replace")
+            case b"data":
+                self._bytes += len(text)
+                if self._bytes > _MAX_EVENT_BYTES:
+                    raise Unreadable("the server's stream of changes has an event without an end")
+                self._data.append(text)
+
+
+@read_as("a change")
+def _parse_change(entry: Any) -> ChangeEvent:
+    change = as_object(entry, "a change")
+    created = as_object(change.get("created") or {}, "a change")
+    return ChangeEvent(
+        int(change["offset"]),
+        Urn.parse(change["entityUrn"]),
+        str(change["aspectName"]),
+        str(change["changeType"]),
+        _parse_value(change.get("aspect")),
+        _parse_value(change.get("previousAspectValue")),
+        datetime.fromtimestamp(int(created.get("time", 0)) / 1000, UTC),
+        str(created.get("actor", "")),
+    )
+
+
+def _parse_value(envelope: Any) -> Json | None:
+    if not isinstance(envelope, dict):
+        return None
+    return as_object(_parse_json(envelope.get("value", "")), "a change's value")
+
+
+def _parse_json(data: str | bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise Unreadable(f"a change cannot be read: {error}") from error
+
+
+_PAGE = 500
+_POLL_SECONDS = 0.5
+_FIRST_PAUSE_SECONDS = 0.25
+_LAST_PAUSE_SECONDS = 15.0
+_PATIENCE_SECONDS = 300.0
+
+
+class ChangeLogMethods(CatalogMethods):
+    """How one learns what changed. All of it may be narrowed to `urns`, to `aspects` and to
+    `entities` (types) by their names.
+
+    Raises `InvalidInput` on a server that keeps no change log, as DataHub's do not, and `Gone`
+    when changes after the offset are not kept any more: read anew what you follow, and go on from
+    its `resume_after` or from now.
+    """
+
+    async def changes(
+        self,
+        after: int | None = None,
+        *,
+        limit: int = 100,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+        values: bool = True,
+    ) -> ChangePage:
+        """A page of what was changed after an offset of the log, or from the first change that is
+        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
+        was written. One request, one more the first time. `changes(limit=0).head` is where the log
+        ends.
+
+        Example: `cat.changes(limit=10)`
+        """
+        narrowed = change_query(urns, aspects, entities, values=values)
+        return await self._log_page(after, limit, narrowed)
+
+    async def every_change(
+        self,
+        after: int | None = None,
+        *,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+        values: bool = True,
+    ) -> AsyncIterator[ChangeEvent]:
+        """Every change after an offset, or from the first that is kept, up to where the log ends
+        by then. One request for 500.
+
+        Example: `sum(1 for change in cat.every_change(urns=[urn]))`
+        """
+        narrowed = change_query(urns, aspects, entities, values=values)
+        at = after
+        while True:
+            page = await self._log_page(at, _PAGE, narrowed)
+            for change in page:
+                yield change
+            if not page.truncated:
+                return
+            at = _further(page, at or 0)
+
+    async def follow(
+        self,
+        after: int | None = None,
+        *,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+    ) -> AsyncIterator[ChangeEvent]:
+        """Changes as they happen, without end: from an offset, or from now on. Each comes once, in
+        the order of the log.
+
+        A stream that is cut is taken up where it was; `Unreachable` is raised when the server does
+        not come back within five minutes. Where nothing can be streamed the log is asked twice a
+        second. To leave, stop asking: closing the iterator, or being cancelled, hangs up.
+
+        Example: `next(cat.follow(0))`
+        """
+        narrowed = change_query(urns, aspects, entities, values=True)
+        at = (await self._log_page(0, 0, narrowed)).head if after is None else after
+        await self._check_log()
+        clock = asyncio.get_running_loop().time
+        pause, heard, resumed = _FIRST_PAUSE_SECONDS, clock(), False
+        while True:
+            try:
+                source = self._streamed(at, narrowed, resumed=resumed)
+                async with aclosing(source) as pieces:
+                    async for offset, change in pieces:
+                        at, heard, pause = offset, clock(), _FIRST_PAUSE_SECONDS
+                        if change is not None:
+                            yield change
+            except Unusable:
+                break
+            except Unreachable as error:
+                if clock() - heard > _PATIENCE_SECONDS:
+                    raise
+                asked = error.retry_after_seconds if isinstance(error, Busy) else None
+                pause = max(pause, asked or 0.0)
+            resumed = True
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LAST_PAUSE_SECONDS)
+        async with aclosing(self._polled(at, narrowed)) as changes:
+            async for change in changes:
+                yield change
+
+    async def _streamed(
+        self, after: int, narrowed: ChangeQuery, *, resumed: bool
+    ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
+        """How far the stream has come, with each change."""
+        at, reader = after, EventReader()
+        request = stream_request(after, narrowed, resumed=resumed)
+        async with aclosing(self._connection.stream(request)) as lines:
+            async for line in lines:
+                piece = reader.read(line)
+                if piece is not None:
+                    at = at if piece.offset is None else piece.offset
+                    yield at, piece.change
+                elif not line or line.startswith(b":"):
+                    # Nothing happened, and the server is there.
+                    yield at, None
+
+    async def _polled(self, after: int, narrowed: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
+        at = after
+        while True:
+            page = await self._log_page(at, _PAGE, narrowed)
+            for change in page:
+                yield change
+            if page.truncated:
+                at = _further(page, at)
+            else:
+                at = page.next
+                await asyncio.sleep(_POLL_SECONDS)
+
+    async def _log_page(self, after: int | None, limit: int, narrowed: ChangeQuery) -> ChangePage:
+        await self._check_log()
+        request = changes_request(after, limit, narrowed)
+        return parse_changes((await self._connection.ask(request, fresh=True)).body)
+
+    async def _check_log(self) -> None:
+        if not (await self.abilities()).changes:
+            raise InvalidInput(
+                f"{self._connection.address} keeps no change log to read or follow; "
+                "compare versions of aspects instead"
+            )
+
+
+def _further(page: ChangePage, at: int) -> int:
+    """Where to go on from; raises `ServerFault` where that is no further than this page was."""
+    if page.next <= at:
+        raise ServerFault(
+            f"the server's change log does not go on after {at:,}, and is not at its end"
+        )
+    return page.next

@@ -1,0 +1,447 @@
+"""Completion of names and of filter text while they are typed."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from explorer.client.connection import Connection
+from explorer.client.records import Facet, FacetValue, Hit, SearchPage, Suggestion
+from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.search import (
+    SearchMethods,
+    entity_symbol,
+    entity_types_from,
+    filter_from,
+    filter_of,
+    graphql_data,
+    graphql_input,
+    list_in,
+    parse_search,
+    search_request,
+)
+from explorer.client.transport import Request, action
+from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, Unreachable
+from explorer.metadata.names import NAME_ASPECTS
+from explorer.metadata.structured_properties import field_name, plain_value
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
+
+if TYPE_CHECKING:
+    from explorer.query import Completion
+    from explorer.query.fields import FilterField
+
+__all__ = [
+    "CompletionMethods",
+    "autocomplete_request",
+    "interleave",
+    "parse_autocomplete",
+    "parse_suggestions",
+    "suggest_request",
+]
+
+_PROPERTIES = """
+query searchAcrossEntities($input: SearchAcrossEntitiesInput!) {
+  searchAcrossEntities(input: $input) {
+    searchResults {
+      entity {
+        urn
+        ... on StructuredPropertyEntity {
+          definition {
+            qualifiedName
+            displayName
+            allowedValues {
+              value {
+                ... on StringValue { stringValue }
+                ... on NumberValue { numberValue }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
+
+_SUGGEST = """
+query autoCompleteForMultiple($input: AutoCompleteMultipleInput!) {
+  autoCompleteForMultiple(input: $input) {
+    query
+    suggestions {
+      type
+      suggestions
+      entities {
+        urn
+        ... on Dataset { name properties { name } }
+        ... on Chart { properties { name } }
+        ... on Dashboard { properties { name } }
+        ... on DataFlow { properties { name } }
+        ... on DataJob { properties { name } }
+        ... on Container { properties { name } }
+        ... on Domain { properties { name } }
+        ... on GlossaryTerm { properties { name } }
+        ... on Tag { properties { name } }
+        ... on CorpUser { properties { displayName fullName } }
+        ... on CorpGroup { properties { displayName } }
+      }
+    }
+  }
+}
+"""
+
+
+def autocomplete_request(text: str, entity: str, limit: int, narrowed_by: Filter) -> Request:
+    """Endpoint 7."""
+    body: dict[str, Any] = {"query": text, "entity": entity, "limit": limit}
+    return action("/entities", "autocomplete", body | filter_of(narrowed_by))
+
+
+def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
+    """Names that complete a text, over several entity types, or those the server thinks of."""
+    asked: dict[str, Any] = {"query": text, "limit": limit}
+    if entities:
+        asked["types"] = [entity_symbol(name) for name in entities]
+    return graphql_input(_SUGGEST, asked)
+
+
+def properties_request(limit: int) -> Request:
+    """The structured properties that are defined."""
+    asked = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
+    return graphql_input(_PROPERTIES, asked)
+
+
+_NAMES = ("name", "displayName", "fullName")
+
+
+@read_as("autocomplete")
+def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
+    """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
+    value = value_of(body, "autocomplete")
+    texts = list_in(value, "suggestions", "autocomplete")
+    named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
+    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(named)
+
+
+@read_as("suggest")
+def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
+    """The answer of autoCompleteForMultiple, a list for each type of entity. `types` are the
+    entity types by their GraphQL symbol."""
+    answer = as_object(graphql_data(body).get("autoCompleteForMultiple"), "suggest")
+    groups = answer.get("suggestions")
+    if not isinstance(groups, list):
+        raise ServerFault("the server's answer to suggest has no list of suggestions")
+    return [_group(as_object(group, "suggest (a type)"), types) for group in groups]
+
+
+@read_as("structured properties")
+def parse_properties(body: Any) -> tuple[Facet, ...]:
+    """The structured properties of a search over GraphQL, as facets with the values that they
+    allow, none of which was counted."""
+    found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
+    facets = []
+    for result in found.get("searchResults") or ():
+        told = as_object(result, "structured properties").get("entity") or {}
+        definition = told.get("definition") or {}
+        for urn in Urn.parse_all((told.get("urn"),)):
+            label = definition.get("displayName") or definition.get("qualifiedName") or urn.name
+            allowed = definition.get("allowedValues") or ()
+            plain = (plain_value((one or {}).get("value")) for one in allowed)
+            texts = [f"{one:.15g}" if isinstance(one, float) else one for one in plain]
+            values = tuple(FacetValue(text, 0) for text in texts if text)
+            facets.append(Facet(field_name(urn.name), label, values))
+    return tuple(facets)
+
+
+def pair_suggestions(
+    texts: Sequence[str], urns: Sequence[Urn], entity_type: str
+) -> list[Suggestion]:
+    """Texts with the URNs that they are found in."""
+    return _paired(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
+
+
+def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
+    """What a search found, by the names it matched."""
+    found: dict[str, list[Suggestion]] = {}
+    for hit in hits:
+        names = (match.value for match in hit.matched if match.field in _NAMES)
+        entity_type = hit.urn.entity_type
+        text = next(names, hit.urn.name)
+        found.setdefault(entity_type, []).append(
+            Suggestion(text, hit.urn, entity_type, hit.urn.platform)
+        )
+    return list(found.values())
+
+
+def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
+    """The first of every type, then the second of every type, and so on: nothing says that one
+    type's names are better than another's."""
+    rounds = zip_longest(*groups)
+    mixed = (one for one in chain.from_iterable(rounds) if one is not None)
+    return tuple(mixed)[:limit]
+
+
+def _group(group: Json, types: Mapping[str, str]) -> list[Suggestion]:
+    texts = [text for text in group.get("suggestions") or () if isinstance(text, str)]
+    entities = []
+    for entry in group.get("entities") or ():
+        read = _entity(entry)
+        if read is not None:
+            entities.append(read)
+    symbol = group.get("type")
+    fallback = types.get(symbol, symbol.lower()) if isinstance(symbol, str) else ""
+    return _paired(texts, entities, entities[0][0].entity_type if entities else fallback)
+
+
+def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
+    match entry:
+        case {"urn": str(text)}:
+            try:
+                urn = Urn.parse(text)
+            except InvalidUrn:
+                return None
+            inner = entry.get("properties")
+            held = (entry, inner) if isinstance(inner, dict) else (entry,)
+            names = {one[name] for one in held for name in _NAMES if isinstance(one.get(name), str)}
+            return urn, frozenset((*names, urn.name))
+    return None
+
+
+def _paired(
+    texts: Sequence[str], entities: Sequence[tuple[Urn, frozenset[str]]], entity_type: str
+) -> list[Suggestion]:
+    """Each text with the entity called so. Servers list entities in no order that can be relied
+    on, so they are told by their names, then by their URNs; a last pair belongs together."""
+    left = list(entities)
+    found: dict[str, Urn] = {}
+    for text in texts:
+        said = text.lower()
+        for urn, names in left:
+            if said in {name.lower() for name in names}:
+                found[text] = urn
+                left.remove((urn, names))
+                break
+    for text in texts:
+        for urn, names in left:
+            if text not in found and text.lower() in str(urn).lower():
+                found[text] = urn
+                left.remove((urn, names))
+                break
+    if len(texts) == len(entities) and len(left) == 1:
+        found |= {text: left[0][0] for text in texts if text not in found}
+    paired = ((text, found.get(text)) for text in texts)
+    return [
+        Suggestion(text, urn, entity_type, urn.platform if urn else None) for text, urn in paired
+    ]
+
+
+# What is completed, one type at a time, where the server cannot be asked for all at once.
+_COMPLETED = (
+    "dataset",
+    "chart",
+    "dashboard",
+    "dataJob",
+    "dataFlow",
+    "container",
+    "glossaryTerm",
+    "tag",
+    "domain",
+    "corpuser",
+    "corpGroup",
+)
+_ENTITY_TYPE = "_entityType"
+_PROPERTY = "structuredProperty"
+_MOST_PROPERTIES = 500
+_REFUSALS = (InvalidInput, NotFound, ServerFault)
+_MOST_NAMED = 20
+# People type the id of a platform, which is its name in small letters.
+_IDS_ARE_NAMES = frozenset({"dataPlatform"})
+# Nobody types a filter for longer without a pause, and counts may be a little old.
+_FACETS_KEPT_SECONDS = 10.0
+
+
+class CompletionMethods(SearchMethods):
+    """How typing is helped."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._counting = asyncio.Lock()
+        self._facet_names: dict[str, tuple[float, tuple[str, ...], dict[str, str]]] = {}
+        self._counted_facets: dict[tuple[str, ...], tuple[float, tuple[Facet, ...]]] = {}
+        self._defined: tuple[float, tuple[Facet, ...]] = (float("-inf"), ())
+
+    async def autocomplete(
+        self,
+        text: str,
+        *,
+        entity: str = "dataset",
+        narrowed_by: Filter | str | None = None,
+        limit: int = 10,
+        superseding: str | None = None,
+    ) -> tuple[str, ...]:
+        """Names that complete `text`, best first, at most `limit`. One request. `superseding` is
+        that of `search`.
+
+        Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
+        """
+        narrowing = await self._adapted(filter_from(narrowed_by, self.registry))
+        request = autocomplete_request(text, entity, limit, narrowing)
+        body = await self._latest.run(superseding, self._connection.send(request))
+        return parse_autocomplete(body)[0]
+
+    async def suggest(
+        self,
+        text: str,
+        *,
+        entities: Sequence[str] | None = None,
+        limit: int = 10,
+        superseding: str | None = None,
+    ) -> tuple[Suggestion, ...]:
+        """Names that complete `text`, of all types of entities or of those named, at most `limit`:
+        the best of every type, then the second best, and so on.
+
+        One request; from a server without GraphQL one for each type, and a search where it
+        completes none of them. `superseding` is that of `search`.
+
+        Example: `cat.suggest("ord", entities=["dataset", "chart"])`
+        """
+        work = self._suggested(text, entity_types_from(entities), limit)
+        return await self._latest.run(superseding, work)
+
+    async def complete_filter(
+        self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
+    ) -> "tuple[Completion, ...]":
+        """What may be typed at the cursor of a filter's text, best first: fields, operators, and
+        the values that entities of some types or of all have, most frequent first. People, groups
+        and whatever else has a URN are offered by their names.
+
+        Up to two requests, one more where structured properties may be defined and two for a value
+        with a name, whose answers do for ten seconds; where none comes, no values are offered.
+
+        Example: `cat.complete_filter("owner:ni", 8)`
+        """
+        from explorer.query import complete, value_at
+
+        types = entity_types_from(entity)
+        facets = await self._facets_of(types)
+        counted = {one.name for one in facets}
+        defined = await self._properties(types, facets)
+        facets += tuple(one for one in defined if one.name not in counted)
+        place = value_at(text, cursor, self.registry)
+        names = await self._names_for(*place, facets) if place else {}
+        return complete(text, cursor, self.registry, facets, names)
+
+    async def _names_for(
+        self, field: "FilterField", typed: str, facets: Sequence[Facet]
+    ) -> dict[str, str]:
+        """What the URNs are called that a field may have at a place: those whose names begin so,
+        then those of its facet."""
+        if _IDS_ARE_NAMES.issuperset(field.targets):
+            return {}
+        try:
+            begun = await self._suggested(typed, field.targets, _MOST_NAMED) if typed else ()
+            counted = [
+                value.value
+                for facet in facets
+                if facet.name == field.name
+                for value in facet.values
+            ]
+            known = await self._names_of(field.name, tuple(counted))
+        except (Unreachable, *_REFUSALS):
+            return {}
+        found = {str(one.urn): one.text for one in begun if one.urn is not None}
+        return found | known
+
+    async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
+        """What the values of a facet are called, kept as long as the facet is."""
+        since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
+        if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
+            known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
+            names = {str(urn): entity.name for urn, entity in known.items() if entity.exists}
+            self._facet_names[field] = (monotonic(), urns, names)
+        return names
+
+    async def _suggested(
+        self, text: str, types: Sequence[str], limit: int
+    ) -> tuple[Suggestion, ...]:
+        if self._ways.get("suggest", True):
+            try:
+                body = await self._connection.send(suggest_request(text, types, limit))
+                known = self.registry.entities
+                symbols = {entity_symbol(entity): entity for entity in known}
+                found = parse_suggestions(body, symbols)
+            except _REFUSALS:
+                if self._ways.get("suggest"):
+                    raise
+            else:
+                self._ways["suggest"] = True
+                return interleave(found, limit)
+        groups = await self._completed_each(text, types or _COMPLETED, limit)
+        if not groups:
+            page = await self._found(f"{text}*", types, limit)
+            groups = suggestions_from_hits(page.hits)
+        if not types:
+            # Only now, and without types that it may not know, is it known that the server lacks
+            # this way, and did not refuse the question.
+            self._ways.setdefault("suggest", False)
+        return interleave(groups, limit)
+
+    async def _completed_each(
+        self, text: str, types: Sequence[str], limit: int
+    ) -> list[list[Suggestion]]:
+        """The completions of each type that the server completes."""
+        each = await asyncio.gather(
+            *(self._completed(text, entity, limit) for entity in types), return_exceptions=True
+        )
+        groups = []
+        for group in each:
+            if not isinstance(group, BaseException):
+                groups.append(group)
+            elif not isinstance(group, _REFUSALS):
+                raise group
+        return groups
+
+    async def _completed(self, text: str, entity: str, limit: int) -> list[Suggestion]:
+        request = autocomplete_request(text, entity, limit, Filter())
+        names, urns = parse_autocomplete(await self._connection.send(request))
+        return pair_suggestions(names, urns, entity)
+
+    async def _facets_of(self, types: tuple[str, ...]) -> tuple[Facet, ...]:
+        async with self._counting:
+            since, facets = self._counted_facets.get(types, (float("-inf"), ()))
+            if monotonic() - since > _FACETS_KEPT_SECONDS:
+                try:
+                    facets = (await self._found("*", types, 0)).facets
+                except Unreachable:
+                    # Kept as well: not every key is to wait for a server that is not there.
+                    facets = ()
+                self._counted_facets[types] = (monotonic(), facets)
+            return facets
+
+    async def _properties(self, types: Sequence[str], facets: Sequence[Facet]) -> tuple[Facet, ...]:
+        """The structured properties that are defined, as facets with the values they allow. Where
+        all entities were counted by type and none is a structured property, nobody is asked."""
+        since, found = self._defined
+        if monotonic() - since > _FACETS_KEPT_SECONDS:
+            has_any = bool(types) or any(
+                value.value == _PROPERTY
+                for one in facets
+                if one.name == _ENTITY_TYPE
+                for value in one.values
+            )
+            found = await self._asked_properties() if facets and has_any else ()
+            self._defined = (monotonic(), found)
+        return found
+
+    async def _asked_properties(self) -> tuple[Facet, ...]:
+        try:
+            body = await self._connection.send(properties_request(_MOST_PROPERTIES))
+            return parse_properties(body)
+        except (*_REFUSALS, Unreachable):
+            return ()
+
+    async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
+        request = search_request(text, types, 0, count, Filter())
+        return parse_search(await self._connection.send(request), text)

@@ -1,0 +1,345 @@
+"""Entities and aspects: requests, parsing and methods."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+import orjson
+
+from explorer.client.connection import config_request
+from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
+from explorer.client.methods import CatalogMethods, gather_limited
+from explorer.client.records import ServerInfo
+from explorer.client.responses import Json, as_object
+from explorer.client.transport import Request, of_aspects
+from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, UnknownName, Unreadable
+from explorer.metadata.aspects import aspect_of, read_aspect
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "EntityMethods",
+    "aspect_request",
+    "entities_request",
+    "entity_request",
+    "legacy_entity_request",
+    "parse_aspect",
+    "parse_config",
+    "parse_entities",
+    "parse_entity",
+    "parse_legacy_entity",
+    "parse_value",
+    "parse_wrapper",
+    "whole_number",
+]
+
+
+def entity_request(urn: Urn, aspects: Sequence[str] | None) -> Request:
+    """Endpoint 3; all aspects when none are named."""
+    return Request("GET", f"/entitiesV2/{urn.encoded}{of_aspects('?', aspects)}")
+
+
+def legacy_entity_request(urn: Urn) -> Request:
+    """Endpoint 4."""
+    return Request("GET", f"/entities/{urn.encoded}")
+
+
+def entities_request(urns: Sequence[Urn], aspects: Sequence[str] | None) -> Request:
+    """The batch form of endpoint 3."""
+    ids = ",".join(urn.encoded for urn in urns)
+    return Request(
+        "GET",
+        f"/entitiesV2?ids=List({ids}){of_aspects('&', aspects)}",
+        headers=(("X-RestLi-Method", "batch_get"),),
+    )
+
+
+def aspect_request(urn: Urn, name: str, version: int) -> Request:
+    """Endpoint 8."""
+    return Request("GET", f"/aspects/{urn.encoded}?aspect={quote(name, safe='')}&version={version}")
+
+
+def parse_config(body: Any, address: str) -> ServerInfo:
+    """`GET /config`."""
+    answer = as_object(body, "the server's /config")
+    if answer.get("noCode") != "true":
+        raise ServerFault(f"{address} answers, but is no metadata service (its /config says so)")
+    versions = answer.get("versions")
+    ours = answer.get("catalogExplorer")
+    if isinstance(ours, dict):
+        held = ours.get("entities")
+        return ServerInfo(
+            address,
+            "catalog",
+            str(ours.get("version", "")),
+            address.startswith("unix:"),
+            bool(ours.get("sample")),
+            held if isinstance(held, int) else None,
+            str(ours.get("user") or ""),
+        )
+    known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
+    version = known.get("version") if isinstance(known, dict) else None
+    return ServerInfo(address, "datahub", str(version or ""))
+
+
+def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
+    """Endpoint 3. A null stands for an aspect that is not there."""
+    answer = as_object(body, "an entity")
+    held = answer.get("aspects")
+    wrappers = {} if held is None else as_object(held, "an entity's aspects")
+    return Entity(
+        _urn(answer.get("urn")),
+        {
+            name: parse_wrapper(name, wrapper)
+            for name, wrapper in wrappers.items()
+            if wrapper is not None
+        },
+        as_of,
+    )
+
+
+def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity]:
+    """The batch form of endpoint 3, by URN; those that could not be read are left out."""
+    results = as_object(body, "entities").get("results")
+    found = [
+        parse_entity(answer, as_of)
+        for answer in as_object(results, "entities").values()
+        if answer is not None
+    ]
+    return {one.urn: one for one in found}
+
+
+def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = None) -> Entity:
+    """Endpoint 4: aspects by the names of their records, whatever their prefix. One that the
+    model does not have is kept under its record's short name."""
+    answer = as_object(body, "an entity")
+    _, snapshot = _member(answer.get("value", answer), "a snapshot")
+    listed = snapshot.get("aspects") or []
+    if not isinstance(listed, list):
+        raise Unreadable("the server's snapshot has no list of aspects")
+    found: dict[str, AspectRead] = {}
+    # Some aspects stand beside the list, or several under one head.
+    beside = {name: snapshot[name] for name in snapshot if name in registry.aspects}
+    for held in (*listed, beside):
+        for record, value in as_object(held, "a snapshot's aspect").items():
+            name = _named(record, registry)
+            found[name] = AspectRead(name, 0, parse_value(value, name))
+    return Entity(_urn(snapshot.get("urn")), found, as_of)
+
+
+def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectRead:
+    """Endpoint 8."""
+    answer = as_object(body, "an aspect")
+    members = as_object(answer.get("aspect"), f"the aspect {name}")
+    if len(members) > 1:
+        named = {
+            record: value
+            for record, value in members.items()
+            if record.rpartition(".")[2].casefold() == name.casefold()
+        }
+        members = named or members
+    _, value = _member(members, f"the aspect {name}")
+    return AspectRead(
+        name,
+        whole_number(answer.get("version"), 0),
+        value,
+        None,
+        answer.get("systemMetadata"),
+        as_of,
+    )
+
+
+def parse_wrapper(name: str, wrapper: Any) -> AspectRead:
+    if not isinstance(wrapper, dict):
+        raise Unreadable(f"the server's aspect {name} is not of the shape expected")
+    # Written out and by place: a page of entities has thousands of these.
+    told = wrapper.get
+    value, version = told("value"), told("version")
+    return AspectRead(
+        name,
+        version if type(version) is int else 0,
+        value if type(value) is dict else parse_value(value, name),
+        told("created"),
+        told("systemMetadata"),
+    )
+
+
+def parse_value(value: Any, what: str) -> Json:
+    """A value as it is, or out of its envelope's text; nothing is an empty one."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise Unreadable(f"the server's {what} is not JSON: {error}") from error
+    return as_object(value, what)
+
+
+def _member(union: Any, what: str) -> tuple[str, Json]:
+    members = as_object(union, what)
+    if len(members) != 1:
+        raise Unreadable(f"the server's answer to {what} names {len(members)} records, not one")
+    ((record, value),) = members.items()
+    return record, parse_value(value, what)
+
+
+def _named(record: str, registry: Registry) -> str:
+    if record in registry.aspects:
+        return record
+    try:
+        return registry.aspect_named_by(record)
+    except UnknownName:
+        return record.rpartition(".")[2]
+
+
+def _urn(text: Any) -> Urn:
+    try:
+        if isinstance(text, str):
+            return Urn.parse(text)
+    except InvalidUrn as error:
+        raise Unreadable(f"the server names an entity by what is no URN: {error}") from error
+    raise Unreadable("the server's entity has no URN")
+
+
+def whole_number(value: Any, default: int) -> int:
+    # Not isinstance: a boolean is no number here.
+    return value if type(value) is int else default
+
+
+_BATCH = 150
+# Servers take a request line of 16 KB or more; names of aspects go into it too.
+_BATCH_BYTES = 12_000
+_AT_ONCE = 4
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+class EntityMethods(CatalogMethods):
+    """How what is stored is read."""
+
+    _batches = True
+
+    async def info(self) -> ServerInfo:
+        """What the server says of itself. One request."""
+        body = await self._connection.send(config_request())
+        return parse_config(body, self._connection.address)
+
+    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
+        """An entity with its latest aspects, or those named. One request.
+
+        An entity that was never written has nothing but its key (`Entity.exists` is false).
+        Timeseries aspects are not among them.
+        """
+        request = entity_request(Urn.parse(urn), aspects)
+        try:
+            reply = await self._connection.ask(request)
+        except NotFound:
+            return Entity(Urn.parse(urn), {})
+        return parse_entity(reply.body, reply.as_of)
+
+    async def legacy_entity(self, urn: str | Urn) -> Entity:
+        """An entity as the deprecated snapshot form tells it: for servers that know nothing newer;
+        ask `entity` of any other. One request.
+
+        Says neither when an aspect was written nor by whom. Raises `NotFound` for types that never
+        had a snapshot, such as containers.
+
+        Example: `cat.legacy_entity(urn)`
+        """
+        request = legacy_entity_request(Urn.parse(urn))
+        reply = await self._connection.ask(request)
+        return parse_legacy_entity(reply.body, self.registry, reply.as_of)
+
+    async def exists(self, urn: str | Urn) -> bool:
+        """Whether an entity was ever written, soft-deleted or not. One request.
+
+        Example: `cat.exists(urn)`
+        """
+        target = Urn.parse(urn)
+        declared = self.registry.entities.get(target.entity_type)
+        key = declared.key if declared else f"{target.entity_type}Key"
+        try:
+            await self._connection.send(aspect_request(target, key, 0))
+        except NotFound:
+            return False
+        return True
+
+    async def entities(
+        self, urns: Iterable[str | Urn], aspects: Sequence[str] | None = None
+    ) -> dict[Urn, Entity]:
+        """Many entities, by URN, in the order given. One request for each 150, four at a time (for
+        fewer where URNs are long), or one for each entity from a server that knows no batches.
+
+        Example: `cat.entities([urn], ["ownership"])`
+        """
+        wanted = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
+        found: dict[Urn, Entity] = {}
+        for part in await gather_limited(
+            (self._some(chunk, aspects) for chunk in _batched(wanted)), _AT_ONCE
+        ):
+            found |= part
+        return {urn: found[urn] for urn in wanted if urn in found}
+
+    async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
+        """What a line in a list needs of each entity; costs what `entities` costs.
+
+        Example: `cat.summaries([urn])[Urn.parse(urn)].name`
+        """
+        return await self.entities(urns, SUMMARY_ASPECTS)
+
+    async def aspect(self, urn: str | Urn, name: str, version: int = 0) -> AspectRead:
+        """One aspect at one version: 0 is the latest, 1 the oldest. One request.
+
+        Raises `NotFound` where there is no such entity, aspect or version.
+
+        Example: `cat.aspect(urn, "ownership").value`
+        """
+        reply = await self._connection.ask(aspect_request(Urn.parse(urn), name, version))
+        return parse_aspect(reply.body, name, reply.as_of)
+
+    async def record(self, urn: str | Urn, kind: type[_T], version: int = 0) -> _T | None:
+        """An aspect as its typed record, `Ownership`; nothing where the entity lacks it or that
+        version of it. Fields that the record does not name are in `aspect` alone. One request.
+
+        Raises `InvalidInput` for a record of no aspect, `ServerFault` for a value of another shape.
+
+        Example: `cat.record(urn, Ownership)`
+        """
+        name = aspect_of(kind)
+        try:
+            read = await self.aspect(urn, name, version)
+        except NotFound:
+            return None
+        return read_aspect(read.value, kind)
+
+    async def _some(self, urns: Sequence[Urn], aspects: Sequence[str] | None) -> dict[Urn, Entity]:
+        if self._batches:
+            try:
+                reply = await self._connection.ask(entities_request(urns, aspects))
+                return parse_entities(reply.body, reply.as_of)
+            except (InvalidInput, NotFound, ServerFault):
+                # Refused for one of the entities, or for the batch: reading each will tell.
+                pass
+        found = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
+        # Each can be read by itself, so it is batches that this server does not know: remembered,
+        # so that it is asked but once.
+        self._batches = False
+        return {one.urn: one for one in found}
+
+
+def _batched(urns: Iterable[Urn]) -> Iterator[list[Urn]]:
+    """The URNs in lists that each fit into one request."""
+    chunk: list[Urn] = []
+    size = 0
+    for urn in urns:
+        length = len(urn.encoded) + 1
+        if chunk and (len(chunk) == _BATCH or size + length > _BATCH_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(urn)
+        size += length
+    if chunk:
+        yield chunk

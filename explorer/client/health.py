@@ -1,0 +1,211 @@
+"""Failing assertions and open incidents of an entity."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from explorer.client.entities import EntityMethods
+from explorer.client.entity import Entity
+from explorer.client.lineage import LineageMethods
+from explorer.client.methods import gather_limited
+from explorer.client.records import FailingAssertion, Health, OpenIncident
+from explorer.client.timeseries import TimeseriesMethods
+from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.metadata.aspects import moment_of
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+__all__ = ["HealthMethods"]
+
+_COMPLETE = "COMPLETE"
+_PASSED = ("SUCCESS",)
+_FAILED = ("FAILURE", "ERROR")
+_PRIORITIES = ("critical", "high", "medium", "low")
+_KINDS = {
+    "datasetAssertion": "dataset",
+    "freshnessAssertion": "freshness",
+    "volumeAssertion": "volume",
+    "sqlAssertion": "SQL",
+    "fieldAssertion": "column",
+    "schemaAssertion": "schema",
+    "customAssertion": "custom",
+}
+_OPERATORS = {"EQUAL_TO": "is", "NOT_EQUAL_TO": "is not", "_NATIVE_": ""}
+_Json = Mapping[str, Any]
+
+
+def failing_assertion(
+    assertion: Entity, runs: Sequence[_Json], *, has_older: bool
+) -> FailingAssertion | None:
+    """The assertion as one that fails; None where its newest completed run did not fail.
+
+    `runs` are its run events, oldest first; `has_older` says that there are others before them.
+    """
+    since: _Json | None = None
+    newest: _Json | None = None
+    passed = False
+    for run in reversed(runs):
+        result = _dict(run.get("result")).get("type")
+        if run.get("status") != _COMPLETE or result not in (*_PASSED, *_FAILED):
+            continue
+        if result in _PASSED:
+            passed = True
+            break
+        newest = newest or run
+        since = run
+    if newest is None or since is None:
+        return None
+    return FailingAssertion(
+        assertion.urn,
+        assertion_rule(assertion),
+        _found(_dict(newest.get("result"))),
+        _moment(since.get("timestampMillis")),
+        _moment(newest.get("timestampMillis")),
+        has_older and not passed,
+        _dict(newest.get("result")).get("type") == "ERROR",
+    )
+
+
+def open_incident(incident: Entity) -> OpenIncident | None:
+    """An incident that is active; None for one that is resolved, or has nothing stored."""
+    info = incident.raw("incidentInfo") or {}
+    status = _dict(info.get("status"))
+    if status.get("state") != "ACTIVE":
+        return None
+    kind = _words(info.get("customType") or info.get("type"))
+    priority = info.get("priority")
+    known = dict(enumerate(_PRIORITIES))
+    created = _dict(info.get("created")).get("time")
+    return OpenIncident(
+        incident.urn,
+        str(info.get("title") or info.get("description") or f"{kind} incident").strip(),
+        kind,
+        _moment(info.get("startedAt") or created),
+        _words(status.get("stage")),
+        known.get(priority, "") if isinstance(priority, int) else "",
+    )
+
+
+def assertion_rule(assertion: Entity) -> str:
+    """What an assertion asserts, in words: what people wrote, else put together from its parts."""
+    info = assertion.raw("assertionInfo") or {}
+    said = info.get("description")
+    if isinstance(said, str) and said.strip():
+        return said.strip()
+    for field, kind in _KINDS.items():
+        told = info.get(field)
+        if isinstance(told, Mapping):
+            columns = [FieldPath(urn.name).simple for urn in _columns(told)]
+            path = told.get("fieldPath")
+            if isinstance(path, str):
+                columns.append(FieldPath(path).simple)
+            logic = next(
+                (told[key] for key in ("logic", "statement", "nativeType") if told.get(key)),
+                _compared(told),
+            )
+            return " ".join([", ".join(columns) or kind, str(logic)]).strip()
+    return _words(info.get("type")) or assertion.urn.name
+
+
+def _columns(told: _Json) -> list[Urn]:
+    listed = told.get("fields")
+    given = [*(listed if isinstance(listed, list) else ()), told.get("field")]
+    return [urn for urn in Urn.parse_all(given) if urn.entity_type == "schemaField"]
+
+
+def _compared(told: _Json) -> str:
+    operator = told.get("operator")
+    word = _OPERATORS.get(str(operator), _words(operator))
+    parameters = _dict(told.get("parameters"))
+    bounds = [
+        str(_dict(parameters.get(key)).get("value"))
+        for key in ("value", "minValue", "maxValue")
+        if parameters.get(key)
+    ]
+    return " ".join([word, " and ".join(bounds)]).strip()
+
+
+def _found(result: _Json) -> str:
+    """What a run says that it found."""
+    counted = {"unexpectedCount": "unexpected", "missingCount": "missing", "rowCount": "rows"}
+    parts = [
+        f"{result[key]:,} {word}"
+        for key, word in counted.items()
+        if isinstance(result.get(key), int) and (result[key] or key == "rowCount")
+    ]
+    value = result.get("actualAggValue")
+    if isinstance(value, int | float):
+        parts.append(f"found {value:,g}")
+    return ", ".join(parts)
+
+
+def _moment(millis: Any) -> datetime | None:
+    return moment_of(millis) if isinstance(millis, int) else None
+
+
+def _words(symbol: Any) -> str:
+    return symbol.replace("_", " ").strip().lower() if isinstance(symbol, str) else ""
+
+
+def _dict(value: Any) -> _Json:
+    return value if isinstance(value, Mapping) else {}
+
+
+_ASSERTS = "Asserts"
+_INCIDENT_ON = "IncidentOn"
+_RUNS = "assertionRunEvent"
+_AT_ONCE = 4
+# Of one entity, and of one assertion the newest.
+_MOST_ASSERTIONS = 100
+_MOST_RUNS = 50
+_REFUSALS = (InvalidInput, NotFound, ServerFault)
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
+    """How what is wrong is read."""
+
+    async def health(self, urn: str | Urn) -> Health:
+        """The assertions about an entity that fail now and the incidents on it that are active.
+
+        No request for an entity that can have neither; else one, one more for a hundred assertions
+        and incidents where there are any, and one for each assertion that is not known to pass.
+        Of the newest 50 runs an assertion, 100 assertions at most.
+
+        Example: `[one.rule for one in cat.health(urn).failing]`
+        """
+        target = Urn.parse(urn)
+        known = self.relationship_names(target.entity_type, "INCOMING")
+        names = [name for name in (_ASSERTS, _INCIDENT_ON) if name in known]
+        if not names:
+            return Health(target)
+        edges = (await self.relationships(target, "INCOMING", names)).edges
+        found = await self.entities(
+            dict.fromkeys(edge.urn for edge in edges),
+            ["assertionInfo", "assertionRunSummary", "incidentInfo", "status"],
+        )
+        there = [one for one in found.values() if one.exists and not one.removed]
+        assertions = [one for one in there if one.entity_type == "assertion"]
+        looked_at = assertions[:_MOST_ASSERTIONS]
+        failing = await gather_limited((self._failing(one) for one in looked_at), _AT_ONCE)
+        incidents = [open_incident(one) for one in there]
+        return Health(
+            target,
+            tuple(sorted((one for one in failing if one is not None), key=_since)),
+            tuple(sorted((one for one in incidents if one is not None), key=_since)),
+            len(assertions),
+            len(assertions) - len(looked_at),
+        )
+
+    async def _failing(self, assertion: Entity) -> FailingAssertion | None:
+        if (assertion.raw("assertionRunSummary") or {}).get("assertionStatus") == "PASSING":
+            return None
+        try:
+            series = await self.timeseries(assertion.urn, _RUNS, limit=_MOST_RUNS)
+        except _REFUSALS:
+            return None
+        return failing_assertion(assertion, series.values, has_older=series.truncated)
+
+
+def _since(one: FailingAssertion | OpenIncident) -> tuple[datetime, str]:
+    return one.since or _LATEST, str(one.urn)

@@ -1,0 +1,711 @@
+"""Writing aspects: single proposals, batches, conditional writes, deletion, rollback."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+import msgspec
+
+from explorer.client.entities import entity_request, parse_entity
+from explorer.client.methods import CatalogMethods
+from explorer.client.records import Deletion, LoadReport, Reference, RefusedChange, Rollback, Run
+from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.transport import NeverSent, Request, action
+from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault, Unreachable, Unreadable
+from explorer.metadata.aspects import RECORDS, AuditStamp
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.structured_properties import ASSIGNMENTS
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "AspectMethods",
+    "ConditionalWrites",
+    "LoadInterrupted",
+    "aspect_value",
+    "cut",
+    "ingest_batch_request",
+    "ingest_request",
+    "parse_deleted",
+    "parse_references",
+    "parse_rollback",
+    "parse_runs",
+    "size_bytes",
+]
+
+MAX_BATCH = 200
+"""How many proposals a batch holds."""
+MAX_BODY_BYTES = 16 * 1024 * 1024
+"""How long a request may be."""
+# What a proposal takes beside its URN, its value and its system metadata.
+_ENVELOPE_BYTES = 400
+
+
+def ingest_request(proposal: Proposal) -> Request:
+    """Endpoint 1."""
+    body = {"proposal": proposal.to_wire(), "async": "false"}
+    return action("/aspects", "ingestProposal", body, repeatable=_repeatable(proposal), writes=True)
+
+
+def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
+    """Endpoint 1 for many: one transaction."""
+    if len(proposals) > MAX_BATCH:
+        raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
+    body = {"proposals": [proposal.to_wire() for proposal in proposals], "async": "false"}
+    repeatable = all(_repeatable(proposal) for proposal in proposals)
+    return action("/aspects", "ingestProposalBatch", body, repeatable=repeatable, writes=True)
+
+
+def size_bytes(proposal: Proposal) -> int:
+    """What a proposal takes in a request's body, or a little more."""
+    wire = proposal.to_wire()
+    value: str = wire["aspect"]["value"] if "aspect" in wire else ""
+    # The value is JSON within JSON: its quotes and backslashes take two bytes each.
+    inner = len(value.encode()) + value.count('"') + value.count("\\")
+    beside = len(str(proposal.system or "")) + len(str(proposal.headers or ""))
+    return inner + 2 * (beside + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
+
+
+def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
+    """Endpoint 2: `record` is the snapshot's full name, `aspects` by their records' full names."""
+    held = {"urn": str(urn), "aspects": [{name: value} for name, value in aspects.items()]}
+    return action("/entities", "ingest", {"entity": {"value": {record: held}}}, writes=True)
+
+
+def delete_request(urn: Urn) -> Request:
+    """Take an entity out for good."""
+    return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
+
+
+def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
+    """Take what points at an entity out of the others' aspects, or tell what that would be."""
+    body = {"urn": str(urn), "dryRun": dry_run}
+    return action("/entities", "deleteReferences", body, writes=not dry_run)
+
+
+def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
+    """The runs of ingestion, newest first."""
+    body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
+    return action("/runs", "list", body)
+
+
+def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
+    """Undo everything that a run of ingestion brought."""
+    body = {"runId": run_id, "dryRun": dry_run, "safe": False}
+    return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
+
+
+def _repeatable(proposal: Proposal) -> bool:
+    # Writing the same value twice makes no version, so an unanswered write may be sent again. One
+    # with a condition may not: it would be refused for what it did itself.
+    return proposal.change == "UPSERT" and not proposal.headers
+
+
+_ABSENT = -1
+
+
+class Stored(NamedTuple):
+    """What is stored of an entity right now.
+
+    `versions` are those that a conditional write names; none where the server keeps none. `stamps`
+    say who wrote each aspect last and when, where the server says so.
+    """
+
+    exists: bool
+    values: dict[str, Json]
+    versions: dict[str, int] | None
+    stamps: dict[str, AuditStamp]
+
+    def value(self, aspect: str) -> Json:
+        """The aspect's value; empty where there is none."""
+        return self.values.get(aspect, {})
+
+    def version(self, aspect: str) -> int | None:
+        """The version that a write of the aspect may depend on."""
+        return None if self.versions is None else self.versions.get(aspect, _ABSENT)
+
+
+def parse_stored(body: Any) -> Stored:
+    """Endpoint 3, as a basis for a write."""
+    entity = parse_entity(body)
+    values = {name: aspect.value for name, aspect in entity.aspects.items()}
+    wrappers = as_object(as_object(body, "an entity").get("aspects") or {}, "an entity")
+    versions = {
+        name: version
+        for name, wrapper in wrappers.items()
+        if (version := _stored_version(wrapper)) is not None
+    }
+    stamps = {name: one.created for name, one in entity.aspects.items() if one.created is not None}
+    return Stored(entity.exists, values, versions or None, stamps)
+
+
+@read_as("rollback")
+def parse_rollback(body: Any) -> Rollback:
+    """What undoing a run did."""
+    value = value_of(body, "rollback")
+    return Rollback(
+        int(value.get("aspectsReverted", 0)),
+        int(value.get("entitiesDeleted", 0)),
+        int(value.get("unsafeEntitiesCount", 0)),
+    )
+
+
+@read_as("runs")
+def parse_runs(body: Any) -> tuple[Run, ...]:
+    """The runs, newest first."""
+    listed = as_object(body, "runs").get("value")
+    if not isinstance(listed, list):
+        raise Unreadable("the server's list of runs is no list")
+    return tuple(
+        Run(
+            str(entry["runId"]),
+            datetime.fromtimestamp(int(entry.get("timestamp", 0)) / 1000, UTC),
+            int(entry.get("rows", 0)),
+        )
+        for entry in listed
+    )
+
+
+@read_as("delete")
+def parse_deleted(body: Any) -> tuple[int, int]:
+    """How many versions and how many points in time went."""
+    value = value_of(body, "delete")
+    return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
+
+
+@read_as("references")
+def parse_references(body: Any) -> tuple[int, tuple[Reference, ...]]:
+    """How many references there are, and some of them."""
+    value = value_of(body, "references")
+    listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
+    found = tuple(
+        Reference(
+            Urn.parse(entry["entity"]), entry.get("aspect", ""), entry.get("relationship", "")
+        )
+        for entry in listed
+    )
+    return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), found
+
+
+def _stored_version(wrapper: Any) -> int | None:
+    system = wrapper.get("systemMetadata") if isinstance(wrapper, dict) else None
+    text = system.get("version") if isinstance(system, dict) else None
+    return int(text) if isinstance(text, str | int) and str(text).isdecimal() else None
+
+
+_USUAL = 100
+# The braces and commas around the proposals take a little too.
+_ROOM_BYTES = MAX_BODY_BYTES - 4096
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes that follow one another; `start` is the place of the first among all."""
+
+    start: int
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def positions(self) -> range:
+        """The places of the changes among all."""
+        return range(self.start, self.start + len(self.proposals))
+
+    @cached_property
+    def urns(self) -> frozenset[Urn]:
+        """Whose changes they are."""
+        return frozenset(proposal.urn for proposal in self.proposals)
+
+    def must_follow(self, other: "Batch") -> bool:
+        """Whether this one may only be sent when the other is stored."""
+        return not self.urns.isdisjoint(other.urns)
+
+
+def cut(
+    proposals: Iterable[Proposal], *, usual: int = _USUAL, room_bytes: int = _ROOM_BYTES
+) -> Iterator[Batch]:
+    """The changes in order, `usual` at a time.
+
+    A batch takes up to 200 so as not to part what belongs to one entity, and never more than one
+    request has room for; a single change that is longer goes alone. Reads no further ahead than
+    the batch that it gives.
+    """
+    held: list[Proposal] = []
+    start, size = 0, 0
+    for position, proposal in enumerate(proposals):
+        weight = size_bytes(proposal)
+        if held and (
+            len(held) >= MAX_BATCH
+            or size + weight > room_bytes
+            or (len(held) >= usual and proposal.urn != held[-1].urn)
+        ):
+            yield Batch(start, tuple(held))
+            held, start, size = [], position, 0
+        held.append(proposal)
+        size += weight
+    if held:
+        yield Batch(start, tuple(held))
+
+
+class LoadInterrupted(Unreachable):
+    """The server stopped answering while changes were sent to it; some of them are stored.
+
+    `report` tells of the changes whose fate is known, and `stored` which of them went in, by their
+    places among those given, from 0. Those at the places `unanswered` were sent and may have gone
+    in or not. `not_tried` counts the rest, which did not; None where the changes were an iterator,
+    of which nobody knows how many are left. `cause` is what ended it.
+    """
+
+    def __init__(
+        self,
+        cause: Unreachable,
+        report: LoadReport,
+        stored: tuple[int, ...],
+        unanswered: tuple[int, ...],
+        not_tried: int | None,
+    ) -> None:
+        self.cause = cause
+        self.report = report
+        self.stored = stored
+        self.unanswered = unanswered
+        self.not_tried = not_tried
+        self.status, self.url, self.excerpt = cause.status, cause.url, cause.excerpt
+        left = "" if not_tried is None else f", {not_tried:,} did not"
+        super().__init__(
+            f"{cause}; {report.written:,} changes went in, {len(unanswered):,} may have{left}"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        held = (self.cause, self.report, self.stored, self.unanswered, self.not_tried)
+        return type(self), held, self.__dict__
+
+
+# Every time that one came too late another was in time, so many who write one aspect all come
+# through; the pauses keep them from meeting again.
+_ATTEMPTS = 30
+_LONGEST_PAUSE_SECONDS = 0.2
+# Aspects that nearly every entity has, which tell that it is there. A server gives the key of any
+# URN, stored or not, and not every server says when a key was stored.
+_SIGNS = ("status", "dataPlatformInstance", "browsePaths")
+_CONDITION = "If-Version-Match"
+# Servers that answer a condition that does not hold with 422 say so in these words only.
+_NOT_HELD = "expected version"
+
+
+class ConditionalWrites(CatalogMethods):
+    """What writing and editing have in common."""
+
+    async def _stored(self, urn: Urn, *aspects: str) -> Stored:
+        """The entity as the server has it now, with these aspects. One request.
+
+        Raises `NotFound` for an entity that was never written.
+        """
+        entity = self.registry.entities.get(urn.entity_type)
+        known = self.registry.aspects_of(urn.entity_type) if entity else ()
+        signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
+        names = list(dict.fromkeys((*aspects, *signs)))
+        request = entity_request(urn, names)
+        # What is written from must be what is there now, never an answer kept from earlier.
+        reply = await self._connection.ask(request, fresh=True)
+        found = parse_stored(reply.body)
+        if not found.exists:
+            raise NotFound(f"there is no {urn} in this catalog; nothing was written")
+        return found
+
+    async def _rewrite(
+        self, urn: Urn, aspect: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Write what `change` makes of an aspect's value; nothing when that is what it was.
+
+        Where the server counts versions (ours, DataHub's since 0.14) the write carries
+        `If-Version-Match`: somebody who wrote in between makes it start anew from what they wrote,
+        which `change` may refuse. On other servers what they wrote in between is lost. Two
+        requests. Raises `NotFound`, and `Conflict` when it came too late again and again.
+        """
+        for attempt in range(_ATTEMPTS):
+            found = await self._stored(urn, aspect)
+            value = found.value(aspect)
+            changed = change(dict(value))
+            if changed == value:
+                return
+            version = found.version(aspect)
+            try:
+                await self._put(Proposal(urn, aspect, changed), version)
+            except Conflict:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                pause = min(_LONGEST_PAUSE_SECONDS, 0.005 * 2**attempt)
+                await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 - no secret
+            else:
+                return
+
+    async def _put(self, proposal: Proposal, version: int | None) -> None:
+        """Write, and with a version only over that one; raises `Conflict` where it is another."""
+        if version is not None:
+            headers = {**(proposal.headers or {}), _CONDITION: str(version)}
+            proposal = replace(proposal, headers=headers)
+        try:
+            await self._connection.send(ingest_request(proposal))
+        except InvalidInput as error:
+            if version is not None and _NOT_HELD in str(error).lower():
+                raise Conflict(str(error)) from error
+            raise
+
+
+def aspect_value(
+    name: str | None, value: Mapping[str, Any] | msgspec.Struct
+) -> tuple[str, dict[str, Any]]:
+    """An aspect's name and its value as JSON."""
+    if isinstance(value, Mapping):
+        if name is None:
+            raise InvalidInput("name the aspect; only a typed record knows its own")
+        return name, dict(value)
+    known = next((own for own, record in RECORDS.items() if record is type(value)), None)
+    if known is None:
+        raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
+    if name not in (None, known):
+        raise InvalidInput(f"a {type(value).__name__} is the aspect {known}, not {name}")
+    return known, _without_nulls(msgspec.to_builtins(value))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(part) for part in value]
+    return value
+
+
+_AT_ONCE = 2
+_OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
+"""What concerns one change rather than all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What became of a batch, as far as it came: the places of what is stored, and of what may
+    be. Of what was refused, `again` are the changes that may go in once all others are."""
+
+    stored: Sequence[int]
+    refused: Sequence[RefusedChange] = ()
+    unanswered: Sequence[int] = ()
+    failure: Unreachable | None = None
+    again: Sequence[tuple[int, Proposal]] = ()
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What became of all batches so far."""
+
+    stored: list[Sequence[int]] = field(default_factory=list)
+    refused: list[RefusedChange] = field(default_factory=list)
+    unanswered: list[int] = field(default_factory=list)
+    failure: Unreachable | None = None
+    again: list[tuple[int, Proposal]] = field(default_factory=list)
+
+    def count(self, loaded: _Loaded) -> None:
+        """Add a batch."""
+        self.stored.append(loaded.stored)
+        self.refused += loaded.refused
+        self.unanswered += loaded.unanswered
+        self.failure = self.failure or loaded.failure
+        self.again += loaded.again
+
+    @property
+    def report(self) -> LoadReport:
+        """What is known."""
+        refused = tuple(sorted(self.refused, key=lambda one: one.position))
+        return LoadReport(sum(map(len, self.stored)), refused)
+
+    def interruption(self, cause: Unreachable, proposals: Iterable[Proposal]) -> LoadInterrupted:
+        """The error that tells what is known."""
+        report, left = self.report, None
+        if isinstance(proposals, Sized):
+            known = report.written + len(report.refused) + len(self.unanswered)
+            left = len(proposals) - known
+        stored = tuple(sorted(chain.from_iterable(self.stored)))
+        return LoadInterrupted(cause, report, stored, tuple(sorted(self.unanswered)), left)
+
+
+class IngestionMethods(ConditionalWrites):
+    """How changes are sent."""
+
+    _in_batches = True
+
+    async def ingest(self, proposal: Proposal) -> None:
+        """Write, or remove, one aspect. Stored when this returns. One request.
+
+        Example: `cat.ingest(Proposal(Urn.parse(urn), "status", {"removed": False}))`
+        """
+        await self._connection.send(ingest_request(proposal))
+
+    async def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
+        """Write many aspects, as many as possible: what is refused is reported and loses no other.
+
+        One request for one or two hundred, two of them at once where they concern different
+        entities; changes of one entity are stored in the order given. A batch that is refused is
+        sent again one by one. Of one that the server failed at, and so may have stored, patches
+        are not sent twice but reported as refused. The changes are drawn as they are sent.
+
+        Raises only what concerns them all: `LoadInterrupted` where the server stopped answering,
+        which is `Unreachable` and tells what had gone in; `NotSignedIn`, `Forbidden`.
+        """
+        tally = _Tally()
+        under_way: dict[asyncio.Task[_Loaded], Batch] = {}
+
+        async def collect() -> None:
+            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                del under_way[task]
+                tally.count(task.result())
+            if tally.failure is None:
+                return
+            # What is on its way may still arrive, and counts too.
+            for task in tuple(under_way):
+                tally.count(await task)
+                del under_way[task]
+            raise tally.interruption(tally.failure, proposals) from tally.failure
+
+        try:
+            for batch in cut(proposals):
+                while len(under_way) >= _AT_ONCE or any(
+                    batch.must_follow(other) for other in under_way.values()
+                ):
+                    await collect()
+                under_way[asyncio.create_task(self._load(batch))] = batch
+            while under_way:
+                await collect()
+            await self._load_again(tally, proposals)
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+        return tally.report
+
+    async def _load_again(self, tally: _Tally, proposals: Iterable[Proposal]) -> None:
+        """Send once more what was refused for what may have come after it: values of a structured
+        property before its definition, as files have them that are sorted by URN."""
+        for position, proposal in tally.again:
+            try:
+                reason = await self._refusal(proposal, None)
+            except Unreachable as error:
+                raise tally.interruption(error, proposals) from error
+            if reason is None:
+                tally.stored.append((position,))
+                tally.refused = [one for one in tally.refused if one.position != position]
+
+    async def _load(self, batch: Batch) -> _Loaded:
+        fault: ServerFault | None = None
+        if len(batch.proposals) > 1 and self._in_batches:
+            try:
+                await self._connection.send(ingest_batch_request(batch.proposals))
+            except ServerFault as error:
+                # It may have failed half-way, or after all was stored.
+                fault = error
+            except _OF_ONE:
+                pass
+            except Unreachable as error:
+                unanswered = () if isinstance(error, NeverSent) else batch.positions
+                return _Loaded((), (), unanswered, error)
+            else:
+                return _Loaded(batch.positions)
+        return await self._load_singly(batch, fault)
+
+    async def _load_singly(self, batch: Batch, fault: ServerFault | None) -> _Loaded:
+        """Each by itself; with the fault of the server's that all may be stored already."""
+        stored: list[int] = []
+        refused: list[RefusedChange] = []
+        again: list[tuple[int, Proposal]] = []
+        whole = set[tuple[Urn, str]]()
+        for position, proposal in zip(batch.positions, batch.proposals, strict=True):
+            place = (proposal.urn, proposal.aspect)
+            try:
+                reason = await self._refusal(proposal, None if place in whole else fault)
+            except Unreachable as error:
+                left = batch.positions[position - batch.start :]
+                if fault is None:
+                    left = left[: 0 if isinstance(error, NeverSent) else 1]
+                return _Loaded(stored, refused, left, error, again)
+            if reason is not None:
+                refused.append(RefusedChange(position, *place, reason))
+                if proposal.aspect == ASSIGNMENTS:
+                    again.append((position, proposal))
+                continue
+            stored.append(position)
+            if proposal.change != "PATCH":
+                # A patch of this one starts from what was just sent.
+                whole.add(place)
+        if len(batch.proposals) > 1 and not refused:
+            # It was the batch itself: a server that takes none is not sent another.
+            try:
+                self._in_batches = (await self.abilities()).batch_writes
+            except Unreachable as error:
+                return _Loaded(stored, failure=error)
+        return _Loaded(stored, refused, again=again)
+
+    async def _refusal(self, proposal: Proposal, fault: ServerFault | None) -> str | None:
+        """Why a change did not go in; nothing where it did. With the fault of the server's that it
+        may have been stored before."""
+        if fault is not None and proposal.change == "PATCH":
+            return (
+                f"it may be stored, for the server failed then; a patch is not sent twice: {fault}"
+            )
+        try:
+            await self.ingest(proposal)
+        except _OF_ONE as error:
+            if fault is not None and await self._is_stored(proposal):
+                return None
+            return str(error)
+        return None
+
+    async def _is_stored(self, proposal: Proposal) -> bool:
+        """Whether a change that can be made once only, and is refused, was made already."""
+        is_removal = proposal.change == "DELETE"
+        if proposal.change == "UPSERT" and not proposal.headers:
+            return False
+        try:
+            found = await self._stored(proposal.urn, proposal.aspect)
+        except NotFound:
+            return is_removal
+        except (InvalidInput, ServerFault):
+            return False
+        value = found.values.get(proposal.aspect)
+        return value is None if is_removal else value == proposal.value
+
+
+_SNAPSHOTS = "com.linkedin.metadata.snapshot."
+
+
+class AspectMethods(IngestionMethods):
+    """How aspects are written and taken back."""
+
+    async def put(
+        self,
+        urn: str | Urn,
+        aspect: str | None,
+        value: Mapping[str, Any] | msgspec.Struct,
+        *,
+        run_id: str | None = None,
+        only_if_version: int | None = None,
+    ) -> None:
+        """Write one aspect whole. One request.
+
+        `value` is JSON, or a typed record (`Status(removed=True)`), which knows its aspect's name:
+        `aspect` is then `None`. A record carries the fields it has a name for and no others.
+        `run_id` names the run that `roll_back` takes back. With `only_if_version` it is written
+        only over the version of that number (as its system metadata counts them, from 1; -1 where
+        there must be none yet).
+
+        Raises `Conflict` where it is another version, `InvalidInput` for a value that does not fit.
+
+        Example: `cat.put(urn, "status", {"removed": False})`
+        """
+        name, content = aspect_value(aspect, value)
+        proposal = Proposal(Urn.parse(urn), name, content)
+        if run_id is not None:
+            proposal = proposal.from_run(run_id, time.time_ns() // 1_000_000)
+        await self._put(proposal, only_if_version)
+
+    async def patch(
+        self,
+        urn: str | Urn,
+        aspect: str,
+        operations: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+    ) -> None:
+        """Change part of an aspect on the server, so that nothing written meanwhile is lost.
+
+        `operations` are a JSON Patch whose arrays are addressed by what tells their elements apart
+        (`{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}`), or an
+        object with `patch` and `arrayPrimaryKeys`. An aspect that is not there starts empty, as
+        does the entity. One request, sent once.
+
+        Example: `cat.patch(urn, "status", [{"op": "add", "path": "/removed", "value": False}])`
+        """
+        held = dict(operations) if isinstance(operations, Mapping) else list(operations)
+        await self.ingest(Proposal(Urn.parse(urn), aspect, held, "PATCH"))
+
+    async def remove(self, urn: str | Urn, aspect: str) -> None:
+        """Remove one aspect with all its versions; the key aspect stands for the entity. One
+        request, sent once.
+
+        Raises `InvalidInput` where a server does not take single aspects away (DataHub's do not).
+
+        Example: `cat.remove(urn, "deprecation")`
+        """
+        await self.ingest(Proposal(Urn.parse(urn), aspect, change="DELETE"))
+
+    async def ingest_snapshot(
+        self, urn: str | Urn, aspects: Mapping[str, Mapping[str, Any] | msgspec.Struct]
+    ) -> None:
+        """Write several aspects of one entity, by their names, in one request.
+
+        Deprecated by the service: the legacy form, for servers that know no other. Use `put`, or
+        `ingest_batch`.
+
+        Example: `cat.ingest_snapshot(urn, {"status": {"removed": False}})`
+        """
+        target = Urn.parse(urn)
+        registry = self.registry
+        key = registry.aspect(registry.entity(target.entity_type).key).record
+        kind = key.rpartition(".")[2].removesuffix("Key")
+        records = {
+            registry.aspect_of(target.entity_type, name).record: aspect_value(name, value)[1]
+            for name, value in aspects.items()
+        }
+        request = snapshot_request(f"{_SNAPSHOTS}{kind}Snapshot", target, records)
+        await self._connection.send(request)
+
+    async def delete(
+        self, urn: str | Urn, *, dry_run: bool = False, with_references: bool = False
+    ) -> Deletion:
+        """Delete an entity for good: every aspect, every version, every point in time.
+
+        This cannot be undone. Look first with `dry_run`, which tells what points at the entity and
+        changes nothing; `soft_delete` hides an entity and keeps it. What points at it goes on
+        doing so, unless `with_references` takes these references out of the others' aspects.
+        Three requests. Raises `NotFound` for an entity that does not exist.
+
+        Example: `cat.delete(urn, dry_run=True)`
+        """
+        target = Urn.parse(urn)
+        await self._stored(target)
+        count, found = await self._references(target)
+        if dry_run:
+            return Deletion(target, False, 0, 0, count, found)
+        if with_references:
+            request = delete_references_request(target, dry_run=False)
+            await self._connection.send(request)
+        body = await self._connection.send(delete_request(target))
+        versions, points = parse_deleted(body)
+        return Deletion(target, True, versions, points, count, found)
+
+    async def runs(
+        self, *, start: int = 0, count: int = 100, include_removed: bool = False
+    ) -> tuple[Run, ...]:
+        """The runs of ingestion that something is left of, newest first; `include_removed` counts
+        belongs to soft-deleted entities too. One request.
+
+        Example: `cat.runs(count=5)`
+        """
+        request = runs_request(start, count, include_removed=include_removed)
+        return parse_runs(await self._connection.send(request))
+
+    async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
+        """Undo what a run of ingestion brought: its versions, and the entities it made.
+        One request.
+
+        Example: `cat.roll_back("my-run", dry_run=True)`
+        """
+        request = roll_back_request(run_id, dry_run=dry_run)
+        return parse_rollback(await self._connection.send(request))
+
+    async def _references(self, urn: Urn) -> tuple[int | None, tuple[Reference, ...] | None]:
+        try:
+            request = delete_references_request(urn, dry_run=True)
+            return parse_references(await self._connection.send(request))
+        except (InvalidInput, NotFound):
+            return None, None

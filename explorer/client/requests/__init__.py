@@ -1,1 +1,0 @@
-"""Requests as values, built by pure functions from the caller's arguments."""

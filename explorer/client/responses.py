@@ -1,0 +1,272 @@
+"""The outer shape of responses, and the errors that refusals and silence stand for."""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+from urllib.parse import urljoin
+
+import orjson
+
+from explorer.client.display import line
+from explorer.client.transport import NeverSent, asked_pause_seconds, shown
+from explorer.errors import (
+    Busy,
+    CatalogError,
+    Conflict,
+    Forbidden,
+    Gone,
+    InvalidInput,
+    InvalidUrn,
+    NotFound,
+    NotSignedIn,
+    ServerFault,
+    TimedOut,
+    Unreachable,
+    Unreadable,
+    Unusable,
+)
+
+__all__ = [
+    "Json",
+    "as_object",
+    "from_answer",
+    "from_graphql",
+    "hung_up",
+    "nobody_there",
+    "read_as",
+    "too_long",
+    "too_slow",
+    "unreadable",
+    "unusable_proxy",
+    "value_of",
+]
+
+_BY_STATUS: dict[int, type[CatalogError]] = {
+    400: InvalidInput,
+    401: NotSignedIn,
+    403: Forbidden,
+    404: NotFound,
+    405: InvalidInput,
+    409: Conflict,
+    410: Gone,
+    412: Conflict,
+    413: InvalidInput,
+    415: InvalidInput,
+    422: InvalidInput,
+    429: Busy,
+    502: Unreachable,
+    503: Unreachable,
+    504: TimedOut,
+}
+# Of GraphQL errors that name a kind and no status.
+_BY_TYPE = {
+    "BAD_REQUEST": 400,
+    "UNAUTHORIZED": 403,
+    "NOT_FOUND": 404,
+    "CONFLICT": 409,
+    "SERVER_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+_SIGN_IN = "the server wants an access token; set CATALOG_TOKEN to one that is still valid"
+_EXCERPT = 300
+_TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title")
+_UNSEEN = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>")
+_PAGE = re.compile(r"(?i)<(!doctype html|html|head|body|title)\b")
+# Of a page that is none the patterns above look at every part for each other part.
+_MAX_PAGE = 5_000
+
+
+def from_answer(
+    status: int,
+    body: bytes,
+    headers: Mapping[str, str] | None = None,
+    *,
+    url: str | None = None,
+) -> CatalogError:
+    """The error for an answer outside 2xx, in the server's own words where it has any."""
+    said = _words_of(body)
+    names = headers or {}
+    clean = None if url is None else shown(url)
+    if 300 <= status < 400:
+        error: CatalogError = InvalidInput(_moved(status, names.get("location"), url))
+    elif status == 401:
+        error = NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN)
+    else:
+        kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
+        error = kind(_sentence(status, said, kind))
+    if isinstance(error, Busy):
+        error.retry_after_seconds = asked_pause_seconds(names)
+    resume_after = names.get("x-changes-after", "")
+    if isinstance(error, Gone) and resume_after.isascii() and resume_after.isdecimal():
+        error.resume_after = int(resume_after[:18])
+    error.status, error.url, error.excerpt = status, clean, said or None
+    return error
+
+
+def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
+    """The error for the first of a GraphQL answer's errors: its message, and the place in the
+    operation where that names one."""
+    listed = errors if isinstance(errors, list) else []
+    first = next((one for one in listed if isinstance(one, dict)), {})
+    extensions = first.get("extensions")
+    known = extensions if isinstance(extensions, dict) else {}
+    message = first.get("message")
+    said = line(message if isinstance(message, str) else None, _EXCERPT)
+    code = known.get("code")
+    kind_named = known.get("type")
+    if not isinstance(code, int) and isinstance(kind_named, str):
+        code = _BY_TYPE.get(kind_named)
+    kind: type[CatalogError] = InvalidInput
+    if isinstance(code, int):
+        kind = _BY_STATUS.get(code, ServerFault if code >= 500 else InvalidInput)
+    sentence = said or "the server refused the operation and said no more"
+    path = first.get("path")
+    if isinstance(path, list) and path:
+        sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
+    error = kind(sentence)
+    error.status, error.url = 200, None if url is None else shown(url)
+    error.excerpt = said or None
+    current = known.get("current")
+    if isinstance(error, Conflict) and isinstance(current, dict):
+        error.current = current
+    return error
+
+
+def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
+    """The error for a successful answer that is not what was asked for."""
+    error = Unreadable(
+        f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?"
+    )
+    error.status, error.url, error.excerpt = status, shown(url), _words_of(body) or None
+    return error
+
+
+def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
+    """The error for a server, or a proxy on the way to it, that takes no connection."""
+    if proxy is None:
+        return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
+    said = f" ({line(why, _EXCERPT)})" if why else ""
+    return NeverSent(
+        f"no catalog answers at {shown(address)} through the proxy {line(shown(proxy), _EXCERPT)}"
+        f"{said}; NO_PROXY names hosts that are asked directly"
+    )
+
+
+def unusable_proxy(proxy: str, why: str) -> Unusable:
+    """The error for a proxy of the environment that cannot be used."""
+    return Unusable(
+        f"the proxy {line(shown(proxy), _EXCERPT)} that the environment names cannot be used "
+        f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the "
+        "server's host in NO_PROXY"
+    )
+
+
+def too_slow(address: str) -> TimedOut:
+    """The error for an answer that did not come, or not to its end, in time."""
+    return TimedOut(f"{shown(address)} took too long to answer; try again")
+
+
+def too_long(address: str, most_bytes: int) -> Unreadable:
+    """The error for an answer that is longer than any that makes sense."""
+    return Unreadable(
+        f"{shown(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
+    )
+
+
+def hung_up(address: str, why: str) -> Unreachable:
+    """The error for an answer that broke off, or never began."""
+    return Unreachable(f"{shown(address)} hung up ({line(why, _EXCERPT)}); try again")
+
+
+def _sentence(status: int, said: str, kind: type[CatalogError]) -> str:
+    if kind is Busy:
+        return f"the server has too much to do{_in_brackets(said)}; try again in a while"
+    if issubclass(kind, Unreachable):
+        return f"the server cannot answer now{_in_brackets(said or str(status))}; try again"
+    return said or f"the server answered {status} and said no more"
+
+
+def _in_brackets(said: str) -> str:
+    return f" ({said})" if said else ""
+
+
+def _moved(status: int, location: str | None, url: str | None) -> str:
+    if not location:
+        return f"the server answered {status}, to ask elsewhere, and did not say where"
+    # What is no address is told as it is.
+    with suppress(ValueError):
+        location = urljoin(url or "", location)
+    where = line(shown(location), _EXCERPT)
+    return (
+        f"the server sends its callers on to {where}, and nothing was sent there; if that is the "
+        "catalog, give its address instead"
+    )
+
+
+def _words_of(body: bytes) -> str:
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _words_of_text(body[:_MAX_PAGE].decode(errors="replace"))
+    match answer:
+        case {"message": str(message)} | {"error": str(message)} | str(message):
+            return line(message)
+        case {"errors": [{"message": str(message)}, *_]}:
+            return line(message)
+        case _:
+            return ""
+
+
+def _words_of_text(text: str) -> str:
+    """What a text says; of a web page its title, or else its first words."""
+    if not _PAGE.search(text):
+        return line(text, _EXCERPT)
+    from html import unescape
+
+    title = _TITLE.search(text)
+    words = line(unescape(title[1]), _EXCERPT) if title else ""
+    return words or line(unescape(_UNSEEN.sub(" ", text)), _EXCERPT)
+
+
+Json = dict[str, Any]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Of a reader of answers: raises `Unreadable` naming `what` for every answer that it trips
+    over, whichever part of it is missing or of another kind."""
+
+    def made(read: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(read)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            try:
+                return read(*args, **kwargs)
+            except InvalidUrn as error:
+                raise Unreadable(f"the server's answer to {what} holds no URN: {error}") from error
+            except CatalogError:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise Unreadable(
+                    f"the server's answer to {what} is not of the shape expected"
+                ) from error
+
+        return call
+
+    return made
+
+
+def value_of(body: Any, what: str) -> Json:
+    """What an action's answer holds under `value`."""
+    return as_object(as_object(body, what).get("value"), what)
+
+
+def as_object(body: Any, what: str) -> Json:
+    """A JSON object; raises `Unreadable` naming `what` for anything else."""
+    if not isinstance(body, dict):
+        raise Unreadable(f"the server's answer to {what} is not of the shape expected")
+    return body

@@ -1,0 +1,978 @@
+"""Search, facets, counts and browsing: filters, requests, parsing and methods.
+
+An answer of another shape is a `ServerFault` that names what is wrong with it. A single URN that
+cannot be read loses no page: it is left out and said.
+"""
+
+import asyncio
+import re
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from dataclasses import replace
+from datetime import datetime
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from explorer.client import responses
+from explorer.client.connection import Connection
+from explorer.client.entities import EntityMethods
+from explorer.client.entity import Entity
+from explorer.client.paging import ByScroll, ByStart, FirstThatWorks, Pager, Portion, Ranked, Walk
+from explorer.client.records import (
+    BrowsePage,
+    Facet,
+    FacetValue,
+    Folder,
+    Hit,
+    Match,
+    Named,
+    SearchPage,
+)
+from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.transport import GRAPHQL_PATH, Request, action
+from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
+from explorer.metadata.names import NAME_ASPECTS
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+from explorer.query.filters import DOCUMENTED, Condition, Criterion, Filter
+
+if TYPE_CHECKING:
+    from explorer.query import Order
+
+__all__ = [
+    "FilterMethods",
+    "SearchMethods",
+    "browse_paths_request",
+    "browse_request",
+    "counts_request",
+    "entity_symbol",
+    "entity_types_from",
+    "filter_from",
+    "graphql_data",
+    "list_urns_request",
+    "parse_browse",
+    "parse_browse_paths",
+    "parse_counts",
+    "parse_scroll",
+    "parse_scroll_graphql",
+    "parse_search",
+    "parse_urns",
+    "scroll_graphql_request",
+    "scroll_request",
+    "search_request",
+    "with_removed",
+]
+
+
+def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
+    """A filter; a text is read as `explorer.query` says. Raises `InvalidInput`."""
+    if isinstance(given, str):
+        from explorer.query import read_filter
+
+        return read_filter(given, registry) if given.strip() else Filter()
+    return given or Filter()
+
+
+def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
+    """A sort order, the most important field first; `-created,name` as text. Raises
+    `InvalidInput`."""
+    if isinstance(given, str):
+        from explorer.query import read_sort
+
+        return tuple(read_sort(given, registry)) if given.strip() else ()
+    return tuple(given or ())
+
+
+def entity_types_from(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Entity types, each once; none stand for all of them. Raises `InvalidInput`."""
+    names = (given,) if isinstance(given, str) else tuple(given or ())
+    if not all(name.strip() for name in names):
+        raise InvalidInput(
+            "entity types are given by their names, such as 'dataset'; leave them out for all"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+_DATAHUB_VALUES = 20
+
+
+@read_as("search")
+def parse_search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
+    """Endpoint 6, in either shape; also its twins over several types."""
+    return _parse_page(value_of(body, "search"), text, as_of)
+
+
+@read_as("scroll")
+def parse_scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
+    """A page of a scroll, and what to go on with; nothing after the last. Its `start` says
+    nothing."""
+    value = value_of(body, "scroll")
+    return _parse_page(value, text, None), _scroll_id(value.get("scrollId"))
+
+
+def parse_scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
+    """The same from GraphQL."""
+    value = as_object(graphql_data(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
+    hits, unreadable = _hits(list_in(value, "searchResults", "scroll"), ())
+    total = _number(value, "total", "scroll")
+    page = SearchPage(text, 0, total, hits, unreadable=unreadable)
+    return page, _scroll_id(value.get("nextScrollId"))
+
+
+def parse_urns(body: Any) -> SearchPage:
+    """The answer of listUrns, as a page of bare hits."""
+    what = "the list of URNs"
+    value = value_of(body, what)
+    hits, unreadable = _hits(list_in(value, "entities", what), ())
+    start, total = _number(value, "start", what), _number(value, "total", what)
+    return SearchPage("*", start, total, hits, unreadable=unreadable)
+
+
+def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
+    """Endpoint 5; folders stand at one of two places."""
+    value = value_of(body, "browse")
+    metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
+    place = value if value.get("groups") else metadata
+    folders = tuple(_folder(entry) for entry in list_in(place, "groups", "browse"))
+    here = _number(value, "numEntities", "browse")
+    entities, unreadable = [], []
+    for entry in list_in(value, "entities", "browse"):
+        held = as_object(entry, "browse (an entity)")
+        urn = _urn(held.get("urn"), "browse (the urn of an entity)")
+        if isinstance(urn, str):
+            unreadable.append(urn)
+        else:
+            entities.append(Named(urn, held.get("name") or urn.name))
+    # Servers that do not count them give every folder on each page.
+    repeating = "numElements" not in value
+    return BrowsePage(
+        metadata.get("path", ""),
+        _number(value, "from", "browse"),
+        here,
+        _number(metadata, "totalNumEntities", "browse"),
+        here + len(folders) if repeating else _number(value, "numElements", "browse"),
+        folders,
+        tuple(entities),
+        repeating,
+        tuple(unreadable),
+        as_of,
+    )
+
+
+def parse_browse_paths(body: Any) -> tuple[str, ...]:
+    """Where an entity is found when browsing."""
+    paths = as_object(body, "browse paths").get("value")
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise ServerFault("the server's answer to browse paths is not a list of paths")
+    return tuple(paths)
+
+
+def parse_counts(body: Any) -> dict[str, int]:
+    """How many entities of each type there are."""
+    value = value_of(body, "counts")
+    return {entity: _number(value, entity, "counts") for entity in value}
+
+
+def graphql_data(body: Any) -> Json:
+    """The `data` of a GraphQL answer; raises the error that the first of its errors stands for."""
+    answer = as_object(body, "GraphQL")
+    if answer.get("errors"):
+        raise responses.from_graphql(answer["errors"])
+    return as_object(answer.get("data"), "GraphQL (its data)")
+
+
+def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
+    metadata = as_object(value.get("metadata") or {}, "search (its metadata)")
+    matches = [_matches(entry) for entry in list_in(metadata, "matches", "search")]
+    told = [
+        as_object(entry, "search (an explanation)")
+        for entry in list_in(metadata, "explanations", "search")
+    ]
+    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, told)
+    return SearchPage(
+        text,
+        _number(value, "from", "search"),
+        _number(value, "numEntities", "search"),
+        hits,
+        _facets(metadata),
+        unreadable,
+        as_of,
+        _text_or_none(metadata.get("corrected")),
+        _suggested(metadata),
+    )
+
+
+def _suggested(metadata: Json) -> str | None:
+    """The best of the texts that a DataHub server proposes."""
+    for one in list_in(metadata, "suggestions", "search"):
+        if isinstance(one, dict) and isinstance(one.get("text"), str):
+            return str(one["text"])
+    return None
+
+
+def _text_or_none(given: Any) -> str | None:
+    return given if isinstance(given, str) and given else None
+
+
+def _hits(
+    entries: Sequence[Any],
+    matches: Sequence[tuple[Match, ...]],
+    explanations: Sequence[Json] = (),
+) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    hits, unreadable = [], []
+    for at, entry in enumerate(entries):
+        beside = matches[at] if at < len(matches) else ()
+        hit = _hit(entry, beside)
+        if isinstance(hit, str):
+            unreadable.append(hit)
+        else:
+            hits.append(_explained(hit, explanations[at]) if at < len(explanations) else hit)
+    return tuple(hits), tuple(unreadable)
+
+
+def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
+    """A hit, or the text that is no URN."""
+    match entry:
+        case str():
+            urn = _urn(entry, "search (a hit)")
+            return urn if isinstance(urn, str) else Hit(urn, beside)
+        case {"entity": {"urn": str(named)}} | {"entity": str(named)}:
+            score = entry.get("score")
+            urn = _urn(named, "search (the entity of a hit)")
+            return urn if isinstance(urn, str) else Hit(urn, _matches(entry) or beside, score)
+    raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
+
+
+def _explained(hit: Hit, told: Json) -> Hit:
+    """The hit with what our own server says of its place; what it does not say stays."""
+    weights = told.get("weights")
+    weights = weights if isinstance(weights, list) else []
+    matched = tuple(
+        replace(match, weight=_float(weights[at])) if at < len(weights) else match
+        for at, match in enumerate(hit.matched)
+    )
+    score = _float(told.get("score"))
+    reason = told.get("reason")
+    return replace(
+        hit,
+        matched=matched,
+        score=hit.score if score is None else score,
+        reason=reason if isinstance(reason, str) else "",
+        use=_float(told.get("use")) or 0.0,
+    )
+
+
+def _float(given: Any) -> float | None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number else None
+
+
+def _urn(text: Any, what: str) -> Urn | str:
+    """A URN, or the text that is none; raises `ServerFault` for what is no text."""
+    if not isinstance(text, str):
+        raise ServerFault(f"the server's answer to {what} is not a URN: {text!r:.80}")
+    try:
+        return Urn.parse(text)
+    except InvalidUrn:
+        return text
+
+
+def _matches(entry: Any) -> tuple[Match, ...]:
+    found = as_object(entry, "search (its matches)").get("matchedFields") or ()
+    return tuple(
+        Match(field["name"], str(field.get("value", "")))
+        for field in found
+        if isinstance(field, dict) and isinstance(field.get("name"), str)
+    )
+
+
+def _facets(metadata: Json) -> tuple[Facet, ...]:
+    """The facets at both places that servers have them at, each once; the older place first,
+    whose facets go by the same words on every server."""
+    found: dict[str, Facet] = {}
+    for place in ("searchResultMetadatas", "aggregations"):
+        for entry in list_in(metadata, place, "search"):
+            facet = _facet(as_object(entry, "search (a facet)"))
+            before = found.setdefault(facet.name, facet)
+            if place == "aggregations" and before.has_more != facet.has_more:
+                found[facet.name] = replace(before, has_more=facet.has_more)
+    return tuple(found.values())
+
+
+def _facet(entry: Json) -> Facet:
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise ServerFault("a facet in the server's answer to search has no name")
+    counted: Mapping[str, Any] = as_object(entry.get("aggregations") or {}, f"the facet {name}")
+    if not counted:
+        values = list_in(entry, "filterValues", f"the facet {name}")
+        counted = {
+            one["value"]: one.get("facetCount", 0)
+            for one in values
+            if isinstance(one, dict) and isinstance(one.get("value"), str)
+        }
+    found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
+    ordered = sorted(found, key=lambda one: (-one.count, one.value))
+    # DataHub does not say whether there are more, and gives no more than these.
+    more = entry.get("hasMore", len(ordered) == _DATAHUB_VALUES)
+    return Facet(name, entry.get("displayName") or _words(name), tuple(ordered), more is True)
+
+
+def _folder(entry: Any) -> Folder:
+    held = as_object(entry, "browse (a folder)")
+    if not isinstance(held.get("name"), str):
+        raise ServerFault("a folder in the server's answer to browse has no name")
+    return Folder(held["name"], _number(held, "count", "browse (a folder)"))
+
+
+def list_in(value: Mapping[str, Any], name: str, what: str) -> list[Any]:
+    entries = value.get(name)
+    if entries is None:
+        return []
+    if not isinstance(entries, list):
+        raise ServerFault(f"{name!r} in the server's answer to {what} is not a list")
+    return entries
+
+
+def _number(value: Mapping[str, Any], name: str, what: str) -> int:
+    number = value.get(name, 0)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ServerFault(f"{name!r} in the server's answer to {what} is not a number")
+    return number
+
+
+def _scroll_id(given: Any) -> str | None:
+    return given if isinstance(given, str) and given else None
+
+
+def _words(name: str) -> str:
+    """`glossaryTerms` as people write it: `glossary terms`."""
+    spaced = "".join(f" {char.lower()}" if char.isupper() else char for char in name.lstrip("_"))
+    return spaced.strip()
+
+
+_KEEP_ALIVE = "5m"
+
+_SCROLL = """
+query scrollAcrossEntities($input: ScrollAcrossEntitiesInput!) {
+  scrollAcrossEntities(input: $input) {
+    nextScrollId
+    count
+    total
+    searchResults { entity { urn } matchedFields { name value } }
+  }
+}
+"""
+
+
+# Symbols of GraphQL's EntityType that are not simply the name in capitals.
+_SYMBOLS = {"corpuser": "CORP_USER"}
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Sorting(Protocol):
+    """A field to sort by, and the way."""
+
+    @property
+    def field(self) -> str: ...
+
+    @property
+    def descending(self) -> bool: ...
+
+
+def search_request(
+    text: str,
+    entity: str | Sequence[str] | None,
+    start: int,
+    count: int,
+    narrowed_by: Filter,
+    sorted_by: Sequence[Sorting] = (),
+) -> Request:
+    """Endpoint 6 for the one type named, its twin over several types, or over all. Raises
+    `InvalidInput` for a text that is none."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
+    body: dict[str, Any] = {"input": text or "*", "start": start, "count": count}
+    one = isinstance(entity, str) and bool(entity)
+    if entity:
+        body |= {"entity": entity} if one else {"entities": list(entity)}
+    return action(
+        "/entities",
+        "search" if one else "searchAcrossEntities",
+        body | filter_of(narrowed_by) | _sort_of(sorted_by),
+    )
+
+
+def scroll_request(
+    text: str,
+    entities: Sequence[str],
+    count: int,
+    narrowed_by: Filter,
+    sorted_by: Sequence[Sorting],
+    scroll_id: str | None,
+) -> Request:
+    """A page of a whole result, from where the page before ended."""
+    body: dict[str, Any] = {"input": text or "*", "count": count, "keepAlive": _KEEP_ALIVE}
+    if entities:
+        body["entities"] = list(entities)
+    if scroll_id is not None:
+        body["scrollId"] = scroll_id
+    return action(
+        "/entities", "scrollAcrossEntities", body | filter_of(narrowed_by) | _sort_of(sorted_by)
+    )
+
+
+def scroll_graphql_request(
+    text: str,
+    entities: Sequence[str],
+    count: int,
+    narrowed_by: Filter,
+    sorted_by: Sequence[Sorting],
+    scroll_id: str | None,
+) -> Request:
+    """The same through GraphQL, without what costs the server more than the hits."""
+    asked: dict[str, Any] = {
+        "query": text or "*",
+        "count": count,
+        "keepAlive": _KEEP_ALIVE,
+        "searchFlags": {"skipAggregates": True},
+    }
+    if scroll_id is not None:
+        asked["scrollId"] = scroll_id
+    if entities:
+        asked["types"] = [entity_symbol(name) for name in entities]
+    if narrowed_by:
+        asked["orFilters"] = [
+            {"and": [_wire_criterion(criterion) for criterion in group]}
+            for group in narrowed_by.any_of
+        ]
+    if sorted_by:
+        asked["sortInput"] = {
+            "sortCriteria": [
+                {"field": one.field, "sortOrder": _sort_order(one)} for one in sorted_by
+            ]
+        }
+    return graphql_input(_SCROLL, asked)
+
+
+def list_urns_request(entity: str, start: int, count: int) -> Request:
+    """The URNs of one type, the removed among them."""
+    return action("/entities", "listUrns", {"entity": entity, "start": start, "count": count})
+
+
+def browse_request(path: str, entity: str, start: int, limit: int) -> Request:
+    """Endpoint 5."""
+    body = {"path": path, "entity": entity, "start": start, "limit": limit}
+    return action("/entities", "browse", body)
+
+
+def browse_paths_request(urn: Urn) -> Request:
+    """Where an entity is found when browsing."""
+    return action("/entities", "getBrowsePaths", {"urn": str(urn)})
+
+
+def counts_request(entities: Sequence[str]) -> Request:
+    """How many entities of each type there are."""
+    return action("/entities", "batchGetTotalEntityCount", {"entities": list(entities)})
+
+
+def entity_symbol(entity: str) -> str:
+    """An entity type as GraphQL's EntityType has it: `DATA_PLATFORM` for `dataPlatform`."""
+    if entity in _SYMBOLS:
+        return _SYMBOLS[entity]
+    name = entity.replace("dataHub", "datahub")
+    if name.startswith("ml"):
+        return f"ML{_HUMP.sub('_', name[2:])}".upper()
+    return _HUMP.sub("_", name).upper()
+
+
+def with_removed(narrowed_by: Filter) -> Filter:
+    """A filter that lets the same pass, soft-deleted or not: servers leave the soft-deleted out
+    unless a filter speaks of them."""
+    removed = Criterion("removed", ("true",))
+    either = (removed, Criterion("removed", ("true",), negated=True))
+    if any(one.field == "removed" for group in narrowed_by.any_of for one in group):
+        return narrowed_by
+    groups = narrowed_by.any_of if narrowed_by else ((),)
+    return Filter(tuple((*group, one) for group in groups for one in either))
+
+
+def graphql_input(query: str, asked: Mapping[str, Any]) -> Request:
+    return Request("POST", GRAPHQL_PATH, {"query": query, "variables": {"input": dict(asked)}})
+
+
+def filter_of(narrowed_by: Filter) -> dict[str, Any]:
+    return {"filter": narrowed_by.to_wire()} if narrowed_by else {}
+
+
+def _sort_of(sorted_by: Sequence[Sorting]) -> dict[str, Any]:
+    criteria = [{"field": one.field, "order": _sort_order(one)} for one in sorted_by]
+    if not criteria:
+        return {}
+    # Older servers know one field only: they sort by the first.
+    return {"sort": criteria[0]} | ({"sortCriteria": criteria} if len(criteria) > 1 else {})
+
+
+def _sort_order(sorting: Sorting) -> str:
+    return "DESCENDING" if sorting.descending else "ASCENDING"
+
+
+def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
+    values = list(criterion.values)
+    if criterion.field == "_entityType":
+        values = [value if value.isupper() else entity_symbol(value) for value in values]
+    wire: dict[str, Any] = {
+        "field": criterion.field,
+        "values": values,
+        "condition": criterion.condition,
+    }
+    return wire | ({"negated": True} if criterion.negated else {})
+
+
+_REFUSALS = (InvalidInput, NotFound, ServerFault)
+_KEPT_SECONDS = 60.0
+_MOST_FOUND = 100
+_NAMES = ("displayName", "fullName", "name", "title")
+_PEOPLE = frozenset({"corpuser", "corpGroup"})
+_RUN = re.compile(r"[^\W_]+")
+
+
+class FilterMethods(EntityMethods):
+    """How what people type for an entity is told to a server."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._named: dict[tuple[tuple[str, ...], str], tuple[float, tuple[str, ...]]] = {}
+
+    async def _adapted(self, asked: Filter) -> Filter:
+        """The filter as the server understands it. One that knows no names in filters is asked for
+        the entities that are called so, two requests a name, kept for a minute; one that has no
+        field of its own for documentation is asked for descriptions."""
+        if not any(one.names or one.field == DOCUMENTED for group in asked.any_of for one in group):
+            return asked
+        if (await self.abilities()).names:
+            return Filter(
+                tuple(
+                    tuple(replace(one, values=(*one.values, *one.names), names=()) for one in group)
+                    for group in asked.any_of
+                )
+            )
+        groups = []
+        for group in asked.any_of:
+            told = [await self._told(one) for one in group]
+            groups.append(tuple(one for one in told if one is not None))
+        return Filter(tuple(groups)) if all(groups) else Filter()
+
+    async def _told(self, one: Criterion) -> Criterion | None:
+        """A criterion in the words of any server; None for one that lets all pass."""
+        if one.field == DOCUMENTED:
+            return _described(one)
+        if not one.names:
+            return one
+        # Hardly anybody asks so, and what knows the fields takes a while to be there.
+        from explorer.query.fields import guide_to
+
+        field = guide_to(self.registry).exactly(one.field)
+        found = [
+            urn
+            for name in one.names
+            for urn in await self._called(name, field.targets if field else ())
+        ]
+        return replace(one, values=tuple(dict.fromkeys((*one.values, *found))), names=())
+
+    async def _called(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
+        """The URNs of the entities of some types that are called so: people and groups by words of
+        their names, anything else by its whole name."""
+        key = (tuple(types), name)
+        since, found = self._named.get(key, (float("-inf"), ()))
+        if not types or monotonic() - since <= _KEPT_SECONDS:
+            return found
+        try:
+            request = search_request(name, types, 0, _MOST_FOUND, Filter())
+            page = parse_search(await self._connection.send(request), name)
+            entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
+        except _REFUSALS:
+            # It may not know one of the types; then names say nothing here.
+            return ()
+        found = tuple(str(urn) for urn, one in entities.items() if _is_called(one, name))
+        self._named[key] = (monotonic(), found)
+        return found
+
+
+def _described(one: Criterion) -> Criterion | None:
+    said = {value.casefold() for value in one.values}
+    if one.condition not in ("EQUAL", "IN") or said >= {"true", "false"}:
+        return None
+    condition: Condition = "EXISTS" if "true" in said else "IS_NULL"
+    return Criterion("description", (), condition, one.negated)
+
+
+def _is_called(entity: Entity, name: str) -> bool:
+    if entity.entity_type in _PEOPLE:
+        words = _name_words(name)
+        return any(words <= _name_words(one) for one in _names_of(entity))
+    return any(name.casefold() == one.casefold() for one in _names_of(entity))
+
+
+def _names_of(entity: Entity) -> Iterator[str]:
+    yield entity.name
+    for aspect in NAME_ASPECTS:
+        value = entity.raw(aspect) or {}
+        yield from (value[name] for name in _NAMES if isinstance(value.get(name), str))
+
+
+def _name_words(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _RUN.findall(text))
+
+
+_Ways = list[tuple[str, Walk[Hit]]]
+
+
+class SearchWalks:
+    """Makes walks over one connection. `has` keeps which ways the server is known to have, `adapt`
+    gives a filter in the words that it understands."""
+
+    def __init__(
+        self,
+        send: Callable[[Request], Awaitable[Any]],
+        has: MutableMapping[str, bool],
+        adapt: Callable[[Filter], Awaitable[Filter]],
+    ) -> None:
+        self._send = send
+        self._has = has
+        self._adapt = adapt
+
+    def hits(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: Sequence[Sorting],
+        size: int,
+    ) -> Walk[Hit]:
+        """Everything a search finds: best first where that says anything."""
+        by_start = self._by_start(text, types, narrowed_by, sorted_by, size)
+        scrolls = self._scrolls(text, types, narrowed_by, sorted_by, size)
+        if sorted_by or text in ("", "*"):
+            return FirstThatWorks([*scrolls, ("start", by_start)], self._has)
+        return Ranked(by_start, FirstThatWorks(scrolls, self._has))
+
+    def urns(
+        self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool
+    ) -> Walk[Urn]:
+        """URNs alone."""
+        wanted = with_removed(narrowed_by) if include_removed else narrowed_by
+        ways = self._scrolls("*", types, wanted, (), size)
+        ways.append(("start", self._by_start("*", types, wanted, (), size)))
+        if include_removed and len(types) == 1 and not narrowed_by:
+            # The fastest by far, but it does not know who is removed.
+            ways.insert(0, ("listUrns", self._listed(types[0], size)))
+        return _Urns(FirstThatWorks(ways, self._has))
+
+    def folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
+        """The folders and entities at a browse path."""
+        folders: set[str] = set()
+
+        async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
+            request = browse_request(path, entity, start, count)
+            page = parse_browse(await self._send(request))
+            fresh = [one for one in page.folders if one.name not in folders]
+            shown = fresh if page.repeating else page.folders
+            folders.update(one.name for one in page.folders)
+            taken = len(shown) + len(page.entities) + len(page.unreadable)
+            end = start + page.end - page.start
+            return Portion((*shown, *page.entities), taken, page.entries), end
+
+        return ByStart(ask, size)
+
+    def _by_start(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: Sequence[Sorting],
+        size: int,
+    ) -> Walk[Hit]:
+        entity = types[0] if len(types) == 1 else types
+
+        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
+            asked = await self._adapt(narrowed_by)
+            request = search_request(text, entity, start, count, asked, sorted_by)
+            portion = _portion(parse_search(await self._send(request), text))
+            return portion, start + portion.taken
+
+        return ByStart(ask, size)
+
+    def _scrolls(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: Sequence[Sorting],
+        size: int,
+    ) -> _Ways:
+        async def resource(place: str | None) -> tuple[Portion[Hit], str | None]:
+            asked = await self._adapt(narrowed_by)
+            request = scroll_request(text, types, size, asked, sorted_by, place)
+            page, further = parse_scroll(await self._send(request), text)
+            return _portion(page), further
+
+        async def graphql(place: str | None) -> tuple[Portion[Hit], str | None]:
+            asked = await self._adapt(narrowed_by)
+            request = scroll_graphql_request(text, types, size, asked, sorted_by, place)
+            page, further = parse_scroll_graphql(await self._send(request), text)
+            return _portion(page), further
+
+        return [("scroll", ByScroll(resource)), ("scroll in GraphQL", ByScroll(graphql))]
+
+    def _listed(self, entity: str, size: int) -> Walk[Hit]:
+        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
+            page = parse_urns(await self._send(list_urns_request(entity, start, count)))
+            portion = _portion(page)
+            return portion, start + portion.taken
+
+        return ByStart(ask, size)
+
+
+class _Urns:
+    """The URNs of a walk over hits."""
+
+    def __init__(self, hits: Walk[Hit]) -> None:
+        self._hits = hits
+
+    async def next(self) -> Portion[Urn]:
+        portion = await self._hits.next()
+        return Portion(
+            tuple(hit.urn for hit in portion.items),
+            portion.taken,
+            portion.total,
+            portion.last,
+            portion.cut,
+            portion.standing,
+            portion.repeats,
+        )
+
+
+def _portion(page: SearchPage) -> Portion[Hit]:
+    return Portion(page.hits, len(page.hits) + len(page.unreadable), page.total)
+
+
+_HITS = 200
+_URNS = 2_500
+_ENTRIES = 500
+
+
+class SearchMethods(FilterMethods):
+    """How things are found."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._ways: dict[str, bool] = {}
+
+    async def search(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        sorted_by: "str | Sequence[Order] | None" = None,
+        start: int = 0,
+        count: int = 20,
+        superseding: str | None = None,
+    ) -> SearchPage:
+        """A page of what matches `text`, best first or as `sorted_by` says, with facets over the
+        whole result.
+
+        Over all entity types unless `entity` names some. Filters and orders may be given as the
+        text that people type (`explorer.query`). One request; a second where nothing
+        is found and the server proposes another text. Soft-deleted entities
+        are not found unless the filter speaks of `removed`.
+
+        A later call with the same `superseding` takes this one's place, which then raises
+        `Superseded`.
+        """
+        types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
+        request = search_request(
+            text,
+            types,
+            start,
+            count,
+            await self._adapted(filter_from(narrowed_by, self.registry)),
+            sort_from(sorted_by, self.registry),
+        )
+        reply = await self._latest.run(superseding, self._connection.ask(request))
+        page = parse_search(reply.body, text, reply.as_of)
+        if page.total or page.suggested in (None, text) or not page.suggested:
+            return page
+        again = await self.search(
+            page.suggested,
+            entity=entity,
+            narrowed_by=narrowed_by,
+            sorted_by=sorted_by,
+            start=start,
+            count=count,
+            superseding=superseding,
+        )
+        return replace(again, text=text, corrected=page.suggested) if again.total else page
+
+    async def facets(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        names: Sequence[str] | None = None,
+    ) -> tuple[Facet, ...]:
+        """How often each value of the fields occurs over all that a search finds; all facets the
+        server counts, or those of the names given that it does, in their order. One request.
+
+        Example: `cat.facets("orders", entity="dataset")`
+        """
+        page = await self.search(text, entity=entity, narrowed_by=narrowed_by, count=0)
+        if names is None:
+            return page.facets
+        found = {facet.name: facet for facet in page.facets}
+        return tuple(found[name] for name in dict.fromkeys(names) if name in found)
+
+    async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
+        """How many entities there are of each type named, or of each there are any of, the most
+        frequent first. Soft-deleted ones do not count. One request, or one for each type from a
+        server that cannot count several.
+
+        Example: `cat.counts(["dataset", "chart"])`
+        """
+        types = entity_types_from(self.registry.entities if entities is None else entities)
+        found: dict[str, int] | None = None
+        if self._ways.get("counts", True):
+            try:
+                body = await self._connection.send(counts_request(types))
+                found = parse_counts(body)
+            except _REFUSALS:
+                pass
+        if found is None:
+            found = await self._counted(types, strictly=entities is not None)
+            self._ways["counts"] = False
+        if entities is not None:
+            return {name: found.get(name, 0) for name in types}
+        present = ((name, number) for name, number in found.items() if number)
+        return dict(sorted(present, key=lambda one: (-one[1], one[0])))
+
+    async def browse(
+        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
+    ) -> BrowsePage:
+        """A page of what lies at a browse path: folders first. An unknown path is empty.
+        One request."""
+        request = browse_request(path, entity, start, count)
+        reply = await self._connection.ask(request)
+        return parse_browse(reply.body, reply.as_of)
+
+    async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
+        """The paths at which an entity is found when browsing; none for one that is not there.
+        One request.
+
+        Example: `cat.browse_paths(urn)`
+        """
+        request = browse_paths_request(Urn.parse(urn))
+        return parse_browse_paths(await self._connection.send(request))
+
+    def hits(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        sorted_by: "str | Sequence[Order] | None" = None,
+        page_size: int = _HITS,
+        limit: int | None = None,
+    ) -> Pager[Hit]:
+        """Everything that `search` finds, one by one, at most `limit`.
+
+        A text is answered best first as far as the server lets one count (10,000 with many), and
+        from there on in the server's own order; everything (`*`) and sorted results are read in
+        one order to the end. One request for each page.
+
+        Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
+        """
+        walk = self._passages.hits(
+            text,
+            entity_types_from(entity),
+            filter_from(narrowed_by, self.registry),
+            sort_from(sorted_by, self.registry),
+            _size(page_size, limit),
+        )
+        return Pager(walk, key=_urn_of, limit=limit)
+
+    def urns(
+        self,
+        entity: str | Sequence[str] | None = None,
+        *,
+        narrowed_by: Filter | str | None = None,
+        include_removed: bool = False,
+        page_size: int = _URNS,
+        limit: int | None = None,
+    ) -> Pager[Urn]:
+        """The URNs of every entity of some types or of all, or of those that a filter lets pass,
+        in the server's order; soft-deleted ones too when asked for. One request for each page.
+
+        Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
+        """
+        walk = self._passages.urns(
+            entity_types_from(entity),
+            filter_from(narrowed_by, self.registry),
+            _size(page_size, limit),
+            include_removed=include_removed,
+        )
+        return Pager(walk, key=str, limit=limit)
+
+    def folder(
+        self,
+        path: str = "/",
+        *,
+        entity: str = "dataset",
+        page_size: int = _ENTRIES,
+        limit: int | None = None,
+    ) -> Pager[Folder | Named]:
+        """Everything at a browse path: the folders, then the entities. One request for each
+        page.
+
+        Example: `list(cat.folder("/prod/snowflake"))`
+        """
+        walk = self._passages.folder(path, entity, _size(page_size, limit))
+        return Pager(walk, key=_entry_of, limit=limit)
+
+    @property
+    def _passages(self) -> SearchWalks:
+        return SearchWalks(self._connection.send, self._ways, self._adapted)
+
+    async def _counted(self, types: Sequence[str], *, strictly: bool) -> dict[str, int]:
+        pages = await asyncio.gather(
+            *(self.search(entity=name, count=0) for name in types), return_exceptions=True
+        )
+        found = {}
+        for name, page in zip(types, pages, strict=True):
+            if isinstance(page, SearchPage):
+                found[name] = page.total
+            elif strictly or not isinstance(page, _REFUSALS):
+                raise page
+        return found
+
+
+def _size(page_size: int, limit: int | None) -> int:
+    if page_size < 1:
+        raise InvalidInput(f"page_size is at least 1, not {page_size}")
+    return page_size if limit is None else max(1, min(page_size, limit))
+
+
+def _urn_of(hit: Hit) -> Urn:
+    return hit.urn
+
+
+def _entry_of(entry: Folder | Named) -> object:
+    return entry.urn if isinstance(entry, Named) else entry.name

@@ -1,0 +1,264 @@
+"""Timeseries aspects: usage, profiles, other points in time, and the measures of datasets."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from explorer.client.entities import parse_value, whole_number
+from explorer.client.methods import CatalogMethods, in_chunks
+from explorer.client.records import Measures, Timeseries
+from explorer.client.responses import Json, as_object, value_of
+from explorer.client.transport import Request, action, graphql_request, millis
+from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
+from explorer.metadata.aspects import moment_of
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
+
+__all__ = ["TimeseriesMethods", "parse_timeseries", "timeseries_request"]
+
+
+def timeseries_request(
+    urn: Urn,
+    name: str,
+    start: datetime | None,
+    end: datetime | None,
+    limit: int | None,
+    *,
+    latest: bool = False,
+    narrowed_by: Filter | None = None,
+) -> Request:
+    """Endpoint 9; both ends inclusive."""
+    body: dict[str, Any] = {"urn": str(urn), "entity": urn.entity_type, "aspect": name}
+    if start is not None:
+        body["startTimeMillis"] = millis(start)
+    if end is not None:
+        body["endTimeMillis"] = millis(end)
+    if limit is not None:
+        body["limit"] = limit
+    if latest:
+        body["latestValue"] = True
+    if narrowed_by:
+        body["filter"] = narrowed_by.to_wire()
+    return action("/aspects", "getTimeseriesAspectValues", body)
+
+
+_LIMIT = 10_000
+
+
+def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Timeseries:
+    """Endpoint 9; servers send the newest first, charts want the oldest first."""
+    value = value_of(body, "timeseries")
+    listed = value.get("values") or []
+    if not isinstance(listed, list):
+        raise Unreadable("the server's answer to timeseries has no list of values")
+    points = [_point(entry) for entry in listed]
+    points.sort(key=point_millis)
+    return Timeseries(name, whole_number(value.get("limit"), _LIMIT), tuple(points), as_of)
+
+
+def point_millis(point: Json) -> int:
+    """When a point stands, in milliseconds since 1970; 0 where it does not say."""
+    return whole_number(point.get("timestampMillis"), 0)
+
+
+def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
+    """What GraphQL says of datasets, asked for as `d0`, `d1`, …, where it says anything."""
+    data = as_object(body, "measures").get("data")
+    found = data if isinstance(data, dict) else {}
+    read = ((urn, _dataset_measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
+    return {urn: said for urn, said in read if said != Measures()}
+
+
+def _dataset_measures(said: Any) -> Measures:
+    summary = _inside(said, "statsSummary")
+    changes = (
+        _count(_inside(said, "operations"), "lastUpdatedTimestamp"),
+        _count(_inside(_inside(said, "properties"), "lastModified"), "time"),
+    )
+    known = [one for one in changes if one]
+    return Measures(
+        _count(_inside(said, "datasetProfiles"), "rowCount"),
+        _count(summary, "queryCountLast30Days"),
+        _count(summary, "uniqueUserCountLast30Days"),
+        moment_of(max(known)) if known else None,
+    )
+
+
+def _inside(said: Any, field: str) -> Any:
+    """What a field holds, the first where it holds several."""
+    held = said.get(field) if isinstance(said, dict) else None
+    return next(iter(held), None) if isinstance(held, list) else held
+
+
+def _count(said: Any, field: str) -> int | None:
+    held = said.get(field) if isinstance(said, dict) else None
+    return int(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
+
+
+def _point(entry: Any) -> Json:
+    envelope = as_object(as_object(entry, "timeseries").get("aspect"), "timeseries")
+    if envelope.get("value") is None:
+        raise Unreadable("a timeseries point of the server has no value")
+    return parse_value(envelope["value"], "timeseries value")
+
+
+# What is asked of a dataset to measure it, by the type and field that a server has to offer.
+_MEASURES = {
+    ("Dataset", "statsSummary"): (
+        "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
+    ),
+    ("Dataset", "datasetProfiles"): "datasetProfiles(limit: 1) { rowCount }",
+    ("Dataset", "operations"): "operations(limit: 1) { lastUpdatedTimestamp }",
+    ("DatasetProperties", "lastModified"): "properties { lastModified { time } }",
+}
+
+
+_MAX_POINTS = 10_000
+_MEASURED_AT_ONCE = 25
+
+
+class TimeseriesMethods(CatalogMethods):
+    """How points in time are read."""
+
+    async def timeseries(
+        self,
+        urn: str | Urn,
+        aspect: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        limit: int | None = None,
+        latest: bool = False,
+        narrowed_by: Filter | None = None,
+    ) -> Timeseries:
+        """Points of a timeseries aspect, oldest first, between two aware moments, both inclusive.
+
+        The server gives at most 10,000, the newest, or `limit`; with `latest` the newest alone.
+        `narrowed_by` tests the points' own fields, `partitionSpec.partition` among them, for
+        equality. One request. Raises `InvalidInput` for a moment without a time zone.
+
+        Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
+        """
+        request = timeseries_request(
+            Urn.parse(urn), aspect, start, end, limit, latest=latest, narrowed_by=narrowed_by
+        )
+        reply = await self._connection.ask(request)
+        return parse_timeseries(reply.body, aspect, reply.as_of)
+
+    async def every_point(
+        self,
+        urn: str | Urn,
+        aspect: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        page_size: int = _MAX_POINTS,
+        narrowed_by: Filter | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Every point between two moments, as JSON, newest first, however many there are.
+
+        One request for each `page_size` points. Raises `InvalidInput` when more points than a
+        page has stand at one moment: narrow them down by their partition.
+
+        Example: `list(cat.every_point(urn, "datasetProfile"))`
+        """
+        while True:
+            series = await self.timeseries(
+                urn, aspect, start=start, end=end, limit=page_size, narrowed_by=narrowed_by
+            )
+            newest_first = series.values[::-1]
+            if not series.truncated or not newest_first:
+                for point in newest_first:
+                    yield point
+                return
+            # Those of the oldest moment may be cut in two: all of them are left to the next page.
+            oldest_millis = point_millis(newest_first[-1])
+            further = moment_of(oldest_millis)
+            if further is None or oldest_millis == point_millis(newest_first[0]):
+                raise InvalidInput(
+                    f"{aspect} has more points at one moment than the server gives at once "
+                    f"({series.limit}); narrow them down by partitionSpec.partition"
+                )
+            if end is not None and further >= end:
+                raise ServerFault(f"the server gives points of {aspect} after those asked for")
+            for point in newest_first:
+                if point_millis(point) != oldest_millis:
+                    yield point
+            end = further
+
+    async def usage(
+        self,
+        urn: str | Urn,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        days: int | None = None,
+    ) -> Timeseries:
+        """How a dataset, chart or dashboard was used, oldest first: between two aware moments, or
+        in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One request.
+
+        Example: `cat.usage(urn, days=30)`
+        """
+        target = Urn.parse(urn)
+        aspect = f"{target.entity_type}UsageStatistics"
+        if aspect not in self.registry.aspects:
+            raise InvalidInput(f"the use of a {target.entity_type} is not measured")
+        begin = _begin(start, end, days)
+        return await self.timeseries(target, aspect, start=begin, end=end)
+
+    async def profiles(
+        self,
+        urn: str | Urn,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        days: int | None = None,
+    ) -> Timeseries:
+        """What profiling measured of a dataset, oldest first; moments as for `usage`.
+        `Timeseries.profiles` gives typed ones. One request.
+
+        Example: `cat.profiles(urn, days=30)`
+        """
+        begin = _begin(start, end, days)
+        return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
+
+    async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
+        """Size and use of the datasets among these, and when they changed last; those of which the
+        server says nothing are left out. One request for each 25.
+
+        Example: `cat.measures([urn])[Urn.parse(urn)].rows`
+        """
+        wanted = dict.fromkeys(Urn.parse(urn) for urn in urns)
+        datasets = [urn for urn in wanted if urn.entity_type == "dataset"]
+        found: dict[Urn, Measures] = {}
+        for chunk in in_chunks(datasets, _MEASURED_AT_ONCE):
+            found |= await self._measures(chunk)
+        return found
+
+    async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
+        asked = [
+            text for (kind, field), text in _MEASURES.items() if await self._offers(kind, field)
+        ]
+        names = range(len(urns))
+        given = ", ".join(f"$u{at}: String!" for at in names)
+        each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(asked)} }}" for at in names)
+        operation = graphql_request(
+            f"query measures({given}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
+        )
+        try:
+            body = await self._connection.send(operation)
+        except (InvalidInput, NotFound, ServerFault):
+            # A server that does not measure, or whose GraphQL is another one.
+            return {}
+        return parse_measures(body, urns)
+
+
+def _begin(start: datetime | None, end: datetime | None, days: int | None) -> datetime | None:
+    if days is None:
+        return start
+    if start is not None or days < 1:
+        raise InvalidInput("give the start, or a number of days from 1 up, not both")
+    try:
+        return (end or datetime.now(UTC)) - timedelta(days=days)
+    except OverflowError:
+        raise InvalidInput(f"there is no moment {days} days ago") from None

@@ -1,0 +1,266 @@
+"""Undo and redo of edits."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+from explorer.client.editable import (
+    COLUMNS,
+    OWNERS,
+    TAGS,
+    TERMS,
+    LabelKind,
+    TextConflict,
+    column_text,
+    held_text,
+    place_of,
+)
+from explorer.client.health import HealthMethods
+from explorer.client.ingestion import AspectMethods
+from explorer.client.journal import JournalEntry, Save, last_save, last_undo, one_save
+from explorer.client.labels import LabelMethods, LinkMethods, deprecation_of, domains_of, shown
+from explorer.client.records import Edit, Held, What
+from explorer.errors import Forbidden, InvalidInput, NotFound
+from explorer.metadata.urn import Urn
+
+__all__ = ["UndoMethods"]
+
+_SHELVES: dict[What, LabelKind] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
+# What a server or a reader of it may add by itself to an entity that was just created.
+_BESIDE = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
+
+
+class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
+    """How edits are undone and done again."""
+
+    async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:
+        """Bring back what an edit, or a line of the journal, found.
+
+        Only where the server still holds what the edit left; else nothing is written, unless with
+        `force`. Of labels and links only those that the edit added or took are looked at and
+        changed back, so that others' stay. An entity that the edit created is removed, unless
+        something else uses it. What this does is an edit itself, in the journal like any other.
+        Two or three requests, for links and created entities more.
+
+        Raises `TextConflict` where somebody changed it since: `base` is what the edit left,
+        `theirs` what is there now, `mine` what would have come back; `InvalidInput` for a line of
+        the journal about an edit on another server; and as the edit itself does.
+
+        Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
+        """
+        if isinstance(edit, Edit):
+            return await self._undo(edit, force=force)
+        await self._check_server(edit.server)
+        return await self._undo_entries(edit.edit, (edit.id,), force=force)
+
+    async def undo_save(self, save: Save | None = None, *, force: bool = False) -> tuple[Edit, ...]:
+        """Undo everything that one save did, by default the last save to this server that the
+        journal has and that is not undone. Gives the edits that did it.
+
+        Nothing is written where any of it was changed since, unless with `force`. Undoing an undo
+        is a redo. Requests as `undo` for each place, and one more each where there are several.
+
+        Raises `NotFound` where there is no such save, and as `undo` does.
+
+        Example: `cat.describe(urn, "Orders."); cat.undo_save()`
+        """
+        if save is None:
+            save = await self.last_save()
+        if save is None:
+            raise NotFound(f"the journal has no edit of {await self._own_address()} to undo")
+        await self._check_server(save.server)
+        edits = save.edits
+        if not force and len(edits) > 1:
+            for edit, _ in edits:
+                await self._check_standing(edit)
+        with one_save():
+            return tuple([await self._undo_entries(edit, ids, force=force) for edit, ids in edits])
+
+    async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
+        """Do again what the last undo took back; as `undo_save`. Raises `NotFound` where nothing
+        was undone, or where something else was saved since.
+
+        Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
+        """
+        undone = await self.last_undo()
+        if undone is None:
+            raise NotFound("nothing was undone, or something else was saved since")
+        return await self.undo_save(undone, force=force)
+
+    async def last_save(self) -> Save | None:
+        """The last save to this server that the journal has and that is not undone: what
+        `undo_save` takes back. Nothing where there is none. No request once the server was asked.
+
+        Example: `cat.last_save()`
+        """
+        return last_save(await self._entries(), await self._own_address())
+
+    async def last_undo(self) -> Save | None:
+        """The last undo on this server that was not done again: what `redo` does again. Nothing
+        where there is none, or where something else was saved since. Costs as `last_save`.
+
+        Example: `cat.last_undo()`
+        """
+        return last_undo(await self._entries(), await self._own_address())
+
+    async def _entries(self) -> list[JournalEntry]:
+        journal = await self._kept_journal()
+        return [] if journal is None else await asyncio.to_thread(list, journal)
+
+    async def _own_address(self) -> str:
+        if not self._connection.address:
+            # The embedded catalog has an address once it was found.
+            await self.abilities()
+        return self._connection.address
+
+    async def _undo_entries(self, edit: Edit, ids: Iterable[str], *, force: bool) -> Edit:
+        with one_save(undoes=ids):
+            made = await self._undo(edit, force=force)
+            journal = await self._kept_journal()
+            if journal is not None and not made.changed:
+                # Nothing was left to undo, and the journal has to say that it is undone.
+                await asyncio.to_thread(journal.append, made, self._connection.address)
+        return made
+
+    async def _undo(self, done: Edit, *, force: bool) -> Edit:
+        match done.what:
+            case "description":
+                before, after = held_text(done.before), held_text(done.after)
+                return await self.describe(
+                    done.urn, before, column=done.column, instead_of=after, force=force
+                )
+            case "links":
+                return await self._undo_links(done, force=force)
+            case "domain":
+                seen = None if force else _several(done.after)
+                return await self._put_domains(done.urn, _several(done.before), instead_of=seen)
+            case "deprecation":
+                held = done.before if isinstance(done.before, dict) else None
+                left = done.after if isinstance(done.after, dict) else {}
+                return await self._put_deprecation(
+                    done.urn, held, instead_of=None if force else left
+                )
+            case "tags" | "terms" | "owners":
+                return await self._undo_labels(done, force=force)
+            case "status":
+                change = await self._set_removed(done.urn, done.before == "hidden", dry_run=False)
+                was = done.after if change.written else done.before
+                return self._edit(done.urn, "status", was, done.before)
+            case "entity":
+                return await self._undo_entity(done)
+
+    async def _check_standing(self, edit: Edit) -> None:
+        """Raises `TextConflict` where the server no longer holds what an edit left."""
+        match edit.what:
+            case "tags" | "terms" | "owners":
+                shelf = _SHELVES[edit.what]
+                home = shelf.home(edit.column)
+                value = (await self._stored(edit.urn, home)).value(home)
+                _difference(edit, shelf.labels(value, edit.column))
+            case "links":
+                _difference(edit, shown(await self._elements(edit.urn)))
+            case "description":
+                now = await self._description(edit.urn, edit.column)
+                if now not in (held_text(edit.after), held_text(edit.before)):
+                    raise _changed(edit, now)
+            case "domain":
+                domains = domains_of((await self._stored(edit.urn, "domains")).value("domains"))
+                if domains != edit.after:
+                    raise _changed(edit, domains)
+            case "deprecation":
+                value = (await self._stored(edit.urn, "deprecation")).value("deprecation")
+                if deprecation_of(value) != edit.after:
+                    raise _changed(edit, deprecation_of(value))
+            case "status" | "entity":
+                # Hiding and showing overwrite nothing, and what others use is not removed.
+                return
+
+    async def _description(self, urn: Urn, column: str | None) -> str:
+        place = place_of(urn, column)
+        aspect = place.aspect if column is None else COLUMNS
+        value = (await self._stored(urn, aspect)).value(aspect)
+        return (place.text(value) if column is None else column_text(value, column)) or ""
+
+    async def _undo_entity(self, done: Edit) -> Edit:
+        """Remove what an edit created, or create again what an undo removed."""
+        if isinstance(done.before, dict):
+            (aspect, value), *_ = done.before.items()
+            return await self.create(done.urn, aspect, value)
+        created = done.after if isinstance(done.after, dict) else {}
+        unchanged = self._edit(done.urn, "entity", done.after, done.after)
+        if not await self.exists(done.urn):
+            return unchanged
+        entity = await self.entity(done.urn)
+        known = {*created, *_BESIDE, self.registry.entity(done.urn.entity_type).key}
+        is_used = bool(set(entity.aspects) - known) or any(
+            entity.raw(name) != value for name, value in created.items()
+        )
+        if is_used or (await self.relationships(done.urn, "INCOMING", count=1)).edges:
+            return unchanged
+
+        async def remove() -> None:
+            try:
+                await self.delete(done.urn)
+            except Forbidden:
+                # Not everybody may delete for good; hidden, it is offered to nobody.
+                await self._set_removed(done.urn, True, dry_run=False)
+
+        return await self._made(remove(), self._edit(done.urn, "entity", done.after, None))
+
+    async def _check_server(self, server: str) -> None:
+        here = await self._own_address()
+        if server.rstrip("/") != here.rstrip("/"):
+            raise InvalidInput(
+                f"this edit was made on {server} and cannot be taken back on {here}; "
+                "take it back with a client of that server"
+            )
+
+    async def _undo_labels(self, edit: Edit, *, force: bool) -> Edit:
+        shelf = _SHELVES[edit.what]
+        home = shelf.home(edit.column)
+        value = (await self._stored(edit.urn, home)).value(home)
+        now = shelf.labels(value, edit.column)
+        added, taken = _difference(edit, now, force=force)
+        return await self._label(edit.urn, edit.what, shelf, edit.column, add=taken, remove=added)
+
+    async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
+        now = shown(await self._elements(edit.urn))
+        added, taken = _difference(edit, now, force=force)
+        last = self._edit(edit.urn, "links", now, now)
+        for link in added:
+            if link in now:
+                url, _, label = link.partition(" ")
+                last = await self.remove_link(edit.urn, url, label)
+        for link in taken:
+            url, _, label = link.partition(" ")
+            last = await self.add_link(edit.urn, url, label)
+        return replace(last, before=now) if last.changed else last
+
+
+def _difference(
+    edit: Edit, now: tuple[str, ...], *, force: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the edit added and what it took; raises `TextConflict` where not all of it is still as
+    the edit left it, unless with `force`."""
+    before, after = _several(edit.before), _several(edit.after)
+    added = tuple(one for one in after if one not in before)
+    taken = tuple(one for one in before if one not in after)
+    is_standing = frozenset(added) <= frozenset(now) and not frozenset(taken) & frozenset(now)
+    if not is_standing and not force:
+        raise _changed(edit, now)
+    return added, taken
+
+
+def _changed(edit: Edit, now: Held) -> TextConflict:
+    where = str(edit.urn) if edit.column is None else f"{edit.column} of {edit.urn}"
+    back = edit.before
+    if isinstance(now, tuple) and edit.what != "domain":
+        # Of labels and links those of others stay.
+        kept = [one for one in now if one not in _several(edit.after) or one in _several(back)]
+        back = tuple(dict.fromkeys((*kept, *_several(back))))
+    shown_now, mine, after = map(held_text, (now, back, edit.after))
+    return TextConflict(f"the {edit.what} of {where}", after, shown_now, mine)
+
+
+def _several(held: Held) -> tuple[str, ...]:
+    return held if isinstance(held, tuple) else ()

@@ -1,0 +1,166 @@
+"""The program's directories, and files that only their owner reads, written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from explorer.errors import Unusable
+
+__all__ = [
+    "cache_dir",
+    "changing",
+    "config_dir",
+    "data_dir",
+    "read_private",
+    "remove_private",
+    "state_dir",
+    "write_private",
+]
+
+_APP = "catalog-explorer"
+
+
+def data_dir() -> Path:
+    """The directory of the embedded catalog; not made here."""
+    named = _named("CATALOG_DATA_DIR")
+    if named:
+        return named
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP, appauthor=False)
+
+
+def state_dir() -> Path:
+    """The directory of logs and of what front ends remember; not made here."""
+    named = _named("CATALOG_STATE_DIR")
+    if named:
+        return named
+    from platformdirs import user_state_path
+
+    return user_state_path(_APP, appauthor=False)
+
+
+def config_dir() -> Path:
+    """The directory of the profiles, and of the tokens kept in files; not made here."""
+    named = _named("CATALOG_CONFIG_DIR")
+    if named:
+        return named
+    from platformdirs import user_config_path
+
+    return user_config_path(_APP, appauthor=False)
+
+
+def cache_dir() -> Path:
+    """The directory of the answers kept for working offline; not made here, and safe to remove."""
+    named = _named("CATALOG_CACHE_DIR")
+    if named:
+        return named
+    from platformdirs import user_cache_path
+
+    return user_cache_path(_APP, appauthor=False)
+
+
+def _named(variable: str) -> Path | None:
+    text = os.environ.get(variable)
+    return Path(text).expanduser() if text else None
+
+
+_OTHERS = 0o077
+
+
+def read_private(path: Path, *, secret: bool) -> str | None:
+    """The text of a file; nothing when there is no file.
+
+    Raises `Unusable` for one that cannot be read, that is not UTF-8, or that is `secret` and open
+    to others.
+    """
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read: {error.strerror}") from error
+    if secret and os.name == "posix" and mode & _OTHERS:
+        raise Unusable(
+            f"{path} holds a token and is open to others (mode {mode & 0o777:04o}); "
+            f"run: chmod 600 '{path}'"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unusable(f"{path}, line {line}: it is not UTF-8 text; correct it") from error
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put a text in place of the file's; whoever reads meanwhile sees the old or the new one.
+
+    Raises `Unusable` where that cannot be done.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _make_private(path.parent)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_private(path: Path) -> bool:
+    """Take a file away; gives whether there was one."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return True
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Alone with a file until the context ends, so that of two changes at once none is lost."""
+    try:
+        _make_private(path.parent)
+        lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        _wait_for(lock)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _make_private(directory: Path) -> None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> Unusable:
+    return Unusable(
+        f"{path} cannot be written ({error.strerror}); "
+        "name another directory with CATALOG_CONFIG_DIR"
+    )
+
+
+if os.name == "posix":
+    import fcntl
+
+    def _wait_for(lock: int) -> None:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+else:
+
+    def _wait_for(lock: int) -> None:
+        """Elsewhere two changes at once are left to the people who make them."""

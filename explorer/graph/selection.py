@@ -1,0 +1,163 @@
+"""Parts of a graph, chosen by what its nodes say."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import networkx as nx
+
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
+
+_Test = Callable[[list[str], Collection[str]], bool]
+
+__all__ = ["FIELDS", "contracted", "matches", "select"]
+
+FIELDS: dict[str, str] = {
+    "_entityType": "type",
+    "deprecated": "deprecated",
+    "description": "description",
+    "domains": "domain",
+    "glossaryTerms": "terms",
+    "hops": "hops",
+    "name": "name",
+    "origin": "origin",
+    "owners": "owners",
+    "platform": "platform",
+    "queries": "queries",
+    "removed": "removed",
+    "tags": "tags",
+    "typeNames": "kind",
+    "urn": "urn",
+    "users": "users",
+}
+"""The fields that a filter of a graph may name, and the node's attribute behind each."""
+
+
+def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -> "nx.DiGraph":
+    """The nodes that pass a filter, and the edges between them, as a copy. Pure.
+
+    Owners, tags, terms and domains are known once details were read into the graph. With
+    `bridged` the nodes left out are stepped over: where a way led through them there is an edge
+    with `over`, the number of them on the shortest such way. Raises `UnknownName` for a field
+    that nodes do not have.
+    """
+    kept = {node for node, said in graph.nodes(data=True) if matches(node, said, narrowed_by)}
+    return contracted(graph, kept) if bridged else graph.subgraph(kept).copy()
+
+
+def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
+    """The nodes `kept`, with an edge also where a way led from one to the other through nodes
+    that are not; such an edge has `over`, how many were stepped over at least. Pure."""
+    found = nx.DiGraph(**graph.graph)
+    inside = [node for node in graph if node in kept]
+    found.add_nodes_from((node, dict(graph.nodes[node])) for node in inside)
+    for node in inside:
+        seen: set[str] = set()
+        frontier, over = [node], 0
+        while frontier:
+            following = []
+            for at in frontier:
+                for below in graph.successors(at):
+                    if below in seen:
+                        continue
+                    seen.add(below)
+                    if below not in kept:
+                        following.append(below)
+                    elif over == 0:
+                        found.add_edge(node, below, **_edge(graph, at, below))
+                    elif below != node and not found.has_edge(node, below):
+                        found.add_edge(node, below, over=over)
+            frontier, over = following, over + 1
+    return found
+
+
+def matches(urn: str, said: dict[str, Any], narrowed_by: Filter) -> bool:
+    """Whether a node passes a filter; an empty filter lets everything pass."""
+    if not narrowed_by:
+        return True
+    return any(
+        all(_meets(urn, said, criterion) != criterion.negated for criterion in group)
+        for group in narrowed_by.any_of
+    )
+
+
+def _meets(urn: str, said: dict[str, Any], criterion: Criterion) -> bool:
+    name = criterion.field.removesuffix(".keyword")
+    if name not in FIELDS:
+        raise UnknownName("field of a graph's nodes", name, FIELDS)
+    held = urn if name == "urn" else said.get(FIELDS[name])
+    values = [] if held is None else held if isinstance(held, list | tuple) else [held]
+    if criterion.condition in ("EXISTS", "IS_NULL"):
+        return (criterion.condition == "EXISTS") == any(value not in ("", None) for value in values)
+    if not criterion.values:
+        return True
+    texts = [spelling for value in values for spelling in _spellings(value)]
+    return _TESTS[criterion.condition](texts, criterion.values)
+
+
+def _spellings(value: Any) -> Iterable[str]:
+    """What a value may be called: itself, and the name of a URN."""
+    if isinstance(value, bool):
+        yield "true" if value else "false"
+        return
+    text = str(value)
+    yield text
+    label = Urn.label(text)
+    if label != text:
+        yield label
+
+
+def _equal(held: list[str], wanted: Collection[str]) -> bool:
+    known = {text.casefold() for text in held}
+    # A platform's node says `hive` where a filter says its URN.
+    return any(one.casefold() in known or Urn.label(one).casefold() in known for one in wanted)
+
+
+def _any(test: Callable[[str, str], bool]) -> _Test:
+    def passes(held: list[str], wanted: Collection[str]) -> bool:
+        return any(test(text.casefold(), one.casefold()) for text in held for one in wanted)
+
+    return passes
+
+
+def _compared(
+    test: Callable[[float, float], bool],
+) -> _Test:
+    def passes(held: list[str], wanted: Collection[str]) -> bool:
+        return any(test(_number(text), _number(one)) for text in held for one in wanted)
+
+    return passes
+
+
+def _between(held: list[str], wanted: Collection[str]) -> bool:
+    low, high = (_number(one) for one in list(wanted)[:2])
+    return any(low <= _number(text) <= high for text in held)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no number to compare with") from None
+
+
+_TESTS: dict[str, _Test] = {
+    "EQUAL": _equal,
+    "IEQUAL": _equal,
+    "IN": _equal,
+    "CONTAIN": _any(lambda text, one: one in text),
+    "START_WITH": _any(str.startswith),
+    "END_WITH": _any(str.endswith),
+    "GREATER_THAN": _compared(lambda text, one: text > one),
+    "GREATER_THAN_OR_EQUAL_TO": _compared(lambda text, one: text >= one),
+    "LESS_THAN": _compared(lambda text, one: text < one),
+    "LESS_THAN_OR_EQUAL_TO": _compared(lambda text, one: text <= one),
+    "BETWEEN": _between,
+}
+
+
+def _edge(graph: "nx.DiGraph", source: str, target: str) -> dict[str, Any]:
+    held = graph.get_edge_data(source, target)
+    # The data of a graph with several edges between two nodes are by key.
+    return dict(next(iter(held.values()))) if graph.is_multigraph() else dict(held)

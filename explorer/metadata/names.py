@@ -1,0 +1,122 @@
+"""What people call an entity and what the model names, and the order of names in lists."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+__all__ = ["NAME_ASPECTS", "display_name", "natural_key", "ownership", "plural", "singular"]
+
+# Where names are told, best first: what a person edited, then what was ingested.
+_TOLD = (
+    ("editableDatasetProperties", "name"),
+    ("editableERModelRelationshipProperties", "name"),
+    ("corpUserEditableInfo", "displayName"),
+    ("datasetProperties", "name"),
+    ("containerProperties", "name"),
+    ("chartInfo", "title"),
+    ("dashboardInfo", "title"),
+    ("dataFlowInfo", "name"),
+    ("dataJobInfo", "name"),
+    ("corpUserInfo", "displayName"),
+    ("corpUserInfo", "fullName"),
+    ("corpGroupInfo", "displayName"),
+    ("tagProperties", "name"),
+    ("glossaryTermInfo", "name"),
+    ("glossaryNodeInfo", "name"),
+    ("domainProperties", "name"),
+    ("dataPlatformInfo", "displayName"),
+    ("dataPlatformInfo", "name"),
+    ("dataProductProperties", "name"),
+    ("propertyDefinition", "displayName"),
+    ("businessAttributeInfo", "name"),
+    # Their ids say nothing to people.
+    ("assertionInfo", "description"),
+    ("incidentInfo", "title"),
+    ("schemafieldInfo", "name"),
+)
+NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))
+"""The aspects in which names are usually told."""
+_ENDINGS = ("Properties", "Info")
+_FIELDS = ("displayName", "name", "title")
+
+
+def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
+    """The name to show and to find an entity by: the edited one, else the ingested one, else what
+    its URN says. `aspects` are the values of its latest aspects by aspect name."""
+    for aspect, field in _TOLD:
+        if found := _text(aspects.get(aspect), field):
+            return found
+    for aspect in sorted(aspects):
+        if aspect.endswith(_ENDINGS) and aspect not in NAME_ASPECTS:
+            for field in _FIELDS:
+                if found := _text(aspects[aspect], field):
+                    return found
+    return FieldPath(urn.name).simple if urn.entity_type == "schemaField" else urn.name
+
+
+def _text(value: Any, field: str) -> str:
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if isinstance(found, str) and found.strip() else ""
+
+
+_DIGITS = re.compile(r"\d+")
+_MOST_DIGITS = 99
+
+_WORDS = {
+    "corpuser": ("person", "people"),
+    "corpGroup": ("group", "groups"),
+    "dataFlow": ("pipeline", "pipelines"),
+    "dataJob": ("task", "tasks"),
+    "dataPlatform": ("platform", "platforms"),
+    "dataPlatformInstance": ("platform instance", "platform instances"),
+    "dataProduct": ("data product", "data products"),
+    "glossaryNode": ("glossary group", "glossary groups"),
+    "glossaryTerm": ("glossary term", "glossary terms"),
+    "mlFeature": ("ML feature", "ML features"),
+    "mlFeatureTable": ("ML feature table", "ML feature tables"),
+    "mlModel": ("ML model", "ML models"),
+    "mlModelGroup": ("ML model group", "ML model groups"),
+    "mlPrimaryKey": ("ML primary key", "ML primary keys"),
+    "query": ("query", "queries"),
+    "schemaField": ("column", "columns"),
+    "structuredProperty": ("structured property", "structured properties"),
+}
+
+
+def singular(entity_type: str) -> str:
+    """One entity of a type; a type without a word of its own is called by its name."""
+    return _WORDS.get(entity_type, (entity_type,))[0]
+
+
+def plural(entity_type: str) -> str:
+    """Several entities of a type; a type without a word of its own is called by its name, in the
+    plural: structuredProperties, entityTypes."""
+    known = _WORDS.get(entity_type)
+    if known is not None:
+        return known[1]
+    ends_in_y = entity_type.endswith("y") and entity_type[-2:-1] not in ("a", "e", "o", "u")
+    return f"{entity_type[:-1]}ies" if ends_in_y else f"{entity_type}s"
+
+
+def ownership(kind: str) -> str:
+    """What an owner is called by the kind of ownership: `TECHNICAL_OWNER` is a technical owner."""
+    words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
+    return "owner" if words in ("none", "") else words
+
+
+def natural_key(name: str) -> str:
+    """Return a text by which names sort as people expect, s2 before S10, whatever their case."""
+    return _DIGITS.sub(_with_length, name.casefold())
+
+
+def _with_length(found: re.Match[str]) -> str:
+    """Digits behind how many they are, so that texts sort as numbers do. Compared as text, for
+    Python makes no number of thousands of digits."""
+    digits = found[0].lstrip("0")
+    length = len(digits)
+    return (
+        f"{length:02d}{digits}" if length < _MOST_DIGITS else f"{_MOST_DIGITS}{length:06d}{digits}"
+    )

@@ -1,0 +1,339 @@
+"""What may be typed next: fields, operators, values and the words between."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal, Protocol, TypeAlias
+
+from explorer.metadata.registry import Registry
+from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
+from explorer.query.filters import Criterion
+from explorer.query.syntax import Place, Reading, spell_field
+from explorer.query.tokens import (
+    FIELD,
+    OPERATOR,
+    FilterSyntax,
+    is_bare,
+    quoted,
+    scan_atom,
+    skip_space,
+)
+from explorer.query.values import spell_values
+
+__all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
+
+_URN: Final = "urn:li:"
+_NO_NAMES: Final[Mapping[str, str]] = {}
+# Ids that a machine made up.
+_OPAQUE = re.compile(r":([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
+_KEYWORDS: Final = {"AND": "both must hold", "OR": "either will do", "NOT": "leaves out"}
+_OPERATORS: Final = {
+    ":": "is",
+    "!=": "is not",
+    ">": "more than",
+    ">=": "at least",
+    "<": "less than",
+    "<=": "at most",
+    "=~": "is, whatever the case",
+    "IN (": "is one of",
+    "IS NULL": "has no value",
+    "IS NOT NULL": "has a value",
+}
+_STATES: Final = FilterField(STATE, label="State", is_facet=True)
+_ORDERED: Final = ("number", "date")
+_FOR_EQUALS: Final = (":", "=", "==", "!=", "IN")
+
+# How a value is typed, what it is, what it is called, and how many entities have it.
+_Word: TypeAlias = tuple[str, str, str, int | None]
+
+
+class FacetValueLike(Protocol):
+    """A value that a facet has, how people call it, and how many entities have it."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+
+
+class FacetLike(Protocol):
+    """A field and its values, as a search gave them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def values(self) -> Sequence[FacetValueLike]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """`text` is to stand in the place of the characters from `start` to `end`.
+
+    `label` is what to show, `hint` says more about it, `count` how many entities have the value
+    where that is known.
+    """
+
+    text: str
+    start: int
+    end: int
+    label: str
+    kind: Literal["field", "operator", "value", "keyword"]
+    hint: str = ""
+    count: int | None = None
+
+    def applied_to(self, text: str) -> str:
+        """The text with the completion in it; the cursor belongs at `start + len(self.text)`."""
+        return text[: self.start] + self.text + text[self.end :]
+
+
+def complete(
+    text: str,
+    cursor: int,
+    registry: Registry,
+    facets: Sequence[FacetLike] = (),
+    names: Mapping[str, str] = _NO_NAMES,
+    *,
+    limit: int = 50,
+) -> tuple[Completion, ...]:
+    """What may be typed at the cursor, best first, at most `limit`; nothing behind a mistake.
+
+    Fields that begin with what is typed come before those that hold it, those with facets first.
+    Values are those of the facets given, in their order, and the words that fields of a few words
+    can have; `names` are what URNs among them are called, and more URNs to be offered, best first.
+    Pure, and quick enough for every key.
+    """
+    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets, names).made(), limit))
+
+
+def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
+    """The field whose value is typed at the cursor, and what stands there of it; None elsewhere."""
+    guide = guide_to(registry)
+    typed = text[: max(0, min(cursor, len(text)))]
+    reading = Reading(typed, guide, probing=True)
+    # A value that is not typed yet is no mistake here.
+    with suppress(FilterSyntax):
+        reading.whole()
+    place = reading.place
+    field = guide.named(place.field) if place.kind == "value" else None
+    return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
+
+
+class _Offers:
+    def __init__(
+        self,
+        text: str,
+        cursor: int,
+        guide: FieldGuide,
+        facets: Sequence[FacetLike],
+        names: Mapping[str, str],
+    ) -> None:
+        self._names = names
+        self._text = text
+        self._cursor = cursor = max(0, min(cursor, len(text)))
+        self._typed = text[:cursor]
+        self._guide = guide
+        self._facets = {facet.name: facet for facet in facets}
+
+    def made(self) -> Iterator[Completion]:
+        reading = Reading(self._typed, self._guide, probing=True)
+        try:
+            reading.whole()
+        except FilterSyntax as error:
+            place = reading.place
+            if error.position < (place.field_start if place.kind == "operator" else place.start):
+                return
+        place = reading.place
+        if place.kind == "term" and place.start == self._cursor:
+            yield from self._terms(place.start, after_term=place.after_term)
+        elif place.kind == "operator" and place.start == self._cursor:
+            yield from self._terms(place.field_start, after_term=place.after_term)
+            yield from self._operators(place)
+        elif place.kind == "operator":
+            yield from self._operators(place)
+        elif place.kind == "value" and self._is_closed(place):
+            yield from self._keywords("", self._cursor)
+        elif place.kind == "value":
+            yield from self._values(place)
+
+    def _terms(self, start: int, *, after_term: bool) -> Iterator[Completion]:
+        asked = self._typed[start:].casefold()
+        if after_term:
+            yield from self._keywords(asked, start)
+        elif asked and "not".startswith(asked):
+            yield self._keyword("NOT", start)
+        yield from self._fields(asked, start)
+
+    def _keywords(self, asked: str, start: int) -> Iterator[Completion]:
+        for keyword in _KEYWORDS:
+            if keyword.casefold().startswith(asked):
+                yield self._keyword(keyword, start)
+
+    def _keyword(self, keyword: str, start: int) -> Completion:
+        end = self._word_end(start)
+        after = "" if self._text[end : end + 1].isspace() else " "
+        word = f"{self._gap(start)}{keyword}{after}"
+        return Completion(word, start, end, keyword, "keyword", _KEYWORDS[keyword])
+
+    def _fields(self, asked: str, start: int) -> Iterator[Completion]:
+        end = self._word_end(start)
+        follows = OPERATOR.match(self._text, skip_space(self._text, end))
+        others = self._facets.keys() - self._guide.fields.keys()
+        fields = [
+            _STATES,
+            *self._guide.fields.values(),
+            *(FilterField(name, label=self._facets[name].label) for name in sorted(others)),
+        ]
+        ranked = []
+        for field in fields:
+            words = self._guide.words(field)
+            if any(word.startswith(asked) for word in words):
+                rank = 0
+            elif any(asked in word for word in words):
+                rank = 1
+            else:
+                continue
+            has_facet = field.name in self._facets
+            ranked.append((rank, not has_facet, not field.is_facet, field.name, field))
+        for *_, field in sorted(ranked, key=lambda one: one[:4]):
+            name = STATE if field is _STATES else spell_field(self._guide, field.name)
+            hint = ", also ".join([field.label or field.nature, *self._guide.also(field.name)])
+            word = f"{self._gap(start)}{name}{'' if follows else ':'}"
+            label = name if field.name == USE else field.name
+            yield Completion(word, start, end, label, "field", hint)
+
+    def _operators(self, place: Place) -> Iterator[Completion]:
+        field = self._guide.named(place.field)
+        rest = self._text[self._cursor : self._cursor + 1]
+        if field is None or (rest and not (rest.isspace() or rest == ")")):
+            return
+        nature = field.nature
+        start = skip_space(self._typed, place.start)
+        asked = " ".join(self._typed[start:].split()).casefold()
+        is_glued = start == self._cursor == place.start
+        for operator, hint in _OPERATORS.items():
+            if operator[0] in "<>" and nature not in _ORDERED:
+                continue
+            if operator == "=~" and nature not in ("text", "urn"):
+                continue
+            if operator.casefold().startswith(asked):
+                gap = " " if operator[0] == "I" and is_glued else ""
+                yield Completion(
+                    f"{gap}{operator}", start, self._cursor, operator, "operator", hint
+                )
+
+    def _values(self, place: Place) -> Iterator[Completion]:
+        if place.operator not in _FOR_EQUALS:
+            return
+        typed = self._typed[place.start :]
+        asked = typed.strip("*").lstrip("\"'").casefold()
+        end = self._value_end(place)
+        after = self._text[end : end + 1]
+        gap = " " if after and not (after.isspace() or after in "),") else ""
+        seen: set[str] = set()
+        beginning: list[Completion] = []
+        holding: list[Completion] = []
+        for word, value, label, count in self._words(place.field):
+            folded = (word.lstrip("\"'").casefold(), label.casefold(), value.casefold())
+            if word in seen or not any(asked in one for one in folded):
+                continue
+            seen.add(word)
+            made = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
+            begins = any(one.startswith(asked) for one in folded)
+            (beginning if begins else holding).append(made)
+        yield from beginning
+        yield from holding
+
+    def _words(self, name: str) -> Iterator[_Word]:
+        """The values that a field may have."""
+        guide = self._guide
+        if name == STATE and guide.named(name) is None:
+            yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
+            return
+        if guide.means_type(name, guide.entity_types[:1]):
+            yield from self._types()
+        field = guide.named(name) or FilterField(name)
+        if field.nature == "type":
+            yield from self._types()
+        else:
+            yield from self._named_or_counted(field)
+        if field.nature == "boolean":
+            for word in ("true", "false"):
+                yield word, word, word, None
+
+    def _named_or_counted(self, field: FilterField) -> Iterator[_Word]:
+        facet = self._facets.get(field.name)
+        counted = {one.value: one for one in (facet.values if facet else ())}
+        named = self._names if field.targets else {}
+        for value in dict.fromkeys((*counted, *named)):
+            one = counted.get(value)
+            label = named.get(value) or (one.label if one else value)
+            yield (
+                self._spelled(field, value, named),
+                value,
+                label,
+                (one.count if one else 0) or None,
+            )
+
+    def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
+        """How a value is typed: a URN by its id, and what nobody could read by its name."""
+        if value in named:
+            if _OPAQUE.search(value):
+                return quoted(named[value])
+            bare = value.removeprefix(_URN).partition(":")[2]
+            if len(field.targets) > 1 and is_bare(bare):
+                return bare
+        return spell_values(self._guide, field, "EQUAL", (value,))[0]
+
+    def _count_of(self, state: Criterion) -> int | None:
+        """How many entities are in a state, where a facet tells."""
+        facet = self._facets.get(state.field)
+        counts = {one.value: one.count for one in (facet.values if facet else ())}
+        return counts.get(state.values[0]) if state.values else None
+
+    def _types(self) -> Iterable[_Word]:
+        facet = self._facets.get(ENTITY_TYPE)
+        counts = {
+            self._guide.type_named(one.value): one.count for one in (facet.values if facet else ())
+        }
+        known = [name for name in counts if name is not None]
+        rest = [name for name in self._guide.entity_types if name not in counts]
+        return [(name, name, name, counts.get(name)) for name in (*known, *rest)]
+
+    def _is_closed(self, place: Place) -> bool:
+        """Whether the value before the cursor is in quotes and complete."""
+        if place.in_list or place.start == self._cursor:
+            return False
+        try:
+            atom = scan_atom(self._typed, place.start)
+        except FilterSyntax:
+            return False
+        return bool(atom.quote) and atom.end == self._cursor
+
+    def _value_end(self, place: Place) -> int:
+        """Where the value under the cursor ends; at the cursor where none has been begun, or where
+        what follows makes sense only so."""
+        if place.start == self._cursor:
+            return self._cursor
+        try:
+            Reading(self._text, self._guide, probing=True).whole()
+            return max(self._cursor, scan_atom(self._text, place.start).end)
+        except FilterSyntax:
+            return self._cursor
+
+    def _word_end(self, start: int) -> int:
+        """Where the word under the cursor ends; at the cursor where none has been begun."""
+        found = FIELD.match(self._text, start) if start < self._cursor else None
+        return max(self._cursor, found.end()) if found else self._cursor
+
+    def _gap(self, start: int) -> str:
+        """What keeps a new word apart from what stands before it."""
+        before = self._text[start - 1 : start] if start else ""
+        return (
+            "" if start < self._cursor or not before or before.isspace() or before in "(-" else " "
+        )

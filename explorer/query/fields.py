@@ -1,0 +1,239 @@
+"""The fields a filter may name: those of the registry, what they hold, and other words for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final, Literal
+
+from explorer.metadata.registry import Registry, SearchField
+from explorer.metadata.structured_properties import PREFIX
+from explorer.query.filters import DOCUMENTED, Criterion
+
+__all__ = [
+    "ALIASES",
+    "DESCRIPTIONS",
+    "ENTITY_TYPE",
+    "STATE",
+    "STATES",
+    "USE",
+    "FieldGuide",
+    "FilterField",
+    "Nature",
+    "guide_to",
+]
+
+Nature = Literal["text", "urn", "number", "date", "boolean", "type"]
+
+ENTITY_TYPE: Final = "_entityType"
+_KEYWORD: Final = ".keyword"
+_LONGEST_NAME: Final = 80
+
+USE: Final = "queryCountLast30DaysFeature"
+"""The field of how often an entity was queried in 30 days; DataHub Cloud has it too."""
+DESCRIPTIONS: Final = frozenset({"description", "editedDescription", "definition"})
+"""The fields in which an entity is described."""
+
+STATE: Final = "is"
+"""What stands in the place of a field where a state is asked for, `is:undocumented`."""
+STATES: Final[Mapping[str, Criterion]] = {
+    "documented": Criterion(DOCUMENTED, ("true",)),
+    "undocumented": Criterion(DOCUMENTED, ("false",)),
+    "owned": Criterion("owners", (), "EXISTS"),
+    "unowned": Criterion("owners", (), "IS_NULL"),
+    "deprecated": Criterion("deprecated", ("true",)),
+    "removed": Criterion("removed", ("true",)),
+}
+"""The states that can be asked for, each with what it means."""
+
+# What people type for a field; none of them counts where a field has that very name.
+ALIASES: Final[Mapping[str, str]] = {
+    "column": "fieldPaths",
+    "columns": "fieldPaths",
+    "domain": "domains",
+    "entityType": ENTITY_TYPE,
+    "env": "origin",
+    "environment": "origin",
+    "glossaryTerm": "glossaryTerms",
+    "instance": "platformInstance",
+    "modified": "lastModifiedAt",
+    "owner": "owners",
+    "product": "dataProduct",
+    "rows": "rowCount",
+    "size": "sizeInBytes",
+    "subtype": "typeNames",
+    "subtypes": "typeNames",
+    "tag": "tags",
+    "term": "glossaryTerms",
+    "terms": "glossaryTerms",
+    "updated": "lastModifiedAt",
+    "usage": USE,
+    "use": USE,
+}
+
+# Fields of their own, and yet meant for the type of the entity where all values are such types.
+_TYPE_WORDS: Final = frozenset({"type", "entity"})
+
+# The model declares no relationship at these fields, which hold URNs of one type.
+_HELD: Final = {"platform": ("dataPlatform",), "dataProduct": ("dataProduct",)}
+
+_ALWAYS: Final[Mapping[str, tuple[Nature, str]]] = {
+    "urn": ("text", "URN"),
+    "name": ("text", "Name"),
+    ENTITY_TYPE: ("type", "Type"),
+    "removed": ("boolean", "Soft-deleted"),
+    DOCUMENTED: ("boolean", "Documented"),
+    USE: ("number", "Queries in 30 days"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterField:
+    """A field to filter or sort by. `targets` are the entity types that a bare name may mean."""
+
+    name: str
+    nature: Nature = "text"
+    targets: tuple[str, ...] = ()
+    label: str = ""
+    is_facet: bool = False
+
+
+class FieldGuide:
+    """The fields of a registry, by name. Never changed once made."""
+
+    def __init__(self, registry: Registry | None) -> None:
+        self.is_blind = registry is None
+        self.fields = _fields(registry) if registry else {}
+        self.aliases = {
+            alias: name
+            for alias, name in ALIASES.items()
+            if alias not in self.fields and (registry is None or name in self.fields)
+        }
+        self.entity_types = tuple(registry.entities) if registry else ()
+        self._types = {_plain(name): name for name in self.entity_types}
+        self._also: dict[str, list[str]] = {}
+        for alias, name in self.aliases.items():
+            self._also.setdefault(name, []).append(alias)
+        self._words = {name: self._words_for(field) for name, field in self.fields.items()}
+        self._folded: dict[str, str] = {}
+        for known in (*self.fields, *self.aliases):
+            self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
+
+    def exactly(self, name: str) -> FilterField | None:
+        """The field of that very name, also with `.keyword` behind it; any structured property."""
+        found = self.fields.get(name.removesuffix(_KEYWORD))
+        if found is None and name.startswith(PREFIX) and name != PREFIX:
+            # Each catalog defines its own.
+            return FilterField(name)
+        if found is None or found.name == name:
+            return found
+        return FilterField(name, found.nature, found.targets, found.label)
+
+    def named(self, name: str, *, strict: bool = True) -> FilterField | None:
+        """The field that a bare word means: of that name, of that alias, or, where no others are
+        let through, of that name in other letters, `Platform`."""
+        found = self.exactly(name)
+        if found is None and name in self.aliases:
+            found = self.exactly(self.aliases[name]) or FilterField(self.aliases[name])
+        if found is None and strict and name.casefold() in self._folded:
+            found = self.exactly(self._folded[name.casefold()])
+        return found
+
+    def also(self, name: str) -> tuple[str, ...]:
+        """The aliases of a field."""
+        return tuple(self._also.get(name, ()))
+
+    def words(self, field: FilterField) -> tuple[str, ...]:
+        """What a field is called, its name first, in lower case: its label and aliases too."""
+        return self._words.get(field.name) or self._words_for(field)
+
+    def _words_for(self, field: FilterField) -> tuple[str, ...]:
+        words = (field.name, field.label, *self.also(field.name))
+        return tuple(word.casefold() for word in words if word)
+
+    def near(self, name: str) -> tuple[str, ...]:
+        """The fields that may have been meant, best first, at most three."""
+        if len(name) > _LONGEST_NAME:
+            return ()
+        found = get_close_matches(name.casefold(), self._folded, n=3)
+        return tuple(dict.fromkeys(self._folded[one] for one in found))
+
+    def is_type(self, text: str) -> bool:
+        """Whether a text is an entity type, in any server's spelling of it."""
+        return self.type_named(text) is not None
+
+    def type_named(self, text: str) -> str | None:
+        """The registry's name of an entity type in any server's spelling of it."""
+        return self._types.get(_plain(text))
+
+    def near_types(self, text: str) -> tuple[str, ...]:
+        """The entity types that may have been meant, best first, at most three."""
+        found = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
+        return tuple(self._types[one] for one in found)
+
+    def means_type(self, field: str, values: tuple[str, ...]) -> bool:
+        """Whether `type:dataset` is about the type of the entity, where a field of the model is
+        called `type` too. The values of such fields are in capitals, as in `type:TABLE`."""
+        return (
+            field in _TYPE_WORDS
+            and bool(values)
+            and all(self.is_type(value) and not value.isupper() for value in values)
+        )
+
+
+@lru_cache(maxsize=8)
+def guide_to(registry: Registry | None) -> FieldGuide:
+    """The guide to a registry's fields, made once; without a registry one that knows none."""
+    return FieldGuide(registry)
+
+
+def _plain(text: str) -> str:
+    return text.replace("_", "").casefold()
+
+
+def _fields(registry: Registry) -> dict[str, FilterField]:
+    declared: dict[str, list[SearchField]] = {}
+    targets: dict[str, set[str]] = {}
+    for name in dict.fromkeys(
+        name for entity in registry.entities for name in registry.aspects_of(entity)
+    ):
+        aspect = registry.aspects.get(name)
+        for field in aspect.search if aspect else ():
+            declared.setdefault(field.name, []).append(field)
+            for edge in aspect.relationships if aspect else ():
+                if edge.path == field.path:
+                    targets.setdefault(field.name, set()).update(edge.to)
+    found: dict[str, FilterField] = {}
+    for fields in declared.values():
+        for field in fields:
+            if field.has:
+                found[field.has] = FilterField(field.has, "boolean")
+            if field.count:
+                found[field.count] = FilterField(field.count, "number")
+    for name, fields in declared.items():
+        held = _HELD.get(name) or sorted(targets.get(name, ()))
+        found[name] = FilterField(
+            name,
+            nature := _nature({field.kind for field in fields}),
+            tuple(one for one in held if _is_plain(registry, one)) if nature == "urn" else (),
+            next((field.label for field in fields if field.label), ""),
+            any(field.facet for field in fields),
+        )
+    for name, (nature, label) in _ALWAYS.items():
+        found[name] = FilterField(name, nature, (), label, name in (ENTITY_TYPE, DOCUMENTED))
+    return found
+
+
+def _nature(kinds: set[str]) -> Nature:
+    if "DATETIME" in kinds:
+        return "date"
+    if kinds & {"COUNT", "DOUBLE"}:
+        return "number"
+    if kinds == {"BOOLEAN"}:
+        return "boolean"
+    return "urn" if kinds <= {"URN", "URN_PARTIAL"} else "text"
+
+
+def _is_plain(registry: Registry, entity_type: str) -> bool:
+    """Whether a URN of that type is a bare name after the type."""
+    return entity_type in registry.entities and len(registry.key_fields(entity_type)) == 1

@@ -1,0 +1,698 @@
+"""Read the text of filters and sort orders, and write them as text."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from explorer.errors import InvalidInput
+from explorer.metadata.registry import Registry
+from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
+from explorer.query.filters import Condition, Criterion, Filter
+from explorer.query.tokens import (
+    FIELD,
+    KEYWORD,
+    OPERATOR,
+    Atom,
+    FilterSyntax,
+    is_bare,
+    quoted,
+    scan_atom,
+    skip_space,
+    starts_range,
+)
+from explorer.query.values import MERGED, Meaning, NoMeaning, read_value, spell_values
+
+__all__ = [
+    "Order",
+    "Place",
+    "Reading",
+    "read_filter",
+    "read_sort",
+    "spell_field",
+    "write_filter",
+    "write_sort",
+]
+
+Group: TypeAlias = tuple[Criterion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Parts of which all, or any, must hold."""
+
+    by: Literal["and", "or"]
+    parts: "tuple[Node, ...]"
+
+
+Node: TypeAlias = Criterion | Joined
+
+
+def joined(by: Literal["and", "or"], parts: list[Node]) -> Node:
+    """The parts as one; a single one stays what it is."""
+    return parts[0] if len(parts) == 1 else Joined(by, tuple(parts))
+
+
+def criteria_in(node: Node) -> int:
+    """How many criteria the OR of ANDs will have, without making it."""
+    return _size(node)[1]
+
+
+def groups_of(node: Node) -> tuple[Group, ...]:
+    """The OR of ANDs. Where the parts are one already, nothing is added, left out or moved."""
+    match node:
+        case Criterion():
+            return ((node,),)
+        case Joined("or", parts):
+            return tuple(group for part in parts for group in groups_of(part))
+        case Joined(_, parts):
+            return tuple(
+                tuple(criterion for group in chosen for criterion in group)
+                for chosen in product(*map(groups_of, parts))
+            )
+
+
+def _size(node: Node) -> tuple[int, int]:
+    """How many groups there will be, and how many criteria in all of them."""
+    if isinstance(node, Criterion):
+        return 1, 1
+    groups, criteria = (0, 0) if node.by == "or" else (1, 0)
+    for part in node.parts:
+        more, inside = _size(part)
+        if node.by == "or":
+            groups, criteria = groups + more, criteria + inside
+        else:
+            groups, criteria = groups * more, criteria * more + inside * groups
+    return groups, criteria
+
+
+class Test(msgspec.Struct, frozen=True):
+    """A condition with its values; `names` are those typed in the place of URNs."""
+
+    condition: Condition
+    values: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """A value, or with `high` a range, as typed."""
+
+    low: Atom
+    high: Atom | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one word, without quotes or stars."""
+        return self.high is None and not self.low.quote and not self.low.has_star
+
+
+def tests_of(
+    text: str,
+    operands: list[Operand],
+    field: FilterField,
+    condition: Condition,
+    guide: FieldGuide,
+    *,
+    strict: bool,
+) -> list[Test]:
+    """The conditions, each with its values, of which any must hold. Values of one condition stand
+    together, in their order. Raises `FilterSyntax`."""
+    merged: dict[Condition, tuple[list[str], list[str]]] = {}
+    tests: list[Test] = []
+    for operand in operands:
+        try:
+            test = _test(operand, field, condition, guide, strict=strict)
+        except NoMeaning as problem:
+            last = operand.high or operand.low
+            start = operand.low.start
+            raise FilterSyntax(text, start, last.end - start, str(problem)) from None
+        how = test.condition
+        if how not in MERGED:
+            tests.append(test)
+            continue
+        if how not in merged:
+            merged[how] = ([], [])
+            # Stands for its place until all values are known.
+            tests.append(Test(how))
+        merged[how][0].extend(test.values)
+        merged[how][1].extend(test.names)
+    return [
+        Test(one.condition, *map(tuple, merged[one.condition])) if one.condition in merged else one
+        for one in tests
+    ]
+
+
+def _test(
+    operand: Operand,
+    field: FilterField,
+    condition: Condition,
+    guide: FieldGuide,
+    *,
+    strict: bool,
+) -> Test:
+    low, high = operand.low, operand.high
+    if condition != "EQUAL" and (high or low.has_star):
+        sign = "a range" if high else "a star"
+        raise NoMeaning(
+            f"{sign} can stand only after : or =; in double quotes it is the text written"
+        )
+
+    def values(atom: Atom, how: Condition, *, is_high: bool = False) -> Meaning:
+        if atom.quote == "'":
+            return Meaning((atom.text,))
+        return read_value(guide, field, how, _whole(field, atom), strict=strict, is_high=is_high)
+
+    if high is None:
+        if low.has_star:
+            return _pattern(field, low)
+        meaning = values(low, condition)
+        names = (meaning.name,) if meaning.name else ()
+        return Test("BETWEEN" if meaning.is_range else condition, meaning.values, names)
+    if any(atom.has_star and not atom.is_star for atom in (low, high)):
+        raise NoMeaning("a star beside a value cannot stand in a range")
+    if low.is_star and high.is_star:
+        return Test("EXISTS")
+    if low.is_star:
+        how: Condition = "LESS_THAN_OR_EQUAL_TO"
+        return Test(how, values(high, how).values)
+    if high.is_star:
+        how = "GREATER_THAN_OR_EQUAL_TO"
+        return Test(how, values(low, how).values)
+    ends = values(low, "BETWEEN").values + values(high, "BETWEEN", is_high=True).values
+    return Test("BETWEEN", ends)
+
+
+def _whole(field: FilterField, atom: Atom) -> str:
+    """A URN written for itself, `urn:li:tag:PII`, begins with what was taken for its field."""
+    is_cut = field.name == "urn" and not atom.quote and atom.text.startswith("li:")
+    return f"urn:{atom.text}" if is_cut else atom.text
+
+
+def _pattern(field: FilterField, atom: Atom) -> Test:
+    if atom.is_star:
+        return Test("EXISTS")
+    if atom.star_before and atom.star_after:
+        return Test("CONTAIN", (atom.text,))
+    if atom.star_before:
+        return Test("END_WITH", (atom.text,))
+    return Test("START_WITH", (_whole(field, atom),))
+
+
+_MOST_CRITERIA: Final = 1_000
+_DEEPEST: Final = 50
+_LONGEST: Final = 1_000_000
+_SHOWN: Final = 40
+_KEYWORDS_BEGIN: Final = frozenset("AaOoNn")
+
+_IN = re.compile(r"\s+(NOT\s+)?IN\s*(?=\()", re.IGNORECASE)
+_IS_NULL = re.compile(r"\s+IS\s+(NOT\s+)?NULL(?=[\s)]|$)", re.IGNORECASE)
+_TO = re.compile(r"\s+TO\s+", re.IGNORECASE)
+
+
+def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter:
+    """The filter that a text asks for; an empty text lets everything pass.
+
+    Raises `FilterSyntax`: for what is not of the language, for a value that its field cannot have,
+    for a combination that takes more than 1,000 criteria, and for a field that cannot be searched,
+    naming the nearest that can. With `strict=False` fields and entity types that the registry does
+    not know are let through, for a server with a model of its own; in quotes they always are.
+    """
+    if len(text) > _LONGEST:
+        raise FilterSyntax(text, _LONGEST, 1, f"a filter has at most {_LONGEST:,} characters")
+    reading = Reading(text, guide_to(registry), strict=strict)
+    node = reading.whole()
+    if node is None:
+        return Filter()
+    size = criteria_in(node)
+    if size > max(_MOST_CRITERIA, reading.terms):
+        many = f"{size:,}" if size < 10**9 else "far too many"
+        raise FilterSyntax(
+            text,
+            0,
+            len(text),
+            f"written out as alternatives this takes {many} criteria, "
+            f"more than {_MOST_CRITERIA:,}; ask for fewer combinations",
+        )
+    return Filter(groups_of(node))
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a reading has come to: what would begin at `start`.
+
+    A `term` with `after_term` may also be a word that joins it to the one before; an `operator`
+    follows the field `field`, which began at `field_start`; a `value` is one of that field.
+    """
+
+    kind: Literal["term", "operator", "value", "end"]
+    start: int
+    after_term: bool = False
+    field: str = ""
+    field_start: int = 0
+    operator: str = ""
+    in_list: bool = False
+
+
+class Reading:
+    """One pass over a text. With `probing` only the form matters: not what fields and values
+    mean, nor whether the parentheses are closed yet; `place` tells how far it came."""
+
+    def __init__(
+        self, text: str, guide: FieldGuide, *, strict: bool = True, probing: bool = False
+    ) -> None:
+        self.text = text
+        self.terms = 0
+        self.place = Place("term", 0)
+        self._guide = guide
+        self._strict = strict
+        self._probing = probing
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> Node | None:
+        """What the text says as a whole; nothing for an empty one. Raises `FilterSyntax`."""
+        self._skip()
+        if self._at == len(self.text):
+            self.place = Place("term", self._at)
+            return None
+        node = self._either(negated=False)
+        if self._at < len(self.text):
+            raise self._wrong("this ) closes nothing")
+        return node
+
+    def _either(self, *, negated: bool) -> Node:
+        parts = [self._all(negated=negated)]
+        while self._takes("OR"):
+            parts.append(self._all(negated=negated))
+        return joined("and" if negated else "or", parts)
+
+    def _all(self, *, negated: bool) -> Node:
+        parts = [self._one(negated=negated)]
+        while True:
+            end = self._at
+            self._skip()
+            # A value at the very end may still be growing.
+            if self.place.kind != "value" or end < len(self.text):
+                self.place = Place("term", self._at, after_term=True)
+            if self._at == len(self.text) or self.text[self._at] == ")":
+                break
+            if self._keyword() == "OR":
+                break
+            self._takes("AND")
+            parts.append(self._one(negated=negated))
+        return joined("or" if negated else "and", parts)
+
+    def _one(self, *, negated: bool) -> Node:
+        for _ in range(_DEEPEST):
+            start = self._skip()
+            if not self.place.after_term or self.place.start != start:
+                self.place = Place("term", start)
+            if self._takes("NOT"):
+                negated = not negated
+            elif self.text.startswith("-", start):
+                self._at += 1
+                negated = not negated
+                if self._skip() > start + 1:
+                    self._at = start
+                    raise self._wrong("a - stands right before what it leaves out")
+            else:
+                break
+        else:
+            raise self._wrong(f"this is turned around more than {_DEEPEST} times")
+        if not self.text.startswith("(", start):
+            return self._term(negated=negated)
+        return self._nested(start, negated=negated)
+
+    def _nested(self, start: int, *, negated: bool) -> Node:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._wrong(f"parentheses are nested deeper than {_DEEPEST}")
+        self._at += 1
+        if self.text.startswith(")", self._skip()):
+            raise self._wrong("there is nothing in these parentheses")
+        self.place = Place("term", self._at)
+        node = self._either(negated=negated)
+        if self.text.startswith(")", self._at):
+            self._at += 1
+            self.place = Place("end", self._at)
+        elif not self._probing:
+            raise self._wrong(f"the ( at character {start + 1} is never closed")
+        self._depth -= 1
+        return node
+
+    def _term(self, *, negated: bool) -> Node:
+        start = self._at
+        name, is_exact = self._field()
+        end = self._at
+        self.place = Place("operator", end, self.place.after_term, name, start)
+        self.terms += 1
+        if found := _IS_NULL.match(self.text, end):
+            self._at = found.end()
+            self.place = Place("end", self._at)
+            field = self._known(name, start, end, is_exact=is_exact)
+            return Criterion(field.name, (), "IS_NULL", negated != bool(found.group(1)))
+        condition: Condition = "EQUAL"
+        if found := _IN.match(self.text, end):
+            operator, condition = "IN", "IN"
+            negated = negated != bool(found.group(1))
+            self._at = found.end()
+        else:
+            operator, condition, turned = self._operator(name, start)
+            negated = negated != turned
+        operands = self._operands(name, operator)
+        if self._probing:
+            return Criterion(name)
+        plain = tuple(one.low.text for one in operands if one.is_plain)
+        if name == STATE and not is_exact and self._guide.named(name) is None:
+            return self._states(operands, condition, negated=negated)
+        if (
+            not is_exact
+            and condition in ("EQUAL", "IN")
+            and len(plain) == len(operands)
+            and self._guide.means_type(name, plain)
+        ):
+            name = ENTITY_TYPE
+        field = self._known(name, start, end, is_exact=is_exact)
+        tests = tests_of(self.text, operands, field, condition, self._guide, strict=self._strict)
+        return _criteria(field.name, tests, negated=negated)
+
+    def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
+        """What `is:undocumented` stands for."""
+        found: list[Node] = []
+        for one in operands:
+            state = STATES.get(one.low.text.casefold())
+            if condition not in ("EQUAL", "IN") or not one.is_plain or state is None:
+                at = one.low
+                known = ", ".join(STATES)
+                raise FilterSyntax(
+                    self.text, at.start, max(at.end - at.start, 1), f"the states are {known}"
+                )
+            found.append(replace(state, negated=negated))
+        return joined("and" if negated else "or", found)
+
+    def _field(self) -> tuple[str, bool]:
+        start = self._at
+        if self.text.startswith('"', start):
+            atom = scan_atom(self.text, start)
+            self._at = atom.end
+            if not atom.text or atom.has_star:
+                raise self._wrong("the name of a field is missing here", start)
+            return atom.text, True
+        if keyword := self._keyword():
+            raise self._wrong(f"something to filter by is missing before this {keyword}")
+        found = FIELD.match(self.text, start)
+        if found is None:
+            if start == len(self.text):
+                raise self._wrong("something to filter by is missing, such as platform:hive")
+            raise self._wrong("a field is expected here, such as platform in platform:hive")
+        self._at = found.end()
+        return found.group(), False
+
+    def _operator(self, name: str, start: int) -> tuple[str, Condition, bool]:
+        found = OPERATOR.match(self.text, self._skip())
+        if found is None:
+            shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+            raise FilterSyntax(
+                self.text,
+                start,
+                len(name),
+                f"{shown!r} is followed by nothing to compare with; a filter reads FIELD:VALUE, "
+                f"such as name:{shown if shown.isalnum() else 'orders'}",
+            )
+        self._at = found.end()
+        operator = "".join(found.group().split())
+        condition, turned = _OPERATORS[operator.removeprefix(":") or ":"]
+        return operator, condition, turned
+
+    def _operands(self, name: str, operator: str) -> list[Operand]:
+        """The values after an operator: one, or a list in parentheses."""
+        after = self._at
+        start = self._skip()
+        place = Place("value", start, field=name, operator=operator)
+        self.place = place
+        if start == len(self.text):
+            raise self._wrong(f"a value is missing after {name}{operator}")
+        if start > after and self._keyword():
+            raise self._wrong(
+                f"a value is missing after {name}{operator}; a value that is the word "
+                f"{self._keyword()} stands in double quotes"
+            )
+        if not self.text.startswith("(", start):
+            operand = self._operand(in_list=False)
+            return [operand]
+        self._at += 1
+        operands = []
+        while True:
+            self.place = Place("value", self._skip(), field=name, operator=operator, in_list=True)
+            operands.append(self._operand(in_list=True))
+            self._skip()
+            if self.text.startswith(",", self._at):
+                self._at += 1
+            elif self._keyword() == "OR":
+                self._at += len("OR")
+            elif self.text.startswith(")", self._at):
+                self._at += 1
+                self.place = Place("end", self._at)
+                return operands
+            else:
+                raise self._wrong(
+                    f"a comma or the ) of the list at character {start + 1} is missing here"
+                )
+
+    def _operand(self, *, in_list: bool) -> Operand:
+        start = self._at
+        if starts_range(self.text, start):
+            return self._bracketed()
+        low = scan_atom(self.text, start)
+        high = None
+        self._at = low.end
+        if self.text.startswith("..", low.end):
+            high = scan_atom(self.text, low.end + 2)
+            self._at = high.end
+        if self._at < len(self.text) and not (
+            self.text[self._at].isspace() or self.text[self._at] in "),"
+        ):
+            raise self._wrong(
+                f"a space is missing here, or double quotes around {self.text[start : self._at]}…"
+            )
+        if self.text.startswith(",", self._at) and not in_list:
+            raise self._wrong(
+                "several values stand in parentheses, (one, two); a value with a comma in it "
+                "stands in double quotes"
+            )
+        return Operand(low, high)
+
+    def _bracketed(self) -> Operand:
+        start = self._at
+        self._at += 1
+        low = scan_atom(self.text, self._skip(), in_brackets=True)
+        found = _TO.match(self.text, low.end)
+        if found is None:
+            self._at = start
+            raise self._wrong(
+                "a range reads [LOW TO HIGH] or LOW..HIGH; a value that begins with [ stands in "
+                "double quotes"
+            )
+        high = scan_atom(self.text, found.end(), in_brackets=True)
+        self._at = high.end
+        self._skip()
+        if not self.text.startswith("]", self._at):
+            raise self._wrong(f"the [ at character {start + 1} is never closed")
+        self._at += 1
+        return Operand(low, high)
+
+    def _known(self, name: str, start: int, end: int, *, is_exact: bool) -> FilterField:
+        if self._probing:
+            return FilterField(name)
+        if is_exact:
+            return self._guide.exactly(name) or FilterField(name)
+        field = self._guide.named(name, strict=self._strict)
+        if field is None and self._strict:
+            raise FilterSyntax(self.text, start, end - start, unknown_field(self._guide, name))
+        return field or FilterField(name)
+
+    def _keyword(self) -> str:
+        # Asked for at every step, and mostly for nothing.
+        if self.text[self._at : self._at + 1] not in _KEYWORDS_BEGIN:
+            return ""
+        found = KEYWORD.match(self.text, self._at)
+        return found.group(1).upper() if found else ""
+
+    def _takes(self, keyword: str) -> bool:
+        if self._keyword() != keyword:
+            return False
+        self._at += len(keyword)
+        self.place = Place("term", self._skip())
+        return True
+
+    def _skip(self) -> int:
+        if self.text[self._at : self._at + 1].isspace():
+            self._at = skip_space(self.text, self._at)
+        return self._at
+
+    def _wrong(self, message: str, start: int | None = None) -> FilterSyntax:
+        position = self._at if start is None else start
+        length = 1 if start is None else self._at - start
+        return FilterSyntax(self.text, position, length, message)
+
+
+def unknown_field(guide: FieldGuide, name: str) -> str:
+    """The sentence about a field that cannot be searched, naming the nearest that can."""
+    near = guide.near(name)
+    hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return f"unknown field “{quoted(shown)[1:-1]}”; {hint}"
+
+
+def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
+    parts: list[Node] = [
+        Criterion(field, one.values, one.condition, negated, one.names) for one in tests
+    ]
+    return joined("and" if negated else "or", parts)
+
+
+_OPERATORS: Final[dict[str, tuple[Condition, bool]]] = {
+    ":": ("EQUAL", False),
+    "=": ("EQUAL", False),
+    "==": ("EQUAL", False),
+    "!=": ("EQUAL", True),
+    "=~": ("IEQUAL", False),
+    "!~": ("IEQUAL", True),
+    ">": ("GREATER_THAN", False),
+    ">=": ("GREATER_THAN_OR_EQUAL_TO", False),
+    "<": ("LESS_THAN", False),
+    "<=": ("LESS_THAN_OR_EQUAL_TO", False),
+}
+
+
+_WORD = re.compile(r"[^\s,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A field to sort by, from low to high or `descending`."""
+
+    field: str
+    descending: bool = False
+
+    def to_wire(self) -> dict[str, Any]:
+        """`{"field", "order": "ASCENDING" or "DESCENDING"}`"""
+        return {"field": self.field, "order": "DESCENDING" if self.descending else "ASCENDING"}
+
+
+def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Order, ...]:
+    """The orders that a text asks for, the first deciding first; none for an empty text.
+
+    Fields stand with commas or spaces between, each with a `-` before it when it is to go from
+    high to low. Aliases are those of filters. Raises `FilterSyntax` for a field that is named
+    twice or, unless `strict=False`, cannot be searched.
+    """
+    guide = guide_to(registry)
+    orders: dict[str, Order] = {}
+    for found in _WORD.finditer(text):
+        word = found.group()
+        name = word.removeprefix("-").removeprefix("+")
+        at = found.end() - len(name)
+        if not name:
+            raise FilterSyntax(text, found.start(), 1, "a field is missing after this sign")
+        field = guide.named(name, strict=strict)
+        if field is None and strict:
+            raise FilterSyntax(text, at, len(name), unknown_field(guide, name))
+        meant = field.name if field else name
+        if meant in orders:
+            raise FilterSyntax(text, at, len(name), f"{meant} is named twice in this order")
+        orders[meant] = Order(meant, word.startswith("-"))
+    return tuple(orders.values())
+
+
+def write_sort(orders: Iterable[Order]) -> str:
+    """The text that `read_sort` reads as these orders."""
+    return ", ".join(f"{'-' if order.descending else ''}{order.field}" for order in orders)
+
+
+_USE: Final = "use"
+_SIGNS: Final[dict[Condition, str]] = {
+    "EQUAL": ":",
+    "IEQUAL": "=~",
+    "GREATER_THAN": ">",
+    "GREATER_THAN_OR_EQUAL_TO": ">=",
+    "LESS_THAN": "<",
+    "LESS_THAN_OR_EQUAL_TO": "<=",
+}
+_STARS: Final[dict[Condition, tuple[str, str]]] = {
+    "CONTAIN": ("*", "*"),
+    "START_WITH": ("", "*"),
+    "END_WITH": ("*", ""),
+}
+
+
+def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
+    """The text that `read_filter` reads as the filter; empty for one that lets everything pass.
+
+    With the registry that it will be read with, in short names and dates; without, it is all in
+    quotes and means the same under every registry. Raises `InvalidInput` for a criterion with too
+    few or too many values.
+    """
+    if not all(narrowed_by.any_of):
+        return ""
+    guide = guide_to(registry)
+    alone = len(narrowed_by.any_of) == 1
+    groups = []
+    for group in narrowed_by.any_of:
+        written = " AND ".join(_criterion(guide, criterion) for criterion in group)
+        groups.append(written if alone or len(group) == 1 else f"({written})")
+    return " OR ".join(groups)
+
+
+def spell_field(guide: FieldGuide, name: str) -> str:
+    """The word that means a field: its name, in quotes where it is no known field's; the word that
+    people use for the one field that nobody could guess."""
+    if name == USE and guide.aliases.get(_USE) == USE:
+        return _USE
+    is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)
+    return name if is_word and guide.exactly(name) else quoted(name)
+
+
+def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
+    condition = criterion.condition
+    field = guide.exactly(criterion.field) or FilterField(criterion.field)
+    name = spell_field(guide, criterion.field)
+    if guide.means_type(criterion.field, criterion.values):
+        name = quoted(criterion.field)
+    no = "NOT " if criterion.negated else ""
+    if condition == "IS_NULL":
+        return f"{name} IS {no}NULL"
+    if condition == "EXISTS":
+        return f"{no}{name}:*"
+    _check(criterion)
+    if condition.endswith("_INCL"):
+        raise InvalidInput(f"{condition} has no form in the filter language; name the values")
+    if condition in _STARS:
+        before, after = _STARS[condition]
+        texts = [
+            f"{before}{value if is_bare(value) else quoted(value)}{after}"
+            for value in criterion.values
+        ]
+        return f"{no}{name}:{_listed(texts)}"
+    texts = spell_values(guide, field, condition, criterion.values)
+    if condition == "BETWEEN":
+        return f"{no}{name}:{'..'.join(texts)}"
+    if condition == "IN":
+        return f"{name} {no}IN ({', '.join(texts)})"
+    return f"{no}{name}{_SIGNS[condition]}{_listed(texts)}"
+
+
+def _check(criterion: Criterion) -> None:
+    if not criterion.field:
+        raise InvalidInput("a criterion of a filter needs its field")
+    if criterion.condition == "BETWEEN":
+        if len(criterion.values) != 2:
+            raise InvalidInput(f"BETWEEN on {criterion.field} takes two values, the lower first")
+    elif not criterion.values:
+        raise InvalidInput(f"{criterion.condition} on {criterion.field} needs a value")
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

@@ -1,0 +1,250 @@
+"""The tokens of a filter's text, and the error that says where the text is wrong.
+
+Every function looks at one place of the text and goes forward only, so that a text of any length
+is read in one pass.
+"""
+
+import re
+import unicodedata
+from typing import Final, Literal
+
+import msgspec
+
+from explorer.errors import InvalidInput
+
+__all__ = [
+    "FIELD",
+    "KEYWORD",
+    "OPERATOR",
+    "Atom",
+    "FilterSyntax",
+    "is_bare",
+    "quoted",
+    "scan_atom",
+    "skip_space",
+    "starts_range",
+]
+
+# Cells of text shown on either side of the place.
+_AROUND = 36
+
+
+class FilterSyntax(InvalidInput):
+    """A filter, or a sort order, that cannot be read.
+
+    `position` counts characters of `text` from 0, `length` is how many are wrong, at least one;
+    at the end of the text the position is one beyond. `message` says what is wrong, `str()` where
+    as well.
+    """
+
+    def __init__(self, text: str, position: int, length: int, message: str) -> None:
+        self.text = text
+        self.position = position
+        self.length = max(1, length)
+        self.message = message
+        place = f"at character {position + 1}" if position < len(text) else "at the end"
+        super().__init__(f"{message} ({place})")
+
+    def pointer(self) -> str:
+        """Two lines: the text, or what is around the place in it, and carets below the place.
+
+        Every sign that moves or hides others is shown as a blank, so that the carets are right.
+        """
+        begin = max(0, self.position - _AROUND)
+        stop = self.position + self.length
+        end = min(len(self.text), max(stop, begin + _AROUND), self.position + _AROUND)
+        before = ("…" if begin else "") + _shown(self.text[begin : self.position])
+        wrong = _shown(self.text[self.position : min(stop, end)])
+        after = _shown(self.text[min(stop, end) : end]) + ("…" if end < len(self.text) else "")
+        carets = "^" * max(1, _cells(wrong))
+        return f"{before}{wrong}{after}".rstrip() + f"\n{' ' * _cells(before)}{carets}"
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+FIELD: Final = re.compile(r"\w[\w.$@/-]*")
+KEYWORD: Final = re.compile(r"(AND|OR|NOT)(?=[\s()\"]|$)", re.IGNORECASE)
+OPERATOR: Final = re.compile(r":\s*(?:>=|<=|>|<)|!=|!~|=~|==?|>=|<=|>|<|:")
+_SPACE = re.compile(r"\s*")
+_BARE = re.compile(r'[^\s()",*]+')
+_BARE_IN_BRACKETS = re.compile(r'[^\s()",*\]]+')
+_URN_OF_PARTS = re.compile(r"(?:urn:)?li:\w+:\(")
+_IN_URN = re.compile(r'[()\s"*]')
+_BRACKETED = re.compile(r"\[[^\s\]]*\]")
+_QUOTED = {
+    quote: re.compile(rf"{quote}([^{quote}\\]*(?:\\.[^{quote}\\]*)*){quote}", re.DOTALL)
+    for quote in "\"'"
+}
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_LAST_CODE: Final = 0x10FFFF
+# Joins the parts of one emoji; anything else unseen is spelled out.
+_JOINERS: Final = "\u200c\u200d"
+_NOT_FIRST: Final = "=<>!~'"
+_RESERVED: Final = frozenset({"and", "or", "not", "to"})
+
+Quote = Literal["", '"', "'"]
+
+
+class Atom(msgspec.Struct, frozen=True):
+    """A value as it stands in the text from `start` to `end`, the stars beside it apart."""
+
+    text: str
+    start: int
+    end: int
+    quote: Quote = ""
+    star_before: bool = False
+    star_after: bool = False
+
+    @property
+    def is_star(self) -> bool:
+        """Whether it is a star and nothing else."""
+        return self.star_before and not (self.text or self.quote)
+
+    @property
+    def has_star(self) -> bool:
+        """Whether there is a star beside it."""
+        return self.star_before or self.star_after
+
+
+def skip_space(text: str, at: int) -> int:
+    """Where the next piece begins."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def starts_range(text: str, at: int) -> bool:
+    """Whether a `[` opens a range. It does not where it is closed within the word, as in the
+    path of a column, `[version=2.0].[type=string].id`."""
+    return text.startswith("[", at) and _BRACKETED.match(text, at) is None
+
+
+def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
+    """The value that begins at a place. Raises `FilterSyntax` where there is none."""
+    start = at
+    star_before = text.startswith("*", at)
+    at += star_before
+    quote: Quote = ""
+    value = ""
+    if text.startswith('"', at):
+        quote = '"'
+        value, at = _scan_quoted(text, at, '"')
+    elif text.startswith("'", at):
+        quote = "'"
+        value, at = _scan_quoted(text, at, "'")
+    else:
+        end = _bare_end(text, at, in_brackets=in_brackets)
+        if end > at and text[at] in "=<>!~":
+            raise FilterSyntax(
+                text, at, 1, f"a value that begins with {text[at]} stands in double quotes"
+            )
+        value, at = text[at:end], end
+    if not value and not quote and not star_before:
+        raise FilterSyntax(text, at, 1, "a value is missing here")
+    star_after = text.startswith("*", at)
+    at += star_after
+    is_inside = at < len(text) and not (text[at].isspace() or text[at] in "),].")
+    if star_after and (is_inside or not (value or quote)):
+        raise FilterSyntax(
+            text,
+            at - 1,
+            1,
+            "a star stands at the beginning or the end of a value; "
+            "in double quotes it is a star and nothing more",
+        )
+    return Atom(value, start, at, quote, star_before, star_after)
+
+
+def quoted(value: str, quote: str = '"') -> str:
+    """A value in quotes, with what cannot be seen spelled out."""
+    return quote + "".join(_escaped(char, quote) for char in value) + quote
+
+
+def is_bare(value: str) -> bool:
+    """Whether a value can stand in a text without quotes and be read as it is."""
+    if not value or value[0] in _NOT_FIRST or value.casefold() in _RESERVED:
+        return False
+    if value.startswith("li:") or starts_range(value, 0) or not value.isprintable():
+        return False
+    try:
+        return _bare_end(value, 0, in_brackets=False) == len(value)
+    except FilterSyntax:
+        return False
+
+
+def _bare_end(text: str, at: int, *, in_brackets: bool) -> int:
+    if opened := _URN_OF_PARTS.match(text, at):
+        return _urn_end(text, at, opened.end())
+    found = (_BARE_IN_BRACKETS if in_brackets else _BARE).match(text, at)
+    if found is None:
+        return at
+    # Two dots stand between the ends of a range.
+    dots = text.find("..", at, found.end())
+    return found.end() if dots < 0 else dots
+
+
+def _urn_end(text: str, start: int, at: int) -> int:
+    depth = 1
+    for found in _IN_URN.finditer(text, at):
+        match found.group():
+            case "(":
+                depth += 1
+            case ")":
+                depth -= 1
+                if depth == 0:
+                    return found.end()
+            case _:
+                break
+    raise FilterSyntax(
+        text,
+        start,
+        at - start,
+        "this URN lacks a closing parenthesis; one with spaces, quotes or stars in it stands "
+        "in double quotes",
+    )
+
+
+def _scan_quoted(text: str, at: int, quote: str) -> tuple[str, int]:
+    found = _QUOTED[quote].match(text, at)
+    if found is None:
+        raise FilterSyntax(text, at, 1, "this quote is never closed")
+    inner = found.group(1)
+    if "\\" not in inner:
+        return inner, found.end()
+
+    def unescaped(escape: re.Match[str]) -> str:
+        code, char = escape.groups()
+        if code is None:
+            return _ESCAPED.get(char, char)
+        if int(code, 16) > _LAST_CODE:
+            place = found.start(1) + escape.start()
+            raise FilterSyntax(
+                text, place, len(escape.group()), "there is no character of that number"
+            )
+        return chr(int(code, 16))
+
+    return _ESCAPE.sub(unescaped, inner), found.end()
+
+
+def _escaped(char: str, quote: str) -> str:
+    if char in (quote, "\\"):
+        return f"\\{char}"
+    if char.isprintable() or char in _JOINERS:
+        return char
+    for letter, meant in _ESCAPED.items():
+        if char == meant:
+            return f"\\{letter}"
+    return f"\\u{{{ord(char):x}}}"

@@ -1,0 +1,47 @@
+"""Sort orders as text."""
+
+import pytest
+
+from explorer.metadata.registry import load_registry
+from explorer.query import FilterSyntax, Order, read_sort, write_sort
+
+REGISTRY = load_registry()
+
+
+@pytest.mark.parametrize(
+    ("text", "orders", "written"),
+    [
+        ("", (), ""),
+        ("name", (Order("name"),), "name"),
+        ("-modified", (Order("lastModifiedAt", descending=True),), "-lastModifiedAt"),
+        ("-rows, +name urn", (Order("rowCount", True), Order("name"), Order("urn")), None),
+    ],
+)
+def test_an_order_is_read_and_written(text, orders, written):
+    assert read_sort(text, REGISTRY) == orders
+    back = write_sort(orders)
+    assert read_sort(back, REGISTRY) == orders
+    assert written is None or back == written
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "words"),
+    [
+        ("name, -nmae", 7, "name"),
+        ("name, -", 6, "missing"),
+        ("rows -rowCount", 6, "twice"),
+    ],
+)
+def test_what_cannot_be_sorted_by_is_told_with_its_place(text, position, words):
+    with pytest.raises(FilterSyntax, match=words) as caught:
+        read_sort(text, REGISTRY)
+    assert caught.value.position == position
+
+
+def test_fields_of_a_foreign_model_pass_when_they_are_let():
+    assert read_sort("-score", REGISTRY, strict=False) == (Order("score", True),)
+
+
+def test_the_wire_names_both_directions():
+    assert Order("name").to_wire() == {"field": "name", "order": "ASCENDING"}
+    assert Order("name", True).to_wire() == {"field": "name", "order": "DESCENDING"}
