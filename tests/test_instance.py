@@ -16,7 +16,7 @@ import pytest
 from explorer.errors import Unreachable, Unusable
 from explorer.instance import Held, Instance, ensure, find, hold, socket_path
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 
 
 @pytest.fixture

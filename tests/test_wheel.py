@@ -39,9 +39,9 @@ def test_the_data_of_the_package_is_in_it(unpacked):
     assert {"explorer/metadata/registry.json", "explorer/py.typed"} <= files
     assert "explorer/LICENSE" in files
     assert {"explorer/server/docs/page.css", "explorer/server/docs/page.js"} <= files
-    assert {name for name in files if name.startswith("explorer/server/graphql/schema/")} == {
-        f"explorer/server/graphql/schema/{path.name}"
-        for path in (ROOT / "explorer/server/graphql/schema").iterdir()
+    assert {name for name in files if name.startswith("explorer/server/graphql/sdl/")} == {
+        f"explorer/server/graphql/sdl/{path.name}"
+        for path in (ROOT / "explorer/server/graphql/sdl").iterdir()
     }
     assert not [name for name in files if name.startswith(("tests", "notebooks", "screenshots"))]
     where = "import explorer, pathlib; print(pathlib.Path(explorer.__file__).parents[1])"

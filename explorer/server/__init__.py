@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.registry import Registry
+    from explorer.server.access_log import LogFormat
     from explorer.server.dialect import Dialect
-    from explorer.server.journal import LogFormat
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
 
@@ -61,8 +61,7 @@ def serve(
     damaged, open to others, or gone, for a service that would be open without being told to, and
     for a port in use.
     """
-    from explorer.server.authentication import Gate, Keyring, is_loopback
-    from explorer.server.tokens import TOKENS_FILE
+    from explorer.server.authentication import TOKENS_FILE, Gate, Keyring, is_loopback
 
     with hold(data_dir) as held:
         keyring = Keyring(token_file or data_dir / TOKENS_FILE, required=token_file is not None)
@@ -75,16 +74,15 @@ def serve(
         hosts = (*allowed_hosts, host) if checks_hosts else None
 
         from explorer.metadata.registry import load_registry
-        from explorer.server.bootstrap import bootstrap_proposals
-        from explorer.server.journal import Journal
-        from explorer.server.opening import open_catalog
+        from explorer.server.access_log import AccessLog
+        from explorer.server.app import Service
+        from explorer.server.data_directory import bootstrap_proposals, open_catalog
         from explorer.server.process import listen_on_tcp, run
-        from explorer.server.service import Service
 
         listener = listen_on_tcp(host, port)
         with listener:
             catalog = open_catalog(data_dir, load_registry(registry_file))
-            journal = Journal(log_format) if log_format else None
+            journal = AccessLog(log_format) if log_format else None
             try:
                 if catalog.store.problem is None:
                     catalog.seed(bootstrap_proposals)
@@ -129,10 +127,10 @@ def serve_embedded(
     """
     with hold(data_dir) as held:
         from explorer.metadata.registry import load_registry
+        from explorer.server.app import Service
         from explorer.server.authentication import Gate
-        from explorer.server.opening import open_catalog
+        from explorer.server.data_directory import open_catalog
         from explorer.server.process import listen_on_socket, listen_on_tcp, run
-        from explorer.server.service import Service
 
         path = socket_path(data_dir)
         catalog = open_catalog(data_dir, load_registry())
@@ -184,8 +182,8 @@ def create_app(
     from starlette.routing import Mount
 
     from explorer.metadata.registry import load_registry
+    from explorer.server.app import Service
     from explorer.server.catalog import Catalog
-    from explorer.server.service import Service
 
     catalog = Catalog(store, index, registry or load_registry())
     catalog.catch_up()

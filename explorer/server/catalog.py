@@ -22,20 +22,18 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import DEFINITION, field_name
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.commits import Commits
+from explorer.server.browse import FolderPage, read_folders
+from explorer.server.changelog import Commits, Feed
 from explorer.server.dialect import Dialect
 from explorer.server.failures import Refusal, status_of
-from explorer.server.folders import FolderPage, read_folders
-from explorer.server.following import Feed
-from explorer.server.intake.change import NO_RUN, UNKNOWN_ACTOR, Change
-from explorer.server.intake.intake import Intake, take_off
+from explorer.server.ingestion import Intake, remove_property_values
+from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, Change
 from explorer.server.projection import Projection
-from explorer.server.references import Unlinked, references_to, unlink
-from explorer.server.search.folders import FolderQuery
+from explorer.server.removal import Rollback, UnlinkedReferences, references_to, roll_back, unlink
+from explorer.server.search.document import FolderQuery
 from explorer.server.search.index import SearchIndex
-from explorer.server.stewardship.ledger import Ledger
+from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reference, Store, Transaction
-from explorer.server.undo import Undone, roll_back
 
 __all__ = ["Catalog"]
 
@@ -337,7 +335,9 @@ class Catalog:
         rows = await self.write(job)
         await self._in_parts(
             sorted(carrying),
-            lambda view, text: take_off(view, self.intake, text, urn, _now_millis(), by),
+            lambda view, text: remove_property_values(
+                view, self.intake, text, urn, _now_millis(), by
+            ),
             _ignore,
         )
         return rows
@@ -361,7 +361,7 @@ class Catalog:
 
     async def delete_references(
         self, urn: Urn, actor: str | None = None, *, dry_run: bool
-    ) -> Unlinked:
+    ) -> UnlinkedReferences:
         """Take the references to an entity out of all other aspects; with `dry_run` only tell what
         that would be, from one moment of the store.
 
@@ -373,11 +373,11 @@ class Catalog:
 
         def one(
             transaction: Transaction, found: list[Reference], stamp: tuple[int, str] | None
-        ) -> Unlinked:
+        ) -> UnlinkedReferences:
             return unlink(transaction, text, found, self.intake, self.registry, stamp)
 
-        def read() -> tuple[list[list[Reference]], Unlinked]:
-            told = Unlinked()
+        def read() -> tuple[list[list[Reference]], UnlinkedReferences]:
+            told = UnlinkedReferences()
             with self.store.reading() as view:
                 found = references_to(view, text)
                 for references in found if dry_run else ():
@@ -394,7 +394,7 @@ class Catalog:
 
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
-    ) -> Undone:
+    ) -> Rollback:
         """Take back what a run wrote; with `dry_run` only tell what that would be, from one moment
         of the store.
 
@@ -406,11 +406,11 @@ class Catalog:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
         by = actor or self.intake.default_actor
 
-        def one(transaction: Transaction, urn: str, stamp: tuple[int, str] | None) -> Undone:
+        def one(transaction: Transaction, urn: str, stamp: tuple[int, str] | None) -> Rollback:
             return roll_back(transaction, run, urn, self.intake, self.registry, stamp, safe=safe)
 
-        def read() -> tuple[list[str], Undone]:
-            told = Undone(run)
+        def read() -> tuple[list[str], Rollback]:
+            told = Rollback(run)
             with self.store.reading() as view:
                 found = view.run_urns(run)
                 for urn in found if dry_run else ():

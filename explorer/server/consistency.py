@@ -1,47 +1,253 @@
-"""Proof that a catalog agrees with itself: everything derived is what the truth gives anew.
-
-The truth is the latest value of every aspect. Versions, edges, browse places and counts, the change
-log and the search index each are worked out again and compared with what is kept.
-"""
+"""Proof that a catalog agrees with itself: its log played again, what is derived made anew."""
 
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
 
 import orjson
 from msgspec import Struct
 
 from explorer.errors import CatalogError, Unusable
+from explorer.metadata.names import natural_key
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.browsetree import BrowseTree
+from explorer.server.browse import default_delimiter, with_folders
 from explorer.server.catalog import Catalog
-from explorer.server.hierarchy import with_folders
-from explorer.server.intake.change import NO_RUN
-from explorer.server.intake.intake import Intake
-from explorer.server.measures import Points, read_measures, use_from
-from explorer.server.opening import FILE, INDEX
-from explorer.server.paths import default_delimiter
+from explorer.server.data_directory import FILE, INDEX
+from explorer.server.ingestion import Intake
+from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import document_of, noted_delimiter, places_of
-from explorer.server.replay import Replay, digest
-from explorer.server.search.analysed import analyse
-from explorer.server.search.base import read_problems
+from explorer.server.search.analysis import analyse
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchQuery, SortBy
-from explorer.server.store import SqliteStore, Store
-from explorer.server.store.damage import SQLITE_ERRORS, find_damage
-from explorer.server.store.layout import connect_read_only, is_read_only
-from explorer.server.store.survey import Holding, Survey, Surveyed
+from explorer.server.search.layers import read_problems
+from explorer.server.search.query import SearchQuery, SortBy
+from explorer.server.store import Placement, SqliteStore, Store
+from explorer.server.store.interface import LogEntry
+from explorer.server.store.schema import SQLITE_ERRORS, connect_read_only, find_damage, is_read_only
+from explorer.server.store.survey import Holding, KeptFolder, Survey, Surveyed
+from explorer.server.timeseries import Points, read_measures, use_from
 
-__all__ = ["MOST", "Finding", "Part", "check", "check_directory"]
+__all__ = ["MOST", "Finding", "check", "check_directory"]
+
+
+class BrowseTree:
+    """The folders as they are kept, against the entities that are said to be in them."""
+
+    def __init__(self, folders: Iterable[KeptFolder]) -> None:
+        self._folders = {folder.id: folder for folder in folders}
+        self._ids = {(one.type, one.parent, one.key): one.id for one in self._folders.values()}
+        self._counted = dict.fromkeys(self._folders, 0)
+
+    def compare(
+        self, urn: Urn, name: str, wanted: Iterable[Placement], holding: Holding
+    ) -> Iterator[str]:
+        """What is wrong with where an entity is listed; it is counted where it should be."""
+        due: set[tuple[int, str, str, str]] = set()
+        leaves: set[tuple[int, str]] = set()
+        for placement in wanted:
+            folder = self._find(urn.entity_type, placement.folder)
+            if folder is None:
+                yield f"the folder /{'/'.join(placement.folder)} is missing"
+                continue
+            due.add((folder, natural_key(name), str(urn), name))
+            if placement.leaf is not None:
+                leaves.add((folder, placement.leaf.casefold()))
+        kept = {(one.folder, one.sort, one.urn, one.name) for one in holding.placements}
+        for folder, _, _, listed in sorted(kept - due):
+            yield f"it is listed as {listed} in {self._path(folder)}, where it does not belong"
+        for folder, *_ in sorted(due - kept):
+            yield f"it is not listed as {name} in {self._path(folder)}"
+        for folder, leaf in {(one.folder, one.leaf) for one in holding.leaves} ^ leaves:
+            yield f"whether {self._path(folder)}/{leaf} means it is noted wrongly"
+        found = {above for folder, *_ in due for above in self._with_parents(folder)}
+        for above in found:
+            self._counted[above] += 1
+
+    def wrong(self) -> Iterator[tuple[str, str]]:
+        """Folders whose count is not that of the entities compared, with what is wrong; call it
+        when all were."""
+        for folder in self._folders.values():
+            counted = self._counted[folder.id]
+            if folder.entities != counted:
+                yield self._path(folder.id), f"it counts {folder.entities} entities, not {counted}"
+            elif not counted:
+                yield self._path(folder.id), "it is empty"
+            if folder.parent and folder.parent not in self._folders:
+                yield self._path(folder.id), "the folder that it is in is missing"
+
+    def _find(self, entity_type: str, names: tuple[str, ...]) -> int | None:
+        found = self._ids.get((entity_type, 0, ""))
+        for name in names:
+            if found is None:
+                return None
+            found = self._ids.get((entity_type, found, name.casefold()))
+        return found
+
+    def _with_parents(self, folder: int) -> Iterator[int]:
+        while folder in self._folders:
+            yield folder
+            folder = self._folders[folder].parent
+
+    def _path(self, folder: int) -> str:
+        above = [self._folders[one] for one in self._with_parents(folder)]
+        if not above:
+            return f"folder {folder}, which is missing"
+        keys = [one.key for one in reversed(above) if one.key]
+        return f"{above[0].type}:/{'/'.join(keys)}"
+
+
+_TABLES = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE aspects (
+    urn TEXT, aspect TEXT, value BLOB, by_run INTEGER, PRIMARY KEY (urn, aspect)
+) WITHOUT ROWID;
+CREATE TABLE points (
+    urn TEXT, aspect TEXT, value BLOB, sure INTEGER, PRIMARY KEY (urn, aspect, value)
+) WITHOUT ROWID;
+BEGIN;
+"""
+
+
+class ReplayedAspect(Struct, frozen=True):
+    """The digest of an aspect's last value; `by_run` when any version named a run, which may have
+    been taken back."""
+
+    value: bytes
+    by_run: bool
+
+
+class ReplayedPoint(Struct, frozen=True):
+    """The digest of a document. It is not `sure` to be there when a removal followed, for the log
+    does not tell which documents went."""
+
+    aspect: str
+    value: bytes
+    sure: bool
+
+
+class Replay:
+    """Plays a log into a scratch file that is gone with it, so that memory holds none of it.
+
+    Of a log whose oldest rows were dropped (`whole` false) nothing is known of what no row tells.
+    """
+
+    def __init__(self, registry: Registry, *, whole: bool = True) -> None:
+        self.whole = whole
+        self._keys = {entity.key for entity in registry.entities.values()}
+        self._timeseries = {name for name, aspect in registry.aspects.items() if aspect.timeseries}
+        # An empty name is a file of its own that SQLite removes.
+        self._scratch = sqlite3.connect("", isolation_level=None)
+        self._scratch.executescript(_TABLES)
+        self._run = self._scratch.execute
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._scratch.close()
+
+    def play(self, entry: LogEntry) -> str | None:
+        """Take a row in; what is wrong with it, if anything."""
+        if entry.aspect in self._timeseries:
+            return self._play_point(entry)
+        row = self._run(
+            "SELECT value, by_run FROM aspects WHERE urn = ? AND aspect = ?",
+            (entry.urn, entry.aspect),
+        ).fetchone()
+        problem = None
+        known = self.whole or row is not None
+        if known and (row[0] if row else None) != digest(entry.previous):
+            problem = "it says that another value stood there before than the log's own rows do"
+        if entry.change == "DELETE":
+            self._run("DELETE FROM aspects WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect))
+            if entry.aspect in self._keys:
+                for table in ("aspects", "points"):
+                    self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
+        elif entry.value is None:
+            problem = "it has no value"
+        else:
+            by_run = bool(row and row[1]) or _run_of(entry.system) is not None
+            self._run(
+                "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
+                (entry.urn, entry.aspect, digest(entry.value), by_run),
+            )
+        return problem
+
+    def aspects(self, urn: str) -> dict[str, ReplayedAspect]:
+        """The aspects that an entity must have."""
+        rows = self._run("SELECT aspect, value, by_run FROM aspects WHERE urn = ?", (urn,))
+        return {aspect: ReplayedAspect(value, bool(by_run)) for aspect, value, by_run in rows}
+
+    def points(self, urn: str) -> list[ReplayedPoint]:
+        """The documents that an entity must have, or may."""
+        rows = self._run("SELECT aspect, value, sure FROM points WHERE urn = ?", (urn,))
+        return [ReplayedPoint(aspect, value, bool(sure)) for aspect, value, sure in rows]
+
+    def settle(self, urn: str) -> None:
+        """Note that an entity was compared."""
+        for table in ("aspects", "points"):
+            self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
+
+    def left(self) -> Iterator[str]:
+        """The URNs of what must be there and was never compared."""
+        rows = self._run(
+            "SELECT urn FROM aspects UNION SELECT urn FROM points WHERE sure ORDER BY urn"
+        )
+        for (urn,) in rows:
+            yield urn
+
+    def _play_point(self, entry: LogEntry) -> str | None:
+        if entry.change == "DELETE":
+            self._run(
+                "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
+            )
+            return None
+        if entry.value is None:
+            return "it has no value"
+        problem = None
+        if entry.previous is not None:
+            replaced = self._run(
+                "DELETE FROM points WHERE urn = ? AND aspect = ? AND value = ?",
+                (entry.urn, entry.aspect, digest(entry.previous)),
+            )
+            if self.whole and not replaced.rowcount:
+                problem = "it says that it replaced a document that the log's own rows lack"
+        self._run(
+            "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
+            (entry.urn, entry.aspect, digest(entry.value)),
+        )
+        return problem
+
+
+def digest(value: bytes | None) -> bytes | None:
+    """What stands for a value; values are equal when theirs are."""
+    return None if value is None else blake2b(value, digest_size=16).digest()
+
+
+def _run_of(system: bytes) -> str | None:
+    try:
+        run = orjson.loads(system).get("runId")
+    except (orjson.JSONDecodeError, AttributeError):
+        # Damaged; the comparison of the aspects tells it.
+        return None
+    return run if isinstance(run, str) and run != NO_RUN else None
+
 
 Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
 

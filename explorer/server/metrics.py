@@ -9,8 +9,8 @@ from pathlib import Path
 
 from explorer import __version__
 from explorer.server.catalog import Catalog
-from explorer.server.commits import Histogram
-from explorer.server.visit import Visit
+from explorer.server.changelog import Histogram
+from explorer.server.http import RequestContext
 
 __all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
 
@@ -44,7 +44,7 @@ class Metrics:
         self._received_bytes = 0
         self._sent_bytes = 0
 
-    def count(self, visit: Visit, *, timed: bool = True) -> None:
+    def count(self, visit: RequestContext, *, timed: bool = True) -> None:
         """Count a request that was answered; one that is not `timed` lasted as its caller chose."""
         endpoint = visit.endpoint
         if endpoint is None:

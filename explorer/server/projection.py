@@ -17,9 +17,13 @@ from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
-from explorer.server.hierarchy import with_folders
-from explorer.server.intake.derived import summarise_incidents
-from explorer.server.measures import (
+from explorer.server.browse import default_delimiter, placements, with_folders
+from explorer.server.ingestion_rules import summarise_incidents
+from explorer.server.search.document import Document, build_document
+from explorer.server.search.index import SearchIndex
+from explorer.server.stewardship import Ledger
+from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
+from explorer.server.timeseries import (
     USAGE,
     Measures,
     Points,
@@ -27,11 +31,6 @@ from explorer.server.measures import (
     read_measures,
     use_from,
 )
-from explorer.server.paths import default_delimiter, placements
-from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex
-from explorer.server.stewardship.ledger import Ledger
-from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 
 __all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
 

@@ -1,21 +1,204 @@
-"""Reading the documents of a timeseries aspect: within a range, filtered and sorted by their own
-fields."""
+"""Documents of timeseries aspects: read within a range, and what search holds of the newest."""
 
 import heapq
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from operator import ge, gt, le, lt
-from typing import Any
+from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 from explorer.errors import InvalidInput
-from explorer.metadata.registry import reach
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.registry import Registry, reach
+from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.server.search.page import SortBy
+from explorer.server.search.query import SortBy
 from explorer.server.store import Store
 
-__all__ = ["Document", "read_documents"]
+__all__ = [
+    "USAGE",
+    "USE_DAYS",
+    "Measures",
+    "Points",
+    "Use",
+    "measured_aspects",
+    "read_documents",
+    "read_measures",
+    "read_use",
+    "use_from",
+]
+
+USAGE = "datasetUsageStatistics"
+USE_DAYS = 30
+"""Over how many days use is counted."""
+
+_PROFILE = "datasetProfile"
+_HOUR_MILLIS = 3_600_000
+_DAY_MILLIS = 24 * _HOUR_MILLIS
+# A profile may be of a partition alone; so many are looked through for one of the whole table.
+_MOST_PROFILES = 100
+
+
+class Points(Protocol):
+    """Documents of a timeseries aspect with their system metadata, newest first, as
+    `Store.points` gives them."""
+
+    def __call__(
+        self,
+        urn: str,
+        aspect: str,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+        /,
+    ) -> Iterator[tuple[bytes, bytes]]: ...
+
+
+class Measures(msgspec.Struct, frozen=True):
+    """`documents` are the newest ones by their aspect, with the fields that can be searched alone;
+    `queries` counts those of 30 days, None where no use is measured."""
+
+    documents: dict[str, dict[str, Any]] = {}
+    queries: float | None = None
+
+
+class Use(msgspec.Struct, frozen=True):
+    """The use of a dataset in some time: its queries, and how often each column was used by the
+    path that was counted, None where columns are not counted apart. `oldest_millis` is when the
+    first of it was."""
+
+    queries: int = 0
+    columns: dict[str, int] | None = None
+    oldest_millis: int | None = None
+
+    def of_table(self) -> tuple[int, str]:
+        """How often the table was used, and what that counts."""
+        if self.queries:
+            return self.queries, "table"
+        most = max((self.columns or {}).values(), default=0)
+        return (most, "column") if most else (0, "none")
+
+    def of_column(self, path: str) -> tuple[int, str]:
+        """How often a column was used, and what that counts: its table's queries where columns are
+        not counted apart. It may be counted by its path without types."""
+        if self.columns is None:
+            return (self.queries, "table") if self.queries else (0, "none")
+        found = self.columns.get(path)
+        if found is None:
+            found = self.columns.get(FieldPath(path).simple, 0)
+        return found, "column"
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    path: str = msgspec.field(default="", name="fieldPath")
+    count: int = 0
+
+
+class _Window(msgspec.Struct, frozen=True):
+    at_millis: int = msgspec.field(default=0, name="timestampMillis")
+    queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
+    columns: tuple[_Counted, ...] | None = msgspec.field(default=None, name="fieldCounts")
+
+
+class _Queries(msgspec.Struct, frozen=True):
+    queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
+
+
+_queries_of = msgspec.json.Decoder(_Queries)
+_window = msgspec.json.Decoder(_Window)
+
+
+def use_from(now_millis: int, days: int = USE_DAYS) -> int:
+    """Return the moment from which use is counted: 30 days before the hour that has begun. It
+    moves once an hour, so that all that is derived within one agrees."""
+    return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
+
+
+def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int) -> Measures:
+    """Return what is measured of an entity; use from `from_millis` on. One query for each
+    timeseries aspect of its type that can be searched, about 20 µs."""
+    text = str(urn)
+    readers = _readers(registry, urn.entity_type)
+    documents: dict[str, dict[str, Any]] = {}
+    for aspect, decoder in readers.items():
+        limit = _MOST_PROFILES if aspect == _PROFILE else 1
+        for value, _ in points(text, aspect, None, None, limit):
+            document = _decoded(decoder, value, whole=aspect == _PROFILE)
+            if document is not None:
+                documents[aspect] = document
+                break
+    if USAGE not in documents:
+        return Measures(documents)
+    found = [_queries(value) for value, _ in points(text, USAGE, from_millis)]
+    return Measures(documents, sum(found))
+
+
+def read_use(urn: str, points: Points, from_millis: int) -> Use:
+    """Return the use of a dataset from a moment on; about 5 µs a document."""
+    queries = 0
+    columns: dict[str, int] = {}
+    oldest: int | None = None
+    for value, _ in points(urn, USAGE, from_millis):
+        try:
+            window = _window.decode(value)
+        except msgspec.MsgspecError:
+            continue
+        queries += int(window.queries or 0)
+        for one in window.columns or ():
+            columns[one.path] = columns.get(one.path, 0) + one.count
+        oldest = window.at_millis
+    return Use(queries, columns or None, oldest)
+
+
+def measured_aspects(registry: Registry, entity_type: str) -> frozenset[str]:
+    """Return the timeseries aspects of an entity type that can be searched."""
+    return frozenset(_readers(registry, entity_type))
+
+
+@lru_cache(maxsize=512)
+def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes], Any]]:
+    found: dict[str, Callable[[bytes], Any]] = {}
+    if entity_type not in registry.entities:
+        return found
+    for name in registry.aspects_of(entity_type):
+        aspect = registry.aspects.get(name)
+        if aspect is not None and aspect.timeseries and aspect.search:
+            # Documents can be large, and most of it is not searched.
+            names = {field.path.partition(".")[0] for field in aspect.search}
+            fields = [(one, Any, None) for one in sorted(names | {"partitionSpec"})]
+            record = msgspec.defstruct(f"Searched_{name}", fields, frozen=True)
+            found[name] = msgspec.json.Decoder(record).decode
+    return found
+
+
+def _decoded(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
+    """Return the searched fields of a document; None for one of a part of the data where it has
+    to be of the `whole`."""
+    try:
+        document: dict[str, Any] = msgspec.structs.asdict(decode(value))
+    except msgspec.MsgspecError:
+        return None
+    if _is_part(document.pop("partitionSpec")) and whole:
+        return None
+    return {name: held for name, held in document.items() if held is not None}
+
+
+def _is_part(spec: Any) -> bool:
+    if not isinstance(spec, dict) or spec.get("type") == "FULL_TABLE":
+        return False
+    # What profilers write of a whole table, counted or estimated from a sample.
+    return not str(spec.get("partition")).startswith(("FULL_TABLE", "SAMPLE"))
+
+
+def _queries(value: bytes) -> float:
+    try:
+        return _queries_of.decode(value).queries or 0.0
+    except msgspec.MsgspecError:
+        return 0.0
+
 
 Document = tuple[dict[str, Any], bytes, bytes]
 """The value as an object, the value as stored, the system metadata as stored."""

@@ -26,9 +26,9 @@ import httpx
 
 from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
+from explorer.server.app import Service
 from explorer.server.consistency import check
-from explorer.server.opening import open_catalog
-from explorer.server.service import Service
+from explorer.server.data_directory import open_catalog
 
 _TESTS = Path(__file__).resolve().parents[1] / "server"
 _MEGABYTE = 1024 * 1024

@@ -34,7 +34,7 @@ from explorer.client.records import Lineage, Way
 from explorer.graph import lineage_graph
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 
 PLATFORMS = ("hive", "kafka", "snowflake", "postgres", "s3")
 AREAS = ("sales", "stock", "web", "people", "finance", "risk", "ads", "core")

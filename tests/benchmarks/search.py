@@ -20,10 +20,10 @@ from pathlib import Path
 
 from explorer.metadata import Urn, load_registry
 from explorer.query import Criterion, Filter, all_of
+from explorer.server.search.analysis import chunks, split
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchQuery
-from explorer.server.search.text import chunks, split
+from explorer.server.search.query import SearchQuery
 
 NOUNS = [
     "account",

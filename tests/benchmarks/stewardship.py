@@ -27,7 +27,7 @@ from lineage import STAMP, serve, urn_of
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import COUNTS, open_catalog
+from explorer.server.data_directory import COUNTS, open_catalog
 from explorer.stewardship import Stewardship
 
 AT_ONCE = 2_000

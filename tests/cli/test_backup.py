@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
-from explorer.server.tokens import create_token
+from explorer.server.authentication import create_token
+from explorer.server.data_directory import open_catalog
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
-from explorer.server.bootstrap import bootstrap_proposals
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import bootstrap_proposals, open_catalog
 
 
 @pytest.fixture

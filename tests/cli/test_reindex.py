@@ -3,7 +3,7 @@
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 
 
 def fill(directory, count):

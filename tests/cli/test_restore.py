@@ -15,11 +15,11 @@ from explorer.instance import hold
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
-from explorer.server import upkeep
+from explorer.server import data_directory
+from explorer.server.authentication import create_token
 from explorer.server.consistency import check_directory
-from explorer.server.opening import open_catalog
-from explorer.server.search.page import SearchQuery
-from explorer.server.tokens import create_token
+from explorer.server.data_directory import open_catalog
+from explorer.server.search.query import SearchQuery
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -59,7 +59,7 @@ def _everything():
 def prepared(tmp_path_factory):
     place = tmp_path_factory.mktemp("prepared")
     write(place / "data", "old")
-    upkeep.back_up(place / "data", place / "backup")
+    data_directory.back_up(place / "data", place / "backup")
     write(place / "data", "new")
     return place
 
@@ -103,7 +103,7 @@ def test_what_was_not_in_the_file_yet_is_kept_too(directory, tmp_path):
     shutil.copytree(directory, killed, ignore=shutil.ignore_patterns("search"))
     served.close()
     assert (killed / "catalog.db-wal").stat().st_size
-    kept = upkeep.restore(killed, tmp_path / "backup").kept
+    kept = data_directory.restore(killed, tmp_path / "backup").kept
     assert held_in(killed) == {"old"}
     kept.rename(tmp_path / "backup" / "catalog.db")
     assert held_in(tmp_path / "backup") == {"old", "new", "last"}
@@ -111,8 +111,8 @@ def test_what_was_not_in_the_file_yet_is_kept_too(directory, tmp_path):
 
 def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path, directory):
     create_token(directory / "tokens.json", "a", "urn:li:corpuser:a")
-    upkeep.back_up(directory, tmp_path / "closed")
-    restored = upkeep.restore(tmp_path / "other", tmp_path / "closed")
+    data_directory.back_up(directory, tmp_path / "closed")
+    restored = data_directory.restore(tmp_path / "other", tmp_path / "closed")
     assert (restored.entities, restored.kept) == (2, None)
     assert held_in(tmp_path / "other") == {"old", "new"}
     tokens = tmp_path / "other" / "tokens.json"
@@ -124,7 +124,7 @@ def test_tokens_that_are_there_stay(tmp_path, directory):
     create_token(tmp_path / "backup" / "tokens.json", "revoked", "urn:li:corpuser:a")
     create_token(directory / "tokens.json", "good", "urn:li:corpuser:a")
     before = (directory / "tokens.json").read_bytes()
-    upkeep.restore(directory, tmp_path / "backup")
+    data_directory.restore(directory, tmp_path / "backup")
     assert (directory / "tokens.json").read_bytes() == before
 
 
@@ -199,7 +199,9 @@ def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(directory, tmp_
     while is_killed:
         event += 1
         copy = shutil.copytree(directory, tmp_path / "copy")
-        is_killed = killed_at(event, lambda copy=copy: upkeep.restore(copy, tmp_path / "backup"))
+        is_killed = killed_at(
+            event, lambda copy=copy: data_directory.restore(copy, tmp_path / "backup")
+        )
         with closing(sqlite3.connect(copy / "catalog.db")) as file:
             assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             rows = file.execute("SELECT urn FROM urns WHERE live")
@@ -207,7 +209,7 @@ def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(directory, tmp_
         if event % 8 == 0:
             assert held_in(copy) == seen[-1]
             # What the killed one left does not keep the next from it.
-            upkeep.restore(copy, tmp_path / "backup")
+            data_directory.restore(copy, tmp_path / "backup")
             assert held_in(copy) == {"old"}
             assert {path.name.partition(".replaced")[0] for path in copy.glob("catalog.db*")} == {
                 "catalog.db"
@@ -226,25 +228,25 @@ def test_a_killed_backup_leaves_no_copy_behind(directory, tmp_path):
     place = tmp_path / "backups"
     while is_killed:
         event += 1
-        is_killed = killed_at(event, lambda: upkeep.back_up(directory, place / "one"))
+        is_killed = killed_at(event, lambda: data_directory.back_up(directory, place / "one"))
         if (place / "one").exists():
             # It has its name only when it is whole.
             with closing(sqlite3.connect(place / "one" / "catalog.db")) as file:
                 assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             shutil.rmtree(place / "one")
-        upkeep.back_up(directory, place / "two")
+        data_directory.back_up(directory, place / "two")
         assert [path.name for path in place.iterdir()] == ["two"]
         shutil.rmtree(place)
     assert event > 5
 
 
 def test_a_backup_under_way_is_left_alone_by_the_next(directory, tmp_path):
-    upkeep.back_up(directory, tmp_path / "backups" / "one")
+    data_directory.back_up(directory, tmp_path / "backups" / "one")
     running = tmp_path / "backups" / ".other.1234.catalog-backup"
     with hold(running):
-        upkeep.back_up(directory, tmp_path / "backups" / "two")
+        data_directory.back_up(directory, tmp_path / "backups" / "two")
         assert running.exists()
-    upkeep.back_up(directory, tmp_path / "backups" / "three")
+    data_directory.back_up(directory, tmp_path / "backups" / "three")
     assert not running.exists()
 
 
@@ -265,7 +267,7 @@ def test_a_backup_on_read_only_media_is_checked_and_restored(directory, tmp_path
                 os.setuid(65534)
             assert not os.access(media, os.W_OK)
             assert check_directory(media) == []
-            assert upkeep.restore(target / "data", media).entities == 1
+            assert data_directory.restore(target / "data", media).entities == 1
 
         assert not killed_at(10_000, use)
         assert sorted(path.name for path in media.iterdir()) == before

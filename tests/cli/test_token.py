@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from explorer.server.tokens import create_token
+from explorer.server.authentication import create_token
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from explorer import instance
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
-from explorer.server.service import Service
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("snowflake", "stock"))

@@ -17,9 +17,9 @@ import uvicorn
 
 from explorer import client as package
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
-from explorer.server.service import Service
 
 FORMS = [
     f"{face} {carrier} {dialect}"

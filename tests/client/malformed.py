@@ -17,9 +17,9 @@ from explorer.client import AsyncCatalog
 from explorer.client.transport import Retry
 from explorer.errors import CatalogError
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
-from explorer.server.service import Service
 from tests.client.test_read_only import TABLE, TAG, WRITES, write_what_is_asked_about
 
 ODD = (None, 0, -1, 1.5, True, "", "x", TAG, [], {}, [None], [[]], {"a": 1}, 10**18, "9" * 400)

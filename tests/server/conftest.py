@@ -14,11 +14,10 @@ import pytest
 import uvicorn
 
 from explorer.metadata.registry import load_registry
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.connection import Limits, connection_factory
-from explorer.server.opening import open_catalog
-from explorer.server.process import listen_on_tcp
-from explorer.server.service import Service
+from explorer.server.data_directory import open_catalog
+from explorer.server.process import ConnectionLimits, connection_factory, listen_on_tcp
 
 ACTOR = "urn:li:corpuser:jdoe"
 STAMP = {"time": 0, "actor": ACTOR}
@@ -100,7 +99,7 @@ class Caller:
 class Site:
     """A service that listens in a thread of this process."""
 
-    def __init__(self, service: Service, limits: Limits) -> None:
+    def __init__(self, service: Service, limits: ConnectionLimits) -> None:
         self._listener = listen_on_tcp("127.0.0.1", 0)
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         config = uvicorn.Config(
@@ -129,8 +128,8 @@ def serve() -> Iterator[Callable[..., str]]:
     """Serve an application on a port of its own until the tests end; gives its address."""
     sites: list[Site] = []
 
-    def start(service: Service, limits: Limits | None = None) -> str:
-        sites.append(Site(service, limits or Limits()))
+    def start(service: Service, limits: ConnectionLimits | None = None) -> str:
+        sites.append(Site(service, limits or ConnectionLimits()))
         return sites[-1].address
 
     yield start

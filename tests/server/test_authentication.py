@@ -13,11 +13,17 @@ import pytest
 
 from explorer.errors import InvalidInput, NotFound, Unusable
 from explorer.server import serve as serve_catalog
-from explorer.server.authentication import Gate, Keyring
+from explorer.server.app import Service
+from explorer.server.authentication import (
+    Gate,
+    Keyring,
+    create_token,
+    read_tokens,
+    read_uses,
+    revoke_token,
+)
 from explorer.server.catalog import Catalog
 from explorer.server.failures import Refusal
-from explorer.server.service import Service
-from explorer.server.tokens import create_token, read_tokens, read_uses, revoke_token
 
 ALICE = "urn:li:corpuser:alice"
 CLOSED = [

@@ -21,14 +21,13 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server import catalog as catalog_module
-from explorer.server.authentication import Gate, Keyring
+from explorer.server.app import Service
+from explorer.server.authentication import Gate, Keyring, create_token, revoke_token
 from explorer.server.catalog import Catalog
-from explorer.server.connection import Limits
 from explorer.server.consistency import check
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
+from explorer.server.process import ConnectionLimits
 from explorer.server.routes import changes
-from explorer.server.service import Service
-from explorer.server.tokens import create_token, revoke_token
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ def test_who_has_left_is_forgotten(own: Catalog, site: str) -> None:
 def test_a_follower_that_takes_nothing_is_disconnected(
     own: Catalog, serve: Callable[..., str]
 ) -> None:
-    site = serve(Service(own), Limits(answer_seconds=0.3))
+    site = serve(Service(own), ConnectionLimits(answer_seconds=0.3))
     host, _, port = site.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port))) as stuck:
         stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from explorer.instance import find
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.connection import Limits
-from explorer.server.service import Service
+from explorer.server.process import ConnectionLimits
 
 MEGABYTE = 1024 * 1024
 SENT = 200 * MEGABYTE
@@ -180,7 +180,7 @@ def site(catalog: Catalog, serve: Callable[..., str]) -> str:
 @pytest.fixture(scope="module")
 def hasty(catalog: Catalog, serve: Callable[..., str]) -> str:
     """A site that waits half a second for a head, a body, or a reader."""
-    limits = Limits(head_seconds=0.5, body_seconds=0.5, answer_seconds=0.5)
+    limits = ConnectionLimits(head_seconds=0.5, body_seconds=0.5, answer_seconds=0.5)
     return serve(Service(catalog), limits)
 
 
@@ -268,7 +268,7 @@ def test_a_large_body_that_keeps_coming_is_taken(hasty: str) -> None:
 def test_a_new_client_gets_in_past_half_open_connections(
     catalog: Catalog, serve: Callable[..., str]
 ) -> None:
-    site = serve(Service(catalog), Limits(connections=50))
+    site = serve(Service(catalog), ConnectionLimits(connections=50))
     host, port = site.removeprefix("http://").split(":")
     with ExitStack() as stack:
         patient = stack.enter_context(httpx.Client(base_url=site, timeout=60))

@@ -17,13 +17,12 @@ import pytest
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import Finding, check, check_directory
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
-from explorer.server.search.listing import Listing
-from explorer.server.search.sorted import Sorted
-from explorer.server.service import Service
+from explorer.server.search.listing import Listing, SortedListing
 
 ORDERS = Urn.dataset("hive", "shop.orders")
 USERS = Urn.dataset("hive", "shop.users")
@@ -311,7 +310,7 @@ def test_what_searches_answer_is_compared_with_what_is_stored(
     catalog = fresh()
     fill(catalog)
     catalog.index.flush()
-    kind = Sorted if method == "read" else Listing
+    kind = SortedListing if method == "read" else Listing
     right = getattr(kind, method)
     monkeypatch.setattr(kind, method, lambda *given: wrong(right(*given)))
     told = found(catalog)

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
-from explorer.server.service import Service
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
 
 
 def ask(caller, path, /, **body):

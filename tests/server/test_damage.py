@@ -26,12 +26,12 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import check, check_directory
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 from explorer.server.search.engine import EngineFailed, Searcher
-from explorer.server.search.page import SearchQuery
-from explorer.server.service import Service
+from explorer.server.search.query import SearchQuery
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -469,7 +469,7 @@ def test_what_is_written_while_an_index_is_made_anew_is_found(
 def test_a_large_index_is_made_anew_while_the_catalog_is_used(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.server.opening._MADE_AT_ONCE", 10)
+    monkeypatch.setattr("explorer.server.data_directory._MADE_AT_ONCE", 10)
     shutil.rmtree(copy / "search")
     catalog = open_catalog(copy, load_registry())
     try:

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from explorer.server.docs.requests import example_of
-from explorer.server.service import Service
+from explorer.server.app import Service
+from explorer.server.docs.page import example_of
 
 DEPRECATED = {
     "POST /entities?action=ingest",

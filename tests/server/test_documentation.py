@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import httpx
 import pytest
 
+from explorer.server.app import Service
 from explorer.server.docs.decisions import DECISIONS
-from explorer.server.docs.requests import EXAMPLE_URN, example_of
-from explorer.server.service import Service
+from explorer.server.docs.page import EXAMPLE_URN, example_of
 
 # What the example of an endpoint needs to be there before it is sent.
 ASPECTS = {
@@ -54,8 +54,8 @@ class Reader(HTMLParser):
 def made(tmp_path_factory):
     """The page's text as it is served by a catalog of its own."""
     from explorer.metadata.registry import load_registry
+    from explorer.server.data_directory import open_catalog
     from explorer.server.docs.page import documentation_page
-    from explorer.server.opening import open_catalog
 
     catalog = open_catalog(tmp_path_factory.mktemp("docs"), load_registry())
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.errors import InvalidInput
 from explorer.query.filters import CONDITIONS, Criterion, Filter, all_of
-from explorer.server.filters import read_filter
+from explorer.server.search_request import read_filter
 
 
 def flat(*criteria: dict[str, Any]) -> dict[str, Any]:

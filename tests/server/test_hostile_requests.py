@@ -17,10 +17,10 @@ import pytest
 from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLSchema, get_named_type
 
 from explorer.sample import sample_proposals
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import check
-from explorer.server.endpoint import Endpoint
-from explorer.server.service import Service
+from explorer.server.http import Endpoint
 
 DATASETS = [f"urn:li:dataset:(urn:li:dataPlatform:hive,hostile.t{n},PROD)" for n in range(5)]
 URNS = [*DATASETS, "urn:li:tag:hostile", "urn:li:corpuser:h", "urn:li:dataPlatform:hive"]

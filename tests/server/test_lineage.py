@@ -5,9 +5,8 @@ from itertools import pairwise
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.server.lineage.engine import Lineage, Question
-from explorer.server.lineage.narrowing import Candidate, Narrowing
-from explorer.server.lineage.walk import Limits
+from explorer.server.lineage import Candidate, Lineage, LineageFilter, Question
+from explorer.server.lineage_walk import WalkLimits
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
 
@@ -315,7 +314,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn)
 
     def answer(**limits):
         urn = Urn.parse(hive("lim"))
-        return lineage.answer(Question(urn, upstream=True, limits=Limits(**limits)))
+        return lineage.answer(Question(urn, upstream=True, limits=WalkLimits(**limits)))
 
     whole = answer()
     assert (whole.total, whole.truncated) == (5, None)
@@ -336,7 +335,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn)
 def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
     drawn({"slow": ["slow.a"]})
     lineage = Lineage(catalog.store, catalog.registry)
-    asked = Narrowing(catalog.registry, lineage.vocabulary, text="slow")
+    asked = LineageFilter(catalog.registry, lineage.vocabulary, text="slow")
     reached = [Candidate(hive("slow.a"), "dataset", 1, exists=True)]
     assert asked.choose(catalog.store, reached, 10.0) == ([True], True)
     assert asked.choose(catalog.store, reached, -1.0) == ([False], False)

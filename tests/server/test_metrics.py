@@ -6,8 +6,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.service import Service
 
 _LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="[^"\n]*",?)*)\})? (-?[0-9.e+-]+|\+Inf)')
 

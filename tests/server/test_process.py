@@ -28,9 +28,9 @@ from explorer.query.filters import Filter
 from explorer.sample import SAMPLE_RUN_ID
 from explorer.server import serve
 from explorer.server.catalog import Catalog
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 from explorer.server.process import Heap
-from explorer.server.search.page import SearchQuery
+from explorer.server.search.query import SearchQuery
 
 Run = Callable[..., subprocess.Popen[str]]
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from explorer.metadata.registry import load_registry
-from explorer.server.references import without_references
+from explorer.server.removal import without_references
 
 TAG = "urn:li:tag:unlinked"
 STAMP = {"time": 0, "actor": "urn:li:corpuser:x"}

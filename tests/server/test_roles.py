@@ -18,14 +18,13 @@ from graphql import (
     is_required_input_field,
 )
 
-from explorer.server.authentication import Gate, Keyring
+from explorer.server.app import Service
+from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token, read_tokens
 from explorer.server.catalog import Catalog
-from explorer.server.docs.requests import example_of
-from explorer.server.endpoint import Endpoint
-from explorer.server.graphql.changes import ROLES as MUTATIONS
-from explorer.server.graphql.changes import guard
-from explorer.server.service import Service
-from explorer.server.tokens import ROLES, Role, create_token, read_tokens
+from explorer.server.docs.page import example_of
+from explorer.server.graphql.mutations import ROLES as MUTATIONS
+from explorer.server.graphql.mutations import guard
+from explorer.server.http import Endpoint
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 TAG = {

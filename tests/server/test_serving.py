@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from explorer.server.tokens import create_token
+from explorer.server.authentication import create_token
 
 Start = Callable[..., "Served"]
 

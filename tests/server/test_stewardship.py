@@ -12,12 +12,9 @@ import pytest
 
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
-from explorer.server.opening import COUNTS, open_catalog
-from explorer.server.stewardship import ledger as ledgers
-from explorer.server.stewardship.facts import Lacking
-from explorer.server.stewardship.ledger import Entry
-from explorer.server.stewardship.ranking import Item, rank
-from explorer.server.stewardship.reach import count_downstream
+from explorer.server import stewardship as ledgers
+from explorer.server.data_directory import COUNTS, open_catalog
+from explorer.server.stewardship import Entry, Item, Lacking, count_downstream, rank
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 DAY_MILLIS = 86_400_000
@@ -182,7 +179,7 @@ def test_days_that_are_over_do_not_count(fresh, chain, monkeypatch):
 
 
 def test_reach_is_that_of_walking_from_each_node_circles_and_blocks_included(monkeypatch):
-    monkeypatch.setattr("explorer.server.stewardship.reach._BLOCK", 16)
+    monkeypatch.setattr("explorer.server.stewardship._BLOCK", 16)
     dice = random.Random(5)
     for _ in range(30):
         size = dice.randint(2, 80)

@@ -510,7 +510,7 @@ def test_definitions_are_known_when_the_catalog_is_opened_again(fresh: Any) -> N
     from explorer.metadata import Urn
     from explorer.metadata.proposal import Proposal
     from explorer.query import Criterion, all_of
-    from explorer.server.search.page import SearchQuery
+    from explorer.server.search.query import SearchQuery
 
     catalog = fresh()
     table = Urn.dataset("hive", "db.t")

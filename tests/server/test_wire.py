@@ -10,8 +10,8 @@ import pytest
 from starlette.applications import Starlette
 
 from explorer.server import create_app
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.service import Service
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
 

@@ -29,7 +29,7 @@ def backup(dest: Path, data_dir: Path | None) -> None:
     """
     from explorer import config
     from explorer.cli.output import note
-    from explorer.server.upkeep import back_up
+    from explorer.server.data_directory import back_up
 
     directory = data_dir or config.data_dir()
     size_bytes = back_up(directory, dest)

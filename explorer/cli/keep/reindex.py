@@ -21,7 +21,7 @@ def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
     from explorer.cli.output import note
     from explorer.cli.write.sending import progress
     from explorer.metadata.registry import load_registry
-    from explorer.server.upkeep import reindex as make_anew
+    from explorer.server.data_directory import reindex as make_anew
 
     directory = data_dir or config.data_dir()
     with progress() as begin:

@@ -8,7 +8,7 @@ import click
 from explorer.cli.parameters import kept_in, registry_file, token_file
 
 if TYPE_CHECKING:
-    from explorer.server.journal import LogFormat
+    from explorer.server.access_log import LogFormat
 
 __all__ = ["serve"]
 

@@ -11,7 +11,7 @@ from explorer.cli.parameters import WORDS, kept_in, token_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from explorer.server.tokens import Role, Token
+    from explorer.server.authentication import Role, Token
 
 __all__ = ["token"]
 
@@ -114,7 +114,7 @@ def create(
 
     NAME is for you: to tell it from others, and to revoke it.
     """
-    from explorer.server.tokens import create_token
+    from explorer.server.authentication import create_token
 
     millis = None if expires is None else int(expires.timestamp() * 1_000)
     path = _path(data_dir, token_file)
@@ -138,7 +138,7 @@ def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool
     import time
 
     from explorer.cli.output import note, print_json, results, said
-    from explorer.server.tokens import read_tokens, read_uses
+    from explorer.server.authentication import read_tokens, read_uses
 
     now_millis = time.time_ns() // 1_000_000
     path = _path(data_dir, token_file)
@@ -166,7 +166,7 @@ def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool
 @_kept_in
 def revoke(name: str, data_dir: Path | None, token_file: Path | None) -> None:
     """Make a token open nothing any more."""
-    from explorer.server.tokens import revoke_token
+    from explorer.server.authentication import revoke_token
 
     revoked = revoke_token(_path(data_dir, token_file), name)
     click.echo(f"{revoked.name} opens nothing any more", err=True)
@@ -174,7 +174,7 @@ def revoke(name: str, data_dir: Path | None, token_file: Path | None) -> None:
 
 def _path(data_dir: Path | None, token_file: Path | None) -> Path:
     from explorer import config
-    from explorer.server.tokens import TOKENS_FILE
+    from explorer.server.authentication import TOKENS_FILE
 
     return token_file or (data_dir or config.data_dir()) / TOKENS_FILE
 

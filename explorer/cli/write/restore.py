@@ -61,10 +61,10 @@ def _restore_backup(target: Target, backup: Path, *, is_plain: bool) -> None:
         )
     from explorer import config
     from explorer.cli.output import note
-    from explorer.server import upkeep
+    from explorer.server import data_directory
 
     directory = target.data_dir or config.data_dir()
-    restored = upkeep.restore(directory, backup)
+    restored = data_directory.restore(directory, backup)
     note(f"{directory} holds the catalog of {backup} now: {restored.entities:,} entities")
     if restored.kept is not None:
         note(f"the catalog before is kept in {restored.kept}; remove it when it is not needed")

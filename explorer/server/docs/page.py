@@ -1,29 +1,455 @@
-"""The page as a whole."""
+"""The documentation page: endpoints with requests to try, the model, and GraphQL."""
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote, urlencode
+
+import orjson
 
 from explorer import __version__
-from explorer.metadata.registry import Registry
+from explorer.errors import UnknownName
+from explorer.metadata.registry import Aspect, Registry, read_type
+from explorer.metadata.validation import required_fields
 from explorer.server.docs.decisions import DECISIONS
-from explorer.server.docs.markup import Markup, anchor, code, element
-from explorer.server.docs.model import (
-    aspect_sections,
-    entity_sections,
-    record_sections,
-    relationship_sections,
-)
-from explorer.server.docs.operations import graphql_trial, operation_sections
-from explorer.server.docs.requests import endpoint_section
-from explorer.server.endpoint import Endpoint
 from explorer.server.graphql.route import GRAPHQL_PATH
+from explorer.server.http import Endpoint, Parameter
 
 if TYPE_CHECKING:
-    from graphql import GraphQLSchema
+    from graphql import GraphQLField, GraphQLSchema
 
-__all__ = ["documentation_page"]
+__all__ = ["EXAMPLE_URN", "code", "documentation_page", "example_of"]
+
+
+class Markup(str):
+    """Text that is HTML."""
+
+    __slots__ = ()
+
+
+Content: TypeAlias = "str | Markup | Iterable[str]"
+
+
+def element(name: str, content: Content = "", /, **attributes: str | bool | None) -> Markup:
+    """One element. An attribute that is True stands alone, one that is None or False is left out;
+    `class_` and `for_` lose their underscore, and other underscores become dashes."""
+    said = "".join(
+        f" {key.rstrip('_').replace('_', '-')}"
+        + ("" if value is True else f'="{escape(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Markup(f"<{name}{said}>{_inner(content)}</{name}>")
+
+
+def code(text: str) -> Markup:
+    """A name or value as it is typed."""
+    return element("code", text)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
+    """A table that scrolls by itself where the page is narrow."""
+    header = element("tr", [element("th", one, scope="col") for one in head])
+    body = [element("tr", [element("td", cell) for cell in row]) for row in rows]
+    whole = element("table", [element("thead", header), element("tbody", body)])
+    return element("div", whole, class_="wide", tabindex="0")
+
+
+def anchor(*words: str) -> str:
+    """An address within the page."""
+    kept = "-".join(words)
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in kept).strip("-")
+
+
+def _inner(content: Content) -> str:
+    if isinstance(content, Markup):
+        return content
+    if isinstance(content, str):
+        return escape(content)
+    return "".join(_inner(one) for one in content)
+
+
+REQUIRED = element("span", "required", class_="required")
+"""The mark of what must be said."""
+
+
+_SHAPES = {
+    "dataset": "urn:li:dataset:(<platform URN>,<name>,<origin>)",
+}
+
+
+def entity_sections(registry: Registry) -> Iterator[Markup]:
+    """One section for each entity type, by name."""
+    for name in sorted(registry.entities, key=str.casefold):
+        entity = registry.entities[name]
+        fields = registry.key_fields(name)
+        parts = ",".join(f"<{field}>" for field in fields)
+        shape = f"urn:li:{name}:" + (f"({parts})" if len(fields) > 1 else parts)
+        aspects = [_aspect_link(one) for one in registry.aspects_of(name)]
+        yield _details(
+            ("entity", name),
+            [code(name), element("span", _SHAPES.get(name, shape), class_="summary mono")],
+            [
+                element("p", ["Key aspect ", _aspect_link(entity.key)]),
+                element("p", _spaced(aspects), class_="names"),
+            ],
+            name,
+        )
+
+
+def aspect_sections(registry: Registry) -> Iterator[Markup]:
+    """One section for each aspect, by name: its record's fields, what is searched, its edges."""
+    carriers: dict[str, list[str]] = defaultdict(list)
+    for entity in registry.entities:
+        for name in registry.aspects_of(entity):
+            carriers[name].append(entity)
+    for name in sorted(registry.aspects, key=str.casefold):
+        aspect = registry.aspects[name]
+        head = [code(name), element("span", aspect.record, class_="summary mono")]
+        if aspect.timeseries:
+            head.append(element("span", "timeseries", class_="standing ours"))
+        parts = [_fields(registry, aspect.record)]
+        if aspect.search:
+            parts += [element("h4", "Searched and filtered by"), _search_table(aspect)]
+        if aspect.relationships:
+            parts += [element("h4", "Relationships"), _edge_table(aspect)]
+        on = [element("a", one, href=f"#{anchor('entity', one)}") for one in carriers[name]]
+        if on:
+            parts.append(element("p", ["Carried by ", *_spaced(on)], class_="names"))
+        yield _details(("aspect", name), head, parts, name)
+
+
+def record_sections(registry: Registry) -> Iterator[Markup]:
+    """One section for each record and enum that an aspect is made of, by name."""
+    own = {aspect.record for aspect in registry.aspects.values()}
+    for name in sorted(registry.records, key=lambda full: _short(full).casefold()):
+        if name in own:
+            continue
+        head = [code(_short(name)), element("span", name, class_="summary mono")]
+        yield _details(("record", name), head, [_fields(registry, name)], _short(name))
+
+
+def relationship_sections(registry: Registry) -> Iterator[Markup]:
+    """One section for each relationship name: where it is declared and where it leads."""
+    declared: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for aspect_name, aspect in registry.aspects.items():
+        for edge in aspect.relationships:
+            flow = ""
+            if edge.lineage:
+                flow = "yes, from the entity" if edge.source_is_upstream else "yes, to the entity"
+            declared[edge.name].append((aspect_name, edge.path, ", ".join(edge.to), flow))
+    for name in sorted(declared, key=str.casefold):
+        lineage = name in registry.lineage_names
+        head = [code(name)]
+        if lineage:
+            head.append(element("span", "lineage", class_="standing ours"))
+        rows = (
+            (_aspect_link(aspect), code(path), to, flow)
+            for aspect, path, to, flow in declared[name]
+        )
+        found = table(("Aspect", "Field", "Leads to", "Lineage flows"), rows)
+        yield _details(("relationship", name), head, [found], name)
+
+
+def _details(place: tuple[str, str], head: list[Markup], parts: list[Markup], find: str) -> Markup:
+    return element(
+        "details",
+        [element("summary", head), element("div", parts, class_="inside")],
+        id=anchor(*place),
+        data_find=find.lower(),
+    )
+
+
+def _fields(registry: Registry, name: str) -> Markup:
+    record = registry.records.get(name)
+    if record is None or not (record.fields or record.symbols):
+        return element("p", "No fields.")
+    if record.symbols:
+        return element("p", _spaced([code(symbol) for symbol in record.symbols]), class_="names")
+    required = required_fields(name, record)
+    rows = (
+        (
+            element("span", [code(one), " ", REQUIRED if one in required else ""]),
+            _type(registry, field.base),
+        )
+        for one, field in record.fields.items()
+    )
+    return table(("Field", "Type"), rows)
+
+
+def _type(registry: Registry, expression: str) -> Markup:
+    """A type, its records leading to their sections."""
+    kind, arguments = read_type(expression)
+    if kind == "name":
+        name = expression.removesuffix("?")
+        if name not in registry.records:
+            return element("span", name)
+        return element("a", _short(name), href=f"#{_place(registry, name)}")
+    inner = [_type(registry, argument) for argument in arguments]
+    joined: list[str] = []
+    for one in inner:
+        joined += [" or " if kind == "union" else ", ", one] if joined else [one]
+    return element("span", ["" if kind == "union" else f"{kind} of ", *joined])
+
+
+def _place(registry: Registry, record: str) -> str:
+    """Where a record is described: with its aspect if it is one's, else by itself."""
+    try:
+        aspect = registry.aspect_named_by(record)
+    except UnknownName:
+        return anchor("record", record)
+    if registry.aspects[aspect].record != record:
+        return anchor("record", record)
+    return anchor("aspect", aspect)
+
+
+def _search_table(aspect: Aspect) -> Markup:
+    return table(
+        ("Name", "Kind", "From", ""),
+        (
+            (
+                code(field.name),
+                field.kind.lower().replace("_", " "),
+                code(field.path),
+                ", ".join(
+                    word
+                    for word, said in (
+                        ("facet", field.facet),
+                        ("autocomplete", field.autocomplete),
+                        ("filter only", not field.queried),
+                        (f"weight {field.weight:g}", field.weight != 1),
+                    )
+                    if said
+                ),
+            )
+            for field in aspect.search
+        ),
+    )
+
+
+def _edge_table(aspect: Aspect) -> Markup:
+    return table(
+        ("Name", "Field", "Leads to"),
+        (
+            (
+                element("a", edge.name, href=f"#{anchor('relationship', edge.name)}"),
+                code(edge.path),
+                ", ".join(edge.to),
+            )
+            for edge in aspect.relationships
+        ),
+    )
+
+
+def _aspect_link(name: str) -> Markup:
+    return element("a", name, href=f"#{anchor('aspect', name)}")
+
+
+def _spaced(parts: list[Markup]) -> list[str]:
+    return [one for part in parts for one in (part, " ")]
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+# The page puts a dataset of the catalog at hand in its place.
+EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
+
+_STANDINGS = {
+    "current": "",
+    "deprecated": "deprecated",
+    "to be replaced": "to be replaced",
+    "ours": "this service only",
+}
+
+
+def address_of(endpoint: Endpoint) -> str:
+    """Where the section of an endpoint is found on the page."""
+    return anchor(
+        endpoint.method.lower(),
+        endpoint.path.strip("/"),
+        *(("item",) if endpoint.item else ()),
+        *((endpoint.action,) if endpoint.action else ()),
+    )
+
+
+def example_of(endpoint: Endpoint) -> tuple[str, str | None]:
+    """A request that works: its path with the query, and its body if it has one."""
+    path = endpoint.path
+    if endpoint.item:
+        at = [one.example for one in endpoint.parameters if one.place == "path" and one.example]
+        path += "/" + (str(at[0]) if at and "/" in str(at[0]) else quote(_urn(at), safe=""))
+    query = [("action", endpoint.action)] if endpoint.action else []
+    for one in endpoint.parameters:
+        if one.place == "query" and one.example is not None:
+            values = one.example if isinstance(one.example, list | tuple) else [one.example]
+            query += [(one.name, _said(value)) for value in values]
+    if query:
+        path += "?" + urlencode(query, safe="(),*/", quote_via=quote)
+    if endpoint.method not in ("POST", "PATCH"):
+        return path, None
+    body = {
+        one.name: one.example
+        for one in endpoint.parameters
+        if one.place == "body" and one.example is not None
+    }
+    return path, orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
+
+
+def endpoint_section(endpoint: Endpoint) -> Markup:
+    """The section of one endpoint, closed until it is asked for."""
+    badges = [element("span", endpoint.method, class_=f"method {endpoint.method.lower()}")]
+    standing = _STANDINGS[endpoint.standing]
+    names = element("span", endpoint.title.partition(" ")[2], class_="address")
+    head = [*badges, names, element("span", endpoint.summary, class_="summary")]
+    if standing:
+        head.append(element("span", standing, class_=f"standing {anchor(endpoint.standing)}"))
+    parts: list[Markup] = []
+    if endpoint.role != "reader":
+        parts.append(element("p", [element("b", "Needs "), f"the role {endpoint.role}"]))
+    if endpoint.parameters:
+        parts.append(_parameters(endpoint.parameters))
+    if endpoint.gives:
+        parts.append(element("p", [element("b", "Gives "), endpoint.gives]))
+    if endpoint.notes:
+        parts.append(element("ul", [element("li", note) for note in endpoint.notes]))
+    parts.append(_trial(endpoint))
+    return element(
+        "details",
+        [element("summary", head), element("div", parts, class_="inside")],
+        id=address_of(endpoint),
+        class_="endpoint",
+        data_find=f"{endpoint.title} {endpoint.summary}".lower(),
+    )
+
+
+def _parameters(parameters: Iterable[Parameter]) -> Markup:
+    return table(
+        ("Parameter", "Where", "Type", "What it says"),
+        (
+            (
+                element("span", [code(one.name), " ", REQUIRED if one.required else ""]),
+                one.place,
+                one.kind,
+                one.summary,
+            )
+            for one in parameters
+        ),
+    )
+
+
+def _trial(endpoint: Endpoint) -> Markup:
+    path, body = example_of(endpoint)
+    rows: list[Markup] = [
+        element(
+            "label",
+            ["Address", element("input", class_="path", value=path, spellcheck="false")],
+        )
+    ]
+    if body is not None:
+        rows.append(
+            element(
+                "label",
+                [
+                    "Body",
+                    element(
+                        "textarea",
+                        body,
+                        class_="body",
+                        rows=str(min(28, body.count("\n") + 1)),
+                        spellcheck="false",
+                    ),
+                ],
+            )
+        )
+    buttons = [
+        element("button", "Send", class_="send", type="button"),
+        element("button", "Copy as curl", class_="copy", type="button"),
+        element("span", "", class_="outcome", role="status"),
+    ]
+    rows.append(element("div", buttons, class_="buttons"))
+    rows.append(element("pre", "", class_="answer", hidden=True, tabindex="0"))
+    return element("div", rows, class_="trial", data_method=endpoint.method)
+
+
+def _urn(examples: list[Any]) -> str:
+    return str(examples[0]) if examples else EXAMPLE_URN
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+_DOCUMENT = """\
+query read($urn: String!) {
+  dataset(urn: $urn) {
+    properties { description }
+    schemaMetadata { fields { fieldPath description } }
+  }
+}"""
+_VARIABLES = f'{{"urn": "{EXAMPLE_URN}"}}'
+
+
+def operation_sections(schema: "GraphQLSchema") -> Iterator[Markup]:
+    """One section for each query and each mutation, by name."""
+    for kind, root in (("query", schema.query_type), ("mutation", schema.mutation_type)):
+        if root is None:
+            continue
+        for name in sorted(root.fields, key=str.casefold):
+            yield _section(kind, name, root.fields[name])
+
+
+def graphql_trial() -> Markup:
+    """A document with its variables, to be changed and sent."""
+    rows = [
+        element("label", ["Document", _area(_DOCUMENT, "document")]),
+        element("label", ["Variables", _area(_VARIABLES, "variables")]),
+        element(
+            "div",
+            [
+                element("button", "Send", class_="send", type="button"),
+                element("button", "Copy as curl", class_="copy", type="button"),
+                element("span", "", class_="outcome", role="status"),
+            ],
+            class_="buttons",
+        ),
+        element("pre", "", class_="answer", hidden=True, tabindex="0"),
+    ]
+    return element("div", rows, class_="trial", data_method="POST", data_graphql=True)
+
+
+def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
+    head = [
+        element("span", kind, class_=f"method {'get' if kind == 'query' else 'post'}"),
+        element("span", name, class_="address"),
+        element("span", field.description or "", class_="summary"),
+    ]
+    rows = (
+        (code(argument), code(str(given.type)), given.description or "")
+        for argument, given in field.args.items()
+    )
+    parts = [table(("Argument", "Type", ""), rows)] if field.args else []
+    parts.append(element("p", [element("b", "Gives "), code(str(field.type))]))
+    if field.deprecation_reason:
+        parts.append(element("p", f"Deprecated: {field.deprecation_reason}"))
+    return element(
+        "details",
+        [element("summary", head), element("div", parts, class_="inside")],
+        id=anchor("graphql", name),
+        data_find=f"{kind} {name}".lower(),
+    )
+
+
+def _area(text: str, name: str) -> Markup:
+    rows = str(text.count("\n") + 1)
+    return element("textarea", text, class_=name, rows=rows, spellcheck="false")
+
 
 _HERE = Path(__file__).parent
 # What most callers come for is first; the rest follows by name.

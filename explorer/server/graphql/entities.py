@@ -1,13 +1,18 @@
-"""How each kind of entity is answered: by its URN, and in the fields of its own."""
+"""How entities are answered: by URN, in lists and trees, and in fields of their own kind."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from explorer import __version__
+from explorer.errors import InvalidUrn
 from explorer.metadata.urn import Urn
-from explorer.server.graphql.aspects import parents, property_value
-from explorer.server.graphql.assembly import Resolvers
-from explorer.server.graphql.columns import column_type, record_of
-from explorer.server.graphql.fields import (
+from explorer.query.filters import Criterion, Filter
+from explorer.server.graphql.aspects import column_type, parents, property_value, record_of
+from explorer.server.graphql.object_types import GENERIC, SHAPES, symbols
+from explorer.server.graphql.schema import (
     Resolver,
+    Resolvers,
     Value,
     custom_properties,
     entities,
@@ -21,10 +26,272 @@ from explorer.server.graphql.fields import (
     renamed,
     stored,
 )
-from explorer.server.graphql.nodes import Info, Node
-from explorer.server.graphql.shapes import GENERIC, SHAPES
+from explorer.server.graphql.search import Given, found, page_bounds, read_query, read_types
+from explorer.server.graphql.session import Info, Node
+from explorer.server.ingestion_rules import UNKNOWN_ACTOR
+from explorer.server.search.query import SearchQuery, SortBy
 
-__all__ = ["RESOLVERS", "type_of"]
+__all__ = ["DOCUMENT_RESOLVERS", "LIST_RESOLVERS", "RESOLVERS", "type_of"]
+
+# Documents that say of no platform that they are from it were written here.
+_HERE = "urn:li:dataPlatform:datahub"
+_ANY_OF = {"parentDocuments": "parentDocument", "types": "typeNames", "domains": "domains"}
+
+
+def _document_platform(node: Node, info: Info) -> Any:
+    return info.context.refer(node.platform() or _HERE, info)
+
+
+def _sub_type(node: Node, _info: Info) -> str | None:
+    names = (node.aspect("subTypes") or {}).get("typeNames") or ()
+    return next((name for name in names if isinstance(name, str)), None)
+
+
+async def _parent_documents(node: Node, info: Info) -> Value:
+    above = await parents(node, info, "documentInfo", "parentDocument.document")
+    return {"count": len(above), "documents": above}
+
+
+def _targets(field: str, key: str, *types: str) -> Resolver:
+    """The elements of a list whose targets there can be."""
+
+    def resolve(value: Value, info: Info) -> list[Value]:
+        known = types or tuple(info.context.catalog.registry.entities)
+        return [
+            one
+            for one in value.get(field) or ()
+            if any(urn.entity_type in known for urn in Urn.parse_all((one.get(key),)))
+        ]
+
+    return resolve
+
+
+def _parent_document(value: Value, _info: Info) -> Value | None:
+    parent: Value = value.get("parentDocument") or {}
+    urns = Urn.parse_all((parent.get("document"),))
+    return parent if any(urn.entity_type == "document" for urn in urns) else None
+
+
+async def _related(node: Node, info: Info, **given: Any) -> Value:
+    asked = given["input"]
+    start, count = page_bounds(asked)
+    criteria = [Criterion("relatedAssets", (str(node.urn),))]
+    criteria += [
+        Criterion(field, tuple(asked[name])) for name, field in _ANY_OF.items() if asked.get(name)
+    ]
+    if asked.get("rootOnly"):
+        criteria.append(Criterion("parentDocument", (), "IS_NULL"))
+    if asked.get("sourceType"):
+        # A document without a source was written here.
+        criteria.append(
+            Criterion("sourceType", ("EXTERNAL",), negated=asked["sourceType"] == "NATIVE")
+        )
+    query = SearchQuery("", ("document",), Filter((tuple(criteria),)), start, count)
+    results = await found(info, query, {})
+    urns = [one["entity"] for one in results["searchResults"]]
+    return {**results, "urns": urns}
+
+
+DOCUMENT_RESOLVERS: Resolvers = {
+    **{shape.object_type: {"relatedDocuments": _related} for shape in SHAPES.values()},
+    GENERIC: {"relatedDocuments": _related},
+    "Document": {
+        "platform": _document_platform,
+        "subType": _sub_type,
+        "info": stored("documentInfo"),
+        "settings": stored("documentSettings"),
+        "parentDocuments": _parent_documents,
+    },
+    "DocumentInfo": {
+        "contents": or_else("contents", {}),
+        "created": or_else("created", {}),
+        "lastModified": or_else("lastModified", {}),
+        "relatedAssets": _targets("relatedAssets", "asset"),
+        "relatedDocuments": _targets("relatedDocuments", "document", "document"),
+        "parentDocument": _parent_document,
+        "customProperties": custom_properties,
+    },
+    "DocumentRelatedAsset": {"asset": entity("asset")},
+    "DocumentRelatedDocument": {"document": entity("document")},
+    "DocumentParentDocument": {"document": entity("document")},
+    "DocumentSettings": {"showInGlobalContext": or_else("showInGlobalContext", True)},
+    "RelatedDocumentsResult": {"documents": entities("urns", "document")},
+}
+
+
+# There are no roles: whoever gets in may do what there is to do, and nothing manages the rest.
+_MAY = ("manageDomains", "createDomains", "manageGlossaries", "createTags", "manageTags")
+_MAY_NOT = (
+    "viewAnalytics",
+    "managePolicies",
+    "manageIdentities",
+    "generatePersonalAccessTokens",
+    "manageIngestion",
+    "manageSecrets",
+    "manageTokens",
+    "manageTests",
+)
+_ROOT_ONLY = "parentNode"
+_GLOBAL_SETTINGS = "urn:li:globalSettings:0"
+_QUERIES_BY = {"source": "source", "datasetUrn": "entities"}
+_NEWEST_FIRST = (SortBy("lastModifiedAt", descending=True),)
+
+
+def _entity(_root: Any, info: Info, urn: str) -> Node | None:
+    return info.context.existing(urn)
+
+
+async def _entities(_root: Any, info: Info, urns: list[str], **given: Any) -> list[Node | None]:
+    with_missing = given.get("checkForExistence") is False
+    for urn in urns:
+        info.context.catalog.intake.check_urn(Urn.parse(urn))
+    nodes = await info.context.read(urns)
+    return [node if node.exists or with_missing else None for node in nodes]
+
+
+def _exists(_root: Any, info: Info, urn: str) -> bool:
+    return str(Urn.parse(urn)) in info.context.catalog.store.existing([urn])
+
+
+def _me(_root: Any, info: Info) -> Value:
+    try:
+        actor = Urn.parse(info.context.actor)
+    except InvalidUrn:
+        actor = Urn.parse(UNKNOWN_ACTOR)
+    privileges = dict.fromkeys(_MAY, True) | dict.fromkeys(_MAY_NOT, False)
+    return {"corpUser": info.context.node(actor), "platformPrivileges": privileges}
+
+
+async def _domains(_root: Any, info: Info, **given: Any) -> Value:
+    asked: Given = given["input"]
+    parent = asked.get("parentDomain")
+    where = (
+        Criterion("parentDomain", (parent,)) if parent else Criterion("parentDomain", (), "IS_NULL")
+    )
+    text = asked.get("query") or ""
+    # A text is looked for in every domain, wherever it is.
+    wanted = Filter(((where,),)) if parent or text in ("", "*") else Filter()
+    return await _tree(info, "domain", text, wanted, asked)
+
+
+async def _root_terms(_root: Any, info: Info, **given: Any) -> Value:
+    return await _tree(info, "glossaryTerm", "", _in_no_node(), given["input"])
+
+
+async def _root_nodes(_root: Any, info: Info, **given: Any) -> Value:
+    return await _tree(info, "glossaryNode", "", _in_no_node(), given["input"])
+
+
+def _in_no_node() -> Filter:
+    return Filter(((Criterion(_ROOT_ONLY, (), "IS_NULL"),),))
+
+
+async def _tree(info: Info, entity_type: str, text: str, wanted: Filter, asked: Given) -> Value:
+    """A page of what is at one place of a tree, by name."""
+    start, count = page_bounds(asked)
+    sort = (SortBy("name"),)
+    return await _page(
+        info, SearchQuery(text, (entity_type,), wanted, start, count, facets=False, sort=sort)
+    )
+
+
+async def _page(info: Info, query: SearchQuery) -> Value:
+    page = await info.context.catalog.offload(info.context.catalog.index.search, query)
+    return {
+        "start": query.start,
+        "count": len(page.hits),
+        "total": page.total,
+        "urns": [hit.urn for hit in page.hits],
+    }
+
+
+def _config(_root: Any, _info: Info) -> Value:
+    return {
+        "appVersion": __version__,
+        "telemetryConfig": {"enableThirdPartyLogging": False},
+        "semanticSearchConfig": {"enabled": False, "enabledEntities": []},
+    }
+
+
+def _view_settings(_root: Any, info: Info) -> Value:
+    settings = info.context.node(_GLOBAL_SETTINGS).aspect("globalSettingsInfo") or {}
+    views: Value = settings.get("views") or {}
+    return views
+
+
+async def _queries(_root: Any, info: Info, **given: Any) -> Value:
+    asked: Given = given["input"]
+    criteria = [
+        Criterion(field, (asked[name],))
+        for name, field in _QUERIES_BY.items()
+        if asked.get(name) is not None
+    ]
+    query = _listed(info, "query", asked, criteria)
+    return await _page(info, query if query.sort else replace(query, sort=_NEWEST_FIRST))
+
+
+async def _ownership_types(_root: Any, info: Info, **given: Any) -> Value:
+    query = _listed(info, "ownershipType", given["input"], ())
+    return await _page(info, query if query.text else replace(query, sort=(SortBy("name"),)))
+
+
+async def _in_domain(node: Node, info: Info, **given: Any) -> Value:
+    member = Criterion("domains", (str(node.urn),))
+    return await _members(info, given.get("input") or {}, Filter(((member,),)))
+
+
+async def _in_product(node: Node, info: Info, **given: Any) -> Value:
+    """What a data product lists as its own, and what says of itself to belong to it."""
+    assets = (node.aspect("dataProductProperties") or {}).get("assets") or ()
+    listed = tuple(str(urn) for urn in Urn.parse_all(one.get("destinationUrn") for one in assets))
+    says = Criterion("dataProduct", (str(node.urn),))
+    groups = ((says,), (Criterion("urn", listed),)) if listed else ((says,),)
+    return await _members(info, given.get("input") or {}, Filter(groups))
+
+
+async def _members(info: Info, asked: Given, members: Filter) -> Value:
+    """A page of entities that one of the filter's groups lets through, and what else is asked."""
+    known = symbols(info.context.catalog.registry)
+    query = read_query(asked, known, read_types(asked, known), info.context, facets=True)
+    groups = tuple(
+        (*group, *others) for group in members.any_of for others in query.filter.any_of or ((),)
+    )
+    return await found(info, replace(query, filter=Filter(groups)), asked.get("searchFlags") or {})
+
+
+def _listed(
+    info: Info, entity_type: str, asked: Given, criteria: Sequence[Criterion]
+) -> SearchQuery:
+    """The search for entities of one type that an input describes, with more criteria."""
+    known = symbols(info.context.catalog.registry)
+    query = read_query(asked, known, (entity_type,), info.context, facets=False)
+    groups = tuple((*group, *criteria) for group in query.filter.any_of or ((),))
+    return replace(query, filter=Filter(groups) if groups != ((),) else Filter())
+
+
+LIST_RESOLVERS: Resolvers = {
+    "Query": {
+        "entity": _entity,
+        "entities": _entities,
+        "entityExists": _exists,
+        "me": _me,
+        "appConfig": _config,
+        "globalViewsSettings": _view_settings,
+        "listQueries": _queries,
+        "listOwnershipTypes": _ownership_types,
+        "listDomains": _domains,
+        "getRootGlossaryTerms": _root_terms,
+        "getRootGlossaryNodes": _root_nodes,
+    },
+    "Domain": {"entities": _in_domain},
+    "DataProduct": {"entities": _in_product},
+    "ListQueriesResult": {"queries": entities("urns", "query")},
+    "ListOwnershipTypesResult": {"ownershipTypes": entities("urns", "ownershipType")},
+    "ListDomainsResult": {"domains": entities("urns", "domain")},
+    "GetRootGlossaryTermsResult": {"terms": entities("urns", "glossaryTerm")},
+    "GetRootGlossaryNodesResult": {"nodes": entities("urns", "glossaryNode")},
+}
+
 
 _NEVER = {"time": 0, "actor": None}
 

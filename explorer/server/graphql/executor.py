@@ -1,14 +1,51 @@
-"""Executing documents over a catalog, and errors in the shape that GraphQL clients read."""
+"""Documents parsed, measured, kept and executed, and errors as GraphQL clients read them.
+
+A document is measured before it is executed: how deep it goes, and how many fields its answer may
+have, lists counted as long as they are asked for. Most pages are shorter than they may be, so this
+bounds edits and descriptions of the schema, and decides where a document is executed.
+"""
 
 import asyncio
 import logging
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from graphql.error import GraphQLError
 from graphql.execution import ExecutionResult, execute
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.execution.executor_throwing_on_incremental import ExecutorThrowingOnIncremental
+from graphql.language import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    IntValueNode,
+    ListValueNode,
+    ObjectValueNode,
+    OperationDefinitionNode,
+    OperationType,
+    SelectionSetNode,
+    ValueNode,
+    VariableNode,
+    parse,
+)
+from graphql.pyutils import AwaitableOrValue, Path
+from graphql.type import (
+    GraphQLList,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    is_list_type,
+    is_non_null_type,
+    is_object_type,
+    is_scalar_type,
+)
+from graphql.validation import validate
+from msgspec import Struct
 
 from explorer.errors import CatalogError
 from explorer.server.authentication import Access
@@ -18,41 +55,499 @@ from explorer.server.dialect import Dialect
 from explorer.server.failures import kind_of, status_of
 from explorer.server.graphql import (
     aspects,
-    browsing,
-    changes,
-    columns,
-    document_entity,
     entities,
-    finding,
     lineage,
-    listing,
-    measures,
+    mutations,
     properties,
     quality,
+    search,
 )
-from explorer.server.graphql.assembly import assemble
-from explorer.server.graphql.documents import Document, Documents, Rejected
-from explorer.server.graphql.nodes import Budget, Session
-from explorer.server.graphql.plain import PlainExecutor
-from explorer.server.graphql.precondition import Changed, read_if_current
+from explorer.server.graphql.schema import assemble
+from explorer.server.graphql.session import Budget, EditConflict, Session, read_if_current
 
-__all__ = ["Executor"]
+__all__ = ["DocumentCache", "Executor"]
+
+_LENGTHS = ("count", "limit", "urns")
+_PAGE = 10
+# How long the lists of the schema's description are, about; they say nothing of it themselves.
+_SCHEMA_LENGTHS = {
+    "types": 300,
+    "fields": 6,
+    "inputFields": 2,
+    "enumValues": 2,
+    "directives": 6,
+}
+_DESCRIBING = ("__schema", "__type")
+# The deepest that repeated fields are looked for; a document that goes deeper is refused.
+_DEEPEST = 20
+# Python reads no number of thousands of digits; any of more than these is larger than any limit.
+_DIGITS = 18
+
+# A list's length: known, or found in the variables by this path.
+_Length: TypeAlias = int | tuple[str, ...]
+
+
+class Cost(Struct, frozen=True):
+    """Fields selected outside lists, lists with what each element costs, levels, and how many
+    fields are selected altogether."""
+
+    fields: int = 0
+    depth: int = 0
+    lists: tuple[tuple[_Length, "Cost"], ...] = ()
+    selected: int = 0
+
+    def total(self, variables: Mapping[str, Any]) -> int:
+        """How many fields an answer may have with these variables."""
+        return self.fields + sum(
+            _length(length, variables) * inner.total(variables) for length, inner in self.lists
+        )
+
+
+class Measure:
+    """The costs of a document's operations. Of one that selects more than `most` fields only
+    that is known: fragments within fragments can select any number with a few words.
+
+    The document need not be valid: a fragment that is missing, or within itself, counts nothing.
+    """
+
+    def __init__(self, document: DocumentNode, most: int) -> None:
+        self._most = most
+        self._fragments = {
+            definition.name.value: definition
+            for definition in document.definitions
+            if isinstance(definition, FragmentDefinitionNode)
+        }
+        self._known: dict[str, Cost] = {}
+        self._left = 2 * most
+        self._sets = [
+            definition.selection_set
+            for definition in document.definitions
+            if isinstance(definition, OperationDefinitionNode)
+        ]
+        self.operations = tuple(self._selection(one, describing=False) for one in self._sets)
+
+    def root_fields(self) -> int:
+        """Return how many fields of the root the largest operation selects."""
+        return max((sum(1 for _ in self._flat([one], set())) for one in self._sets), default=0)
+
+    def repeats(self) -> int:
+        """Return how many pairs of fields the validator compares because they have the same name
+        in one answer. Meant for a document that selects no more than `most` fields."""
+        self._left = 2 * self._most
+        return sum(self._repeats([one], 0) for one in self._sets)
+
+    def _repeats(self, sets: Iterable[SelectionSetNode], depth: int) -> int:
+        times: dict[str, int] = {}
+        inner: dict[str, list[SelectionSetNode]] = {}
+        for field in self._flat(sets, set()):
+            name = (field.alias or field.name).value
+            times[name] = times.get(name, 0) + 1
+            if field.selection_set:
+                inner.setdefault(name, []).append(field.selection_set)
+        found = sum(count * (count - 1) // 2 for count in times.values())
+        if depth < _DEEPEST and self._left > 0:
+            found += sum(self._repeats(one, depth + 1) for one in inner.values())
+        return found
+
+    def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
+        """The fields of selections, those of fragments among them."""
+        for selection in (one for selection_set in sets for one in selection_set.selections):
+            self._left -= 1
+            match selection:
+                case FieldNode():
+                    yield selection
+                case InlineFragmentNode():
+                    yield from self._flat([selection.selection_set], seen)
+                case FragmentSpreadNode():
+                    name = selection.name.value
+                    fragment = self._fragments.get(name)
+                    if fragment is not None and name not in seen:
+                        seen.add(name)
+                        yield from self._flat([fragment.selection_set], seen)
+
+    def _selection(self, selection_set: SelectionSetNode | None, *, describing: bool) -> Cost:
+        found = []
+        for selection in selection_set.selections if selection_set else ():
+            match selection:
+                case FieldNode():
+                    found.append(self._field(selection, describing=describing))
+                case InlineFragmentNode():
+                    inner = selection.selection_set
+                    found.append(self._selection(inner, describing=describing))
+                case FragmentSpreadNode():
+                    found.append(self._fragment(selection.name.value))
+        selected = sum(one.selected for one in found)
+        return Cost(
+            sum(one.fields for one in found),
+            max((one.depth for one in found), default=0),
+            tuple(entry for one in found for entry in one.lists) if selected <= self._most else (),
+            selected,
+        )
+
+    def _field(self, field: FieldNode, *, describing: bool) -> Cost:
+        name = field.name.value
+        inner = self._selection(field.selection_set, describing=describing or name in _DESCRIBING)
+        length = _SCHEMA_LENGTHS.get(name) if describing else _asked_length(field)
+        if length is None or not inner.fields + len(inner.lists):
+            return Cost(inner.fields + 1, inner.depth + 1, inner.lists, inner.selected + 1)
+        return Cost(1, inner.depth + 1, ((length, inner),), inner.selected + 1)
+
+    def _fragment(self, name: str) -> Cost:
+        fragment = self._fragments.get(name)
+        if name not in self._known and fragment is not None:
+            # What it counts for within itself.
+            self._known[name] = Cost()
+            describing = fragment.type_condition.name.value.startswith("__")
+            self._known[name] = self._selection(fragment.selection_set, describing=describing)
+        return self._known.get(name, Cost())
+
+
+def _asked_length(field: FieldNode) -> _Length | None:
+    """How many elements the arguments of a field ask for; None where they ask for none."""
+    for argument in field.arguments or ():
+        name, value = argument.name.value, argument.value
+        if name in _LENGTHS:
+            return _value_length(value)
+        if name == "input":
+            if isinstance(value, VariableNode):
+                return (value.name.value, "")
+            if isinstance(value, ObjectValueNode):
+                for entry in value.fields:
+                    if entry.name.value in _LENGTHS:
+                        return _value_length(entry.value)
+                return _PAGE
+    return None
+
+
+def _value_length(value: ValueNode) -> _Length:
+    if isinstance(value, VariableNode):
+        return (value.name.value,)
+    known = literal_length(value)
+    return _PAGE if known is None else known
+
+
+def literal_length(value: ValueNode) -> int | None:
+    """How long a list a literal asks for: a number itself, of a list its elements. None for any
+    other literal."""
+    match value:
+        case IntValueNode():
+            return int(value.value) if len(value.value) <= _DIGITS else 10**_DIGITS
+        case ListValueNode():
+            return len(value.values)
+    return None
+
+
+def _length(length: _Length, variables: Mapping[str, Any]) -> int:
+    if isinstance(length, int):
+        return max(length, 1)
+    given = variables.get(length[0])
+    if len(length) > 1 and isinstance(given, Mapping):
+        given = next((given[name] for name in _LENGTHS if given.get(name) is not None), None)
+    match given:
+        case bool():
+            return _PAGE
+        case int():
+            return max(given, 1)
+        case str():
+            return _PAGE
+        case Sequence():
+            return max(len(given), 1)
+    return _PAGE
+
+
+MAX_DEPTH = 20
+# The documents of agents, fragments written out, select some 7,000.
+MAX_FIELDS = 20_000
+# A second or two of work; what a page of 5,000 entities with forty fields each has.
+MAX_COST = 250_000
+# Reading a document takes milliseconds for a thousand tokens, so these bound it to a second or two.
+_MAX_CHARACTERS = 1_000_000
+_MAX_TOKENS = 20_000
+_MAX_DEFINITIONS = 300
+_MAX_REPEATS = 100_000
+_KEPT_BYTES = 16 * 1024 * 1024
+# Longer texts mostly carry what somebody wrote, and come once; those of agents have 45,000
+# characters and come again. They are kept from the second time on.
+_LONG_KEPT = 4_000
+_LONG_REMEMBERED = 64
+_LARGEST_BYTES = 4 * 1024 * 1024
+# The parsed document; 28 to 44 were measured.
+_BYTES_PER_CHARACTER = 64
+_META_FIELDS = ("__schema", "__type", "__typename")
+
+
+class Rejected(Exception):
+    """A document that cannot be executed, with every reason."""
+
+    def __init__(self, errors: tuple[GraphQLError, ...], classification: str) -> None:
+        super().__init__(errors[0].message)
+        self.errors = errors
+        self.classification = classification
+
+
+class ParsedDocument:
+    """A document fit to be executed, and what it asks for."""
+
+    def __init__(self, parsed: DocumentNode) -> None:
+        self.parsed = parsed
+        operations = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
+        self.only_reads = all(one.operation is OperationType.QUERY for one in operations)
+        self._is_one_edit = len(operations) == 1 and _edits_once(operations[0])
+        # Variables and directives may change what the same text is answered with.
+        self.is_introspection = all(_describes(one) for one in operations)
+        self._defaults = {
+            variable.variable.name.value: variable.default_value
+            for operation in operations
+            for variable in operation.variable_definitions or ()
+            if variable.default_value is not None
+        }
+        measure = Measure(parsed, MAX_FIELDS)
+        self._costs = measure.operations
+        self._repeats = measure.repeats
+        self.root_fields = measure.root_fields()
+
+    def check_size(self) -> None:
+        """Raises `Rejected` for a document too deep or too large whatever its variables are."""
+        if len(self.parsed.definitions) > _MAX_DEFINITIONS:
+            raise _refused(
+                f"the document has {len(self.parsed.definitions)} operations and fragments, at "
+                f"most {_MAX_DEFINITIONS} are read; send it in several"
+            )
+        for cost in self._costs:
+            if cost.depth > MAX_DEPTH:
+                raise Rejected((_too("deep", MAX_DEPTH),), "ValidationError")
+            if cost.selected > MAX_FIELDS:
+                raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
+        if self._repeats() > _MAX_REPEATS:
+            raise _refused("the query selects the same fields too many times; select each once")
+
+    def check_one_edit(self) -> None:
+        """Raises `Rejected` for a document that is not one mutation with a single field."""
+        if not self._is_one_edit:
+            message = "ifCurrent is the condition of one edit; send a mutation with a single field"
+            raise Rejected((GraphQLError(message),), "ValidationError")
+
+    def cost(self, variables: Mapping[str, Any]) -> int:
+        """Return how many fields the answer has where every page is as long as it may be."""
+        if self._defaults:
+            defaults = {name: literal_length(value) for name, value in self._defaults.items()}
+            variables = {**defaults, **variables}
+        return max((cost.total(variables) for cost in self._costs), default=0)
+
+    def check_cost(self, variables: Mapping[str, Any]) -> None:
+        """Raise `Rejected` for an answer that may have too many fields."""
+        cost = self.cost(variables)
+        if cost > MAX_COST:
+            raise _refused(
+                f"the query asks for up to {cost:,} fields, at most {MAX_COST:,} are given at "
+                "once; ask for fewer fields or smaller pages"
+            )
+
+
+class DocumentCache:
+    """Reads documents against one schema; the ones used last are kept. Any thread may call."""
+
+    def __init__(self, schema: GraphQLSchema) -> None:
+        self._schema = schema
+        self._kept: ByteCache[str, ParsedDocument] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
+        self._came_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
+
+    def known(self, text: str) -> ParsedDocument | None:
+        """The document of a text that was kept."""
+        return self._kept.get(text)
+
+    def read(self, text: str) -> ParsedDocument:
+        """Return the document of a text, fit to be executed, and keep it; a long one when it comes
+        again.
+
+        Raises `Rejected`. Takes up to two seconds for a long one.
+        """
+        if len(text) > _MAX_CHARACTERS:
+            raise _refused(
+                f"the document has {len(text):,} characters, at most {_MAX_CHARACTERS:,} are "
+                "read; send long texts as variables"
+            )
+        try:
+            parsed = parse(text, max_tokens=_MAX_TOKENS)
+            document = ParsedDocument(parsed)
+            document.check_size()
+            errors = validate(self._schema, parsed)
+        except GraphQLError as error:
+            raise Rejected((error,), "InvalidSyntax") from error
+        except RecursionError as error:
+            raise Rejected((_too("deep", MAX_DEPTH),), "InvalidSyntax") from error
+        if errors:
+            raise Rejected(tuple(errors), "ValidationError")
+        if len(text) <= _LONG_KEPT or self._came_once.get(hash(text)):
+            self._kept.put(text, document, len(text) * _BYTES_PER_CHARACTER)
+        else:
+            self._came_once.put(hash(text), value=True, size_bytes=1)
+        return document
+
+
+def _refused(message: str) -> Rejected:
+    return Rejected((GraphQLError(message),), "ValidationError")
+
+
+def _describes(operation: OperationDefinitionNode) -> bool:
+    return not operation.variable_definitions and all(
+        isinstance(selection, FieldNode) and selection.name.value in _META_FIELDS
+        for selection in operation.selection_set.selections
+    )
+
+
+def _edits_once(operation: OperationDefinitionNode) -> bool:
+    selections = operation.selection_set.selections
+    is_one = len(selections) == 1 and isinstance(selections[0], FieldNode)
+    return operation.operation is OperationType.MUTATION and is_one
+
+
+def _too(what: str, most: int) -> GraphQLError:
+    unit = "levels" if what == "deep" else "fields"
+    return GraphQLError(f"the query is too {what}: at most {most} {unit}; ask in several")
+
+
+# What a field answers that the schema promises and the stored aspect lacks, by its scalar.
+_STAND_INS: dict[str, Any] = {"String": "", "Boolean": False, "Int": 0, "Long": 0, "Float": 0.0}
+# The scalars that JSON has as they are.
+_PLAIN = {"String": str, "Boolean": bool}
+
+# The name in the answer, the name in the value, its type, and whether null may stand there.
+_Plan = tuple[tuple[str, str, type, bool], ...]
+
+
+class PlainExecutor(ExecutorThrowingOnIncremental):
+    """An executor that takes texts and truths out of mappings by itself. Anything else, a value
+    of another type or a null where none may be among it, goes the usual way."""
+
+    def execute_fields(
+        self,
+        parent_type: GraphQLObjectType,
+        source_value: Any,
+        path: Path | None,
+        grouped_field_set: GroupedFieldSet,
+        position_context: Any,
+    ) -> AwaitableOrValue[dict[str, Any]]:
+        """The fields selected of one object; raises `OverBudget` beyond the request's budget."""
+        self.context_value.budget.answer(len(grouped_field_set))
+        if type(source_value) is dict:
+            plan = self._plan(parent_type, grouped_field_set)
+            found = None if plan is None else _read(plan, source_value)
+            if found is not None:
+                return found
+        return super().execute_fields(
+            parent_type, source_value, path, grouped_field_set, position_context
+        )
+
+    def complete_value(
+        self,
+        return_type: GraphQLOutputType,
+        field_details_list: FieldDetailsList,
+        info: Any,
+        path: Path,
+        result: Any,
+        position_context: Any,
+    ) -> AwaitableOrValue[Any]:
+        """The answer of one field.
+
+        Aspects may lack what the schema promises. Such a field answers with an empty text, false,
+        0, an empty list or a record without values; one that promises an entity is an error, and
+        null stands in place of the nearest record that may be null.
+        """
+        if result is None and is_non_null_type(return_type):
+            result = _stand_in(return_type.of_type)
+            if result is None:
+                name = f"{info.parent_type.name}.{info.field_name}"
+                raise GraphQLError(f"{name} is not known: the stored aspect lacks it")
+        return super().complete_value(
+            return_type, field_details_list, info, path, result, position_context
+        )
+
+    def complete_list_value(
+        self,
+        return_type: GraphQLList[GraphQLOutputType],
+        field_details_list: FieldDetailsList,
+        info: Any,
+        path: Path,
+        result: Any,
+        position_context: Any,
+    ) -> AwaitableOrValue[list[Any]]:
+        """The elements of one list."""
+        item = return_type.of_type
+        kind: Any = getattr(item, "of_type", item)
+        if type(result) is list and is_object_type(kind):
+            selected = self.collect_subfields(kind, field_details_list).grouped_field_set
+            plan = self._plan(kind, selected)
+            if plan is not None:
+                self.context_value.budget.answer(len(plan) * len(result))
+            if plan is not None and all(type(one) is dict for one in result):
+                found = [_read(plan, one) for one in result]
+                if None not in found:
+                    return found
+        return super().complete_list_value(
+            return_type, field_details_list, info, path, result, position_context
+        )
+
+    def _plan(self, parent_type: GraphQLObjectType, selected: GroupedFieldSet) -> _Plan | None:
+        """How to read the selected fields; nothing when one of them needs more. Selections live as
+        long as the executor, so that each is known by its identity."""
+        plans: dict[int, _Plan | None] = self.__dict__.setdefault("_plans", {})
+        try:
+            return plans[id(selected)]
+        except KeyError:
+            plan = plans[id(selected)] = _plan_of(parent_type, selected)
+            return plan
+
+
+def _stand_in(kind: Any) -> Any:
+    """What stands for a missing value of a type; None where nothing can."""
+    if is_list_type(kind):
+        return []
+    if is_object_type(kind):
+        return None if kind.interfaces else {}
+    return _STAND_INS.get(kind.name)
+
+
+def _plan_of(parent_type: GraphQLObjectType, selected: GroupedFieldSet) -> _Plan | None:
+    plan = []
+    for response_name, details in selected.items():
+        name = details[0].node.name.value
+        field = parent_type.fields.get(name)
+        if field is None or field.resolve is not None or field.args:
+            return None
+        nullable = not is_non_null_type(field.type)
+        kind = field.type if nullable else getattr(field.type, "of_type", None)
+        if not is_scalar_type(kind) or kind.name not in _PLAIN:
+            return None
+        plan.append((response_name, name, _PLAIN[kind.name], nullable))
+    return tuple(plan)
+
+
+def _read(plan: _Plan, value: dict[str, Any]) -> dict[str, Any] | None:
+    found = {}
+    for response_name, name, kind, nullable in plan:
+        one = value.get(name)
+        if type(one) is not kind and not (one is None and nullable):
+            return None
+        found[response_name] = one
+    return found
+
 
 _log = logging.getLogger("explorer.server")
 # Each module answers for the fields that it names, by object type; a later one may answer anew.
 _RESOLVERS = (
     aspects.RESOLVERS,
-    columns.RESOLVERS,
+    aspects.COLUMN_RESOLVERS,
     entities.RESOLVERS,
-    finding.RESOLVERS,
-    listing.RESOLVERS,
-    browsing.RESOLVERS,
-    measures.RESOLVERS,
-    changes.RESOLVERS,
+    search.RESOLVERS,
+    entities.LIST_RESOLVERS,
+    search.FOLDER_RESOLVERS,
+    quality.MEASURE_RESOLVERS,
+    mutations.RESOLVERS,
     properties.RESOLVERS,
     lineage.RESOLVERS,
     quality.RESOLVERS,
-    document_entity.RESOLVERS,
+    entities.DOCUMENT_RESOLVERS,
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # From here on, and for the schema, a document is executed beside the event loop, so that others
@@ -72,8 +567,8 @@ class Executor:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self.schema = assemble(catalog.registry, _RESOLVERS, entities.type_of)
-        changes.guard(self.schema)
-        self._documents = Documents(self.schema)
+        mutations.guard(self.schema)
+        self._documents = DocumentCache(self.schema)
         self._described: ByteCache[str, bytes] = ByteCache(_SCHEMAS_BYTES, _LARGEST_SCHEMA_BYTES)
         self._heavy = ThreadPoolExecutor(1, thread_name_prefix="graphql-heavy")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="graphql-documents")
@@ -131,7 +626,7 @@ class Executor:
             self._described.put(query, body, len(body) + 4 * len(query))
         return body
 
-    async def _document(self, query: str) -> Document:
+    async def _document(self, query: str) -> ParsedDocument:
         document = self._documents.known(query)
         if document is None:
             reader = self._long_reader if len(query) > _LONG else self._reader
@@ -140,14 +635,22 @@ class Executor:
         return document
 
     async def _answer_here(
-        self, document: Document, variables: dict[str, Any], operation: str | None, session: Session
+        self,
+        document: ParsedDocument,
+        variables: dict[str, Any],
+        operation: str | None,
+        session: Session,
     ) -> dict[str, Any]:
         """As `_answer`, all in the thread that calls, which takes none from the readers."""
         with self._catalog.inline():
             return await self._answer(document, variables, operation, session)
 
     async def _answer(
-        self, document: Document, variables: dict[str, Any], operation: str | None, session: Session
+        self,
+        document: ParsedDocument,
+        variables: dict[str, Any],
+        operation: str | None,
+        session: Session,
     ) -> dict[str, Any]:
         result = execute(
             self.schema,
@@ -175,7 +678,7 @@ def _failed(error: GraphQLError) -> dict[str, Any]:
         status = status_of(cause)
         kind = kind_of(status)
         shape = _shape(error, _CODES.get(kind, status), kind, "DataFetchingException")
-        if isinstance(cause, Changed):
+        if isinstance(cause, EditConflict):
             shape["extensions"]["current"] = cause.current
         return shape
     if cause is None or isinstance(cause, GraphQLError):

@@ -2,24 +2,109 @@
 carries."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import orjson
+from msgspec import Struct
+
 from explorer.errors import InvalidInput, InvalidUrn
+from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.graphql.asking import Given, page_bounds, read_types, wanted_filter
-from explorer.server.graphql.fields import Resolver, entity_or_null
-from explorer.server.graphql.names import entity_type_symbol
-from explorer.server.graphql.nodes import Info, Node
-from explorer.server.graphql.shapes import GENERIC, SHAPES, symbols
-from explorer.server.lineage.engine import ColumnForm, Lineage, LineageAnswer, Question, Reached
-from explorer.server.lineage.narrowing import DEGREE, Candidate, Narrowing, platform_of
-from explorer.server.lineage.stamps import NO_STAMPS, Stamps, read_stamps
-from explorer.server.lineage.walk import Limits
-from explorer.server.search.criteria import names_field
+from explorer.server.graphql.object_types import GENERIC, SHAPES, entity_type_symbol, symbols
+from explorer.server.graphql.schema import Resolver, entity_or_null
+from explorer.server.graphql.search import Given, page_bounds, read_types, wanted_filter
+from explorer.server.graphql.session import Info, Node
+from explorer.server.lineage import (
+    DEGREE,
+    Candidate,
+    ColumnForm,
+    Lineage,
+    LineageAnswer,
+    LineageFilter,
+    Question,
+    Reached,
+    platform_of,
+)
+from explorer.server.lineage_walk import WalkLimits
 from explorer.server.search.fields import REMOVED
+from explorer.server.search.parser import names_field
+from explorer.server.store import Store
 
 __all__ = ["RESOLVERS"]
+
+
+class Stamps(Struct, frozen=True):
+    """What is said of an edge; times are milliseconds since 1970 UTC, nothing where unsaid."""
+
+    created_millis: int | None = None
+    created_by: str | None = None
+    updated_millis: int | None = None
+    updated_by: str | None = None
+    is_manual: bool | None = None
+
+    def is_within(self, start_millis: int | None, end_millis: int | None) -> bool:
+        """Whether the edge was last changed in a time, both ends inclusive; one that says no time
+        always was."""
+        changed = self.updated_millis or self.created_millis
+        if changed is None:
+            return True
+        after = start_millis is None or changed >= start_millis
+        return after and (end_millis is None or changed <= end_millis)
+
+
+NO_STAMPS = Stamps()
+
+
+def read_stamps(
+    store: Store, registry: Registry, urn: str, others: Sequence[str]
+) -> dict[str, Stamps]:
+    """The stamps of the edges between an entity and others, by the other's URN.
+
+    Either side may declare the edge: the lineage aspects of both are read, in one query of the
+    store a few hundred entities.
+    """
+    aspects = sorted(
+        name
+        for name, aspect in registry.aspects.items()
+        if any(edge.lineage for edge in aspect.relationships)
+    )
+    stored = store.aspects(list(dict.fromkeys((urn, *others))), aspects)
+    wanted = set(others)
+    found: dict[str, Stamps] = {}
+    for declaring, values in stored.items():
+        for value in values:
+            for target, edge in _edges(orjson.loads(value.value)):
+                other = target if declaring == urn else declaring if target == urn else None
+                if other in wanted and other is not None:
+                    found[other] = _stamps(edge)
+    return found
+
+
+def _edges(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The edges of an aspect that are records, each with what it points at."""
+    for entries in value.values():
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict):
+                target = entry.get("destinationUrn") or entry.get("dataset")
+                if isinstance(target, str):
+                    yield target, entry
+
+
+def _stamps(edge: Mapping[str, Any]) -> Stamps:
+    created, updated = edge.get("created"), edge.get("lastModified") or edge.get("auditStamp")
+    source = (edge.get("properties") or {}).get("source")
+    return Stamps(
+        *_stamp(created), *_stamp(updated), source == "UI" if source is not None else None
+    )
+
+
+def _stamp(stamp: Any) -> tuple[int | None, str | None]:
+    # Writers that know no time put 0 there.
+    if not isinstance(stamp, dict) or not stamp.get("time"):
+        return None, None
+    return stamp["time"], stamp.get("actor")
+
 
 _ONE_HOP_COUNT = 100
 # No catalog reaches further.
@@ -81,7 +166,7 @@ async def _across(
         upstream=asked["direction"] == "UPSTREAM",
         start=start,
         count=count,
-        narrowing=Narrowing(
+        narrowing=LineageFilter(
             catalog.registry,
             lineage.vocabulary,
             types=types,
@@ -175,7 +260,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         upstream=asked["direction"] == "UPSTREAM",
         start=0 if timed else start,
         count=_ALL if timed else count,
-        limits=Limits(hops=1),
+        limits=WalkLimits(hops=1),
         include_missing=asked.get("includeGhostEntities") is True,
         include_removed=asked.get("includeSoftDelete") is True,
         columns="via" if info.context.dialect == "datahub" else "columns",

@@ -8,11 +8,10 @@ from explorer.errors import InvalidInput
 from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.server.failures import Refusal
-from explorer.server.graphql.assembly import Resolvers
-from explorer.server.graphql.fields import entities
-from explorer.server.graphql.names import entity_type_symbol
-from explorer.server.graphql.nodes import Info, Node
-from explorer.server.graphql.pen import Given, Pen
+from explorer.server.graphql.edits import EditTransaction, Given
+from explorer.server.graphql.object_types import entity_type_symbol
+from explorer.server.graphql.schema import Resolvers, entities
+from explorer.server.graphql.session import Info, Node
 
 __all__ = [
     "RESOLVERS",
@@ -37,7 +36,7 @@ _STANDARD = ("STRING", "NUMBER", "URN", "RICH_TEXT", "DATE")
 _Value = dict[str, Any]
 
 
-def upsert_properties(pen: Pen, given: Given) -> _Value:
+def upsert_properties(pen: EditTransaction, given: Given) -> _Value:
     """Give an entity these values, in the place of those it has of the same properties; gives all
     that it has then."""
     urn = pen.stored_entity(given["assetUrn"])
@@ -57,7 +56,7 @@ def upsert_properties(pen: Pen, given: Given) -> _Value:
     return _write(pen, urn, kept)
 
 
-def remove_properties(pen: Pen, given: Given) -> _Value:
+def remove_properties(pen: EditTransaction, given: Given) -> _Value:
     """Take properties off an entity; gives those it has left."""
     urn = pen.stored_entity(given["assetUrn"])
     gone = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
@@ -65,7 +64,7 @@ def remove_properties(pen: Pen, given: Given) -> _Value:
     return _write(pen, urn, [one for one in stored if one.get("propertyUrn") not in gone])
 
 
-def create_property(pen: Pen, given: Given) -> str:
+def create_property(pen: EditTransaction, given: Given) -> str:
     """Define a property; gives its URN."""
     said, named = given.get("id"), given.get("qualifiedName")
     if said and named and said != named:
@@ -93,7 +92,7 @@ def create_property(pen: Pen, given: Given) -> str:
     return str(urn)
 
 
-def update_property(pen: Pen, given: Given) -> str:
+def update_property(pen: EditTransaction, given: Given) -> str:
     """Change what is given of a definition; gives its URN."""
     text = pen.stored_reference(given["urn"], "structured property", _TYPE)
     urn = Urn.parse(text)
@@ -131,12 +130,12 @@ async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
     return True
 
 
-def _write(pen: Pen, urn: Urn, properties: list[_Value]) -> _Value:
+def _write(pen: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
     pen.write(urn, ASSIGNMENTS, {"properties": properties})
     return {"properties": [{**one, "associatedUrn": str(urn)} for one in properties]}
 
 
-def _set(pen: Pen, urn: Urn, given: Given) -> None:
+def _set(pen: EditTransaction, urn: Urn, given: Given) -> None:
     """Write what an input says of how a property is shown."""
     said = {
         key: value

@@ -1,18 +1,21 @@
-"""How assertions and their runs, incidents, and the health of an entity are answered."""
+"""Use, operations, assertions, incidents and health: how they are answered and reported."""
 
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import uuid4
 
+from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.assertion import asserted_entity
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.filters import read_filter
-from explorer.server.graphql.asking import page_bounds
-from explorer.server.graphql.assembly import Resolvers
-from explorer.server.graphql.columns import column_type, record_of
-from explorer.server.graphql.fields import (
+from explorer.server.graphql.aspects import column_type, record_of
+from explorer.server.graphql.edits import EditTransaction, Given
+from explorer.server.graphql.object_types import GENERIC, SHAPES
+from explorer.server.graphql.schema import (
     Resolver,
+    Resolvers,
     Value,
     custom_properties,
     entities,
@@ -21,11 +24,21 @@ from explorer.server.graphql.fields import (
     or_else,
     renamed,
 )
-from explorer.server.graphql.nodes import Info, Node
-from explorer.server.graphql.shapes import GENERIC, SHAPES
+from explorer.server.graphql.search import page_bounds
+from explorer.server.graphql.session import Info, Node
+from explorer.server.search_request import read_filter
 from explorer.server.timeseries import read_documents
 
-__all__ = ["PRIORITIES", "RESOLVERS"]
+__all__ = [
+    "MEASURE_RESOLVERS",
+    "RESOLVERS",
+    "raise_incident",
+    "report_assertion_result",
+    "report_operation",
+    "update_incident",
+    "update_incident_status",
+    "upsert_custom_assertion",
+]
 
 PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The priorities of incidents; an incident keeps the place of its own among them."""
@@ -307,4 +320,396 @@ RESOLVERS: Resolvers = {
         "created": flat("incidentInfo", "created"),
     },
     "IncidentSource": {"source": entity_or_null("sourceUrn")},
+}
+
+
+_INFO = "incidentInfo"
+
+
+def raise_incident(pen: EditTransaction, given: Given) -> str:
+    """Report a problem with entities, which is active unless the input says otherwise; gives the
+    URN of the incident.
+
+    Raises `InvalidInput` where no entity is named, or a custom type is not; `NotFound` for an
+    entity or an assignee that is not there.
+    """
+    if given["type"] == "CUSTOM" and not given.get("customType"):
+        raise InvalidInput("an incident of the type CUSTOM needs a customType")
+    named = [given.get("resourceUrn"), *(given.get("resourceUrns") or ())]
+    said = {
+        "type": given["type"],
+        "customType": given.get("customType"),
+        "title": given.get("title"),
+        "description": given.get("description"),
+        "entities": _entities(pen, [text for text in named if text is not None]),
+        "priority": _priority(given),
+        "assignees": _stored_assignees(pen, given.get("assigneeUrns") or ()) or None,
+        "status": _new_status(pen, given.get("status") or {"state": "ACTIVE"}),
+        "source": {"type": (given.get("source") or {"type": "MANUAL"})["type"]},
+        "startedAt": given.get("startedAt"),
+        "created": pen.stamp,
+    }
+    urn = Urn.of("incident", str(uuid4()))
+    pen.write(urn, _INFO, said)
+    return str(urn)
+
+
+def update_incident_status(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Say whether an incident is active; what the input leaves out of the status is taken away."""
+    stored = _stored(pen, urn)
+    _put_status(pen, urn, stored, given)
+
+
+def update_incident(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Change what is given of an incident; a part left out stays as it is."""
+    stored = _stored(pen, urn)
+    said: dict[str, Any] = {
+        name: given[name]
+        for name in ("title", "description", "startedAt")
+        if given.get(name) is not None
+    }
+    if given.get("priority") is not None:
+        said["priority"] = _priority(given)
+    if given.get("resourceUrns") is not None:
+        said["entities"] = _entities(pen, given["resourceUrns"])
+    if given.get("assigneeUrns") is not None:
+        said["assignees"] = _stored_assignees(pen, given["assigneeUrns"])
+    if said:
+        pen.write(urn, _INFO, said)
+    if given.get("status") is not None:
+        _put_status(pen, urn, stored, given["status"])
+
+
+def report_operation(pen: EditTransaction, given: Given) -> None:
+    """Report that a dataset was changed: rows were inserted, say.
+
+    Raises `InvalidInput` for what is no dataset, `NotFound` for one that is not there.
+    """
+    urn = Urn.parse(pen.stored_reference(given["urn"], "dataset", "dataset"))
+    at_millis = given.get("timestampMillis")
+    partition = given.get("partition")
+    said = {
+        "timestampMillis": at_millis,
+        "lastUpdatedTimestamp": pen.stamp["time"] if at_millis is None else at_millis,
+        "actor": pen.actor,
+        "operationType": given["operationType"],
+        "customOperationType": given.get("customOperationType"),
+        "sourceType": given["sourceType"],
+        "numAffectedRows": given.get("numAffectedRows"),
+        "partitionSpec": partition and {"type": "PARTITION", "partition": partition},
+        "customProperties": _map_of(given.get("customProperties")),
+    }
+    pen.append(urn, "operation", said)
+
+
+def upsert_custom_assertion(pen: EditTransaction, given: Given) -> str:
+    """Define an assertion that is evaluated elsewhere, or define it anew as a whole; gives its
+    URN.
+
+    Raises `InvalidInput` where the URN is of no assertion or no platform is named, `NotFound` for
+    an entity that is not there.
+    """
+    asked = given["input"]
+    urn = Urn.parse(given["urn"]) if given.get("urn") else Urn.of("assertion", str(uuid4()))
+    if urn.entity_type != "assertion":
+        raise InvalidInput(f"{urn} is no assertion")
+    entity = pen.stored_reference(asked["entityUrn"], "dataset", "dataset")
+    paths = dict.fromkeys([asked.get("fieldPath"), *(asked.get("fieldPaths") or ())])
+    columns = [str(Urn.of("schemaField", entity, path)) for path in paths if path]
+    custom = {
+        "type": asked["type"],
+        "entity": entity,
+        "field": columns[0] if columns else None,
+        "fields": columns or None,
+        "parameters": _parameters(asked.get("parameters")),
+        "nativeParameters": _map_of(asked.get("nativeParameters")),
+        **{
+            name: asked.get(name)
+            for name in ("scope", "aggregation", "operator", "nativeType", "logic")
+        },
+    }
+    stored = pen.read(urn, "assertionInfo")
+    created = (stored.get("source") or {}).get("created") or pen.stamp
+    said = {
+        "type": "CUSTOM",
+        "description": asked["description"],
+        "externalUrl": asked.get("externalUrl"),
+        "entityUrn": entity,
+        "customAssertion": {name: value for name, value in custom.items() if value is not None},
+        "source": {"type": "EXTERNAL", "created": created},
+        "lastUpdated": pen.stamp,
+    }
+    pen.write(urn, "assertionInfo", {**dict.fromkeys(stored), **said})
+    pen.write(urn, "dataPlatformInstance", {"platform": _platform(asked["platform"])})
+    return str(urn)
+
+
+def report_assertion_result(pen: EditTransaction, given: Given) -> None:
+    """Report what the evaluation of an assertion gave.
+
+    Raises `NotFound` for an assertion that is not there, or does not say what it is about.
+    """
+    urn = Urn.parse(pen.stored_reference(given["urn"], "assertion", "assertion"))
+    entity = asserted_entity(pen.read(urn, "assertionInfo"))
+    if entity is None:
+        raise NotFound(f"{urn} does not say what it is about; write its assertionInfo first")
+    asked = given["result"]
+    error = asked.get("error") if asked["type"] == "ERROR" else None
+    result = {
+        "type": asked["type"],
+        "severity": asked.get("severity") if asked["type"] == "FAILURE" else None,
+        "externalUrl": asked.get("externalUrl"),
+        "nativeResults": _map_of(asked.get("properties")),
+        "error": error and {"type": error["type"], "properties": {"message": error["message"]}},
+    }
+    said = {
+        "timestampMillis": asked.get("timestampMillis"),
+        "runId": str(uuid4()),
+        "assertionUrn": str(urn),
+        "asserteeUrn": entity,
+        "status": "COMPLETE",
+        "result": {name: value for name, value in result.items() if value is not None},
+    }
+    pen.append(urn, "assertionRunEvent", said)
+
+
+def _map_of(given: Iterable[Given] | None) -> dict[str, str] | None:
+    """A map that a document gives as a list of entries; the last value of a key counts."""
+    return None if given is None else {one["key"]: one.get("value") or "" for one in given}
+
+
+def _parameters(given: Given | None) -> dict[str, Any] | None:
+    return {name: dict(one) for name, one in given.items() if one is not None} if given else None
+
+
+def _platform(given: Given) -> str:
+    """The URN of a platform that is given by its URN or its name; it need not be stored."""
+    if given.get("urn"):
+        urn = Urn.parse(given["urn"])
+        if urn.entity_type != "dataPlatform":
+            raise InvalidInput(f"{urn} is no platform")
+        return str(urn)
+    if not given.get("name"):
+        raise InvalidInput("the platform of an assertion is given by its urn or its name")
+    return str(Urn.of("dataPlatform", given["name"]))
+
+
+def _stored(pen: EditTransaction, urn: Urn) -> Given:
+    if urn.entity_type != "incident":
+        raise InvalidInput(f"{urn} is no incident")
+    stored = pen.read(urn, _INFO)
+    if not stored:
+        raise NotFound(f"{urn} has no {_INFO}; write that first")
+    return stored
+
+
+def _put_status(pen: EditTransaction, urn: Urn, stored: Given, given: Given) -> None:
+    status, before = _new_status(pen, given), stored.get("status") or {}
+    if any(before.get(name) != status.get(name) for name in ("state", "stage", "message")):
+        pen.write(urn, _INFO, {"status": status})
+
+
+def _new_status(pen: EditTransaction, given: Given) -> dict[str, Any]:
+    said = {name: given.get(name) for name in ("state", "stage", "message")}
+    kept = {name: value for name, value in said.items() if value is not None}
+    return {**kept, "lastUpdated": pen.stamp}
+
+
+def _priority(given: Given) -> int | None:
+    named = given.get("priority")
+    return None if named is None else PRIORITIES.index(named)
+
+
+def _entities(pen: EditTransaction, named: Iterable[str]) -> list[str]:
+    urns = list(dict.fromkeys(str(pen.stored_entity(text)) for text in named))
+    if not urns:
+        raise InvalidInput("an incident is about at least one entity; name it with resourceUrn")
+    return urns
+
+
+def _stored_assignees(pen: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
+    return [
+        {"actor": pen.stored_reference(text, "assignee", *_OWNERS), "assignedAt": pen.stamp}
+        for text in dict.fromkeys(named)
+    ]
+
+
+_DAY_MILLIS = 86_400_000
+_RANGE_DAYS = {
+    "DAY": 1,
+    "WEEK": 7,
+    "MONTH": 30,
+    "QUARTER": 91,
+    "HALF_YEAR": 182,
+    "YEAR": 365,
+}
+_MOST = 10_000
+_TOP_USERS = 5
+_USAGE = "datasetUsageStatistics"
+_PERCENTILES = ("queryCountPercentileLast30Days", "uniqueUserPercentileLast30Days")
+_EVERYTHING = Filter()
+
+
+async def _usage(node: Node, info: Info, **given: Any) -> Value:
+    # A `resource` may be named as well; the dataset itself is what is asked about.
+    start = given.get("startTimeMillis")
+    if start is None:
+        days = _RANGE_DAYS.get(given.get("range") or "MONTH")
+        start = _now_millis() - days * _DAY_MILLIS if days else None
+    points = await _points(node, info, _USAGE, start, None, _MOST)
+    buckets = [_bucket(node, point) for point in reversed(points)]
+    return {"buckets": buckets, "aggregations": _aggregated(points)}
+
+
+def _bucket(node: Node, point: Value) -> Value:
+    return {
+        "bucket": point.get("timestampMillis"),
+        "duration": (point.get("eventGranularity") or {}).get("unit"),
+        "resource": str(node.urn),
+        "metrics": {
+            "uniqueUserCount": point.get("uniqueUserCount"),
+            "totalSqlQueries": point.get("totalSqlQueries"),
+            "topSqlQueries": point.get("topSqlQueries"),
+            "users": point.get("userCounts"),
+            "fields": _fields(
+                {
+                    one["fieldPath"]: one.get("count")
+                    for one in point.get("fieldCounts") or ()
+                    if one.get("fieldPath")
+                }
+            ),
+        },
+    }
+
+
+def _aggregated(points: Iterable[Value]) -> Value:
+    users: Counter[str] = Counter()
+    emails: dict[str, Any] = {}
+    fields: Counter[str] = Counter()
+    queries = 0
+    for point in points:
+        queries += point.get("totalSqlQueries") or 0
+        for one in point.get("userCounts") or ():
+            if user := one.get("user"):
+                users[user] += one.get("count") or 0
+                emails[user] = one.get("userEmail") or emails.get(user)
+        for one in point.get("fieldCounts") or ():
+            if path := one.get("fieldPath"):
+                fields[path] += one.get("count") or 0
+    return {
+        "uniqueUserCount": len(users),
+        "totalSqlQueries": queries,
+        "users": [
+            {"user": user, "count": count, "userEmail": emails[user]}
+            for user, count in users.most_common()
+        ],
+        "fields": _fields(dict(fields.most_common())),
+    }
+
+
+def _fields(counts: Mapping[str, int | None]) -> list[Value]:
+    return [{"fieldName": path, "count": count} for path, count in counts.items()]
+
+
+async def _summary(node: Node, info: Info) -> Value | None:
+    start = _now_millis() - _RANGE_DAYS["MONTH"] * _DAY_MILLIS
+    points = await _points(node, info, _USAGE, start, None, _MOST)
+    profiles = await _points(node, info, "datasetProfile", None, None, 1)
+    operations = await _points(node, info, "operation", start, None, 1)
+    features = node.aspect("usageFeatures") or {}
+    if not (points or profiles or operations or features):
+        return None
+    profile = profiles[0] if profiles else {}
+    found: dict[str, Any] = {
+        "changed": (node, start),
+        "topUsersLast30Days": [],
+        "rowCount": profile.get("rowCount"),
+        "sizeInBytes": profile.get("sizeInBytes"),
+        **{name: features.get(name) for name in _PERCENTILES},
+    }
+    if points:
+        used = _aggregated(points)
+        found["queryCountLast30Days"] = used["totalSqlQueries"]
+        found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
+        found["topUsersLast30Days"] = [one["user"] for one in used["users"][:_TOP_USERS]]
+    return found
+
+
+async def _update_count(summary: Value, info: Info) -> int:
+    node, start = summary["changed"]
+    return len(await _points(node, info, "operation", start, None, _MOST))
+
+
+def _top_users(summary: Value, info: Info) -> list[Any]:
+    users = Urn.parse_all(summary["topUsersLast30Days"])
+    return info.context.refer_all(
+        [str(urn) for urn in users if urn.entity_type == "corpuser"], info
+    )
+
+
+async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
+    return await _asked_points(node, info, "datasetProfile", given)
+
+
+async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
+    return await _asked_points(node, info, "operation", given)
+
+
+async def _asked_points(
+    node: Node, info: Info, aspect: str, given: Mapping[str, Any]
+) -> list[Value]:
+    limit = given.get("limit")
+    wanted = _MOST if limit is None else max(limit, 0)
+    filtered_by = read_filter({"or": [given["filter"]]} if given.get("filter") else None)
+    bounds = given.get("startTimeMillis"), given.get("endTimeMillis")
+    return await _points(node, info, aspect, *bounds, wanted, filtered_by)
+
+
+async def _points(
+    node: Node,
+    info: Info,
+    aspect: str,
+    start: int | None,
+    end: int | None,
+    limit: int,
+    filtered_by: Filter = _EVERYTHING,
+) -> list[Value]:
+    """Documents of a timeseries aspect, newest first; both ends belong to it."""
+    catalog, most = info.context.catalog, min(limit, _MOST)
+    documents = await catalog.offload(
+        read_documents, catalog.store, str(node.urn), aspect, (start, end), most, filtered_by
+    )
+    info.context.budget.read_documents(len(documents))
+    return [value for value, _, _ in documents]
+
+
+def _operation_properties(operation: Value, _info: Info) -> list[Value]:
+    return [
+        {"key": key, "value": text}
+        for key, text in (operation.get("customProperties") or {}).items()
+    ]
+
+
+def _partition(operation: Value, _info: Info) -> Any:
+    return (operation.get("partitionSpec") or {}).get("partition")
+
+
+def _now_millis() -> int:
+    return time.time_ns() // 1_000_000
+
+
+MEASURE_RESOLVERS: Resolvers = {
+    "Dataset": {
+        "usageStats": _usage,
+        "datasetProfiles": _profiles,
+        "operations": _operations,
+        "statsSummary": _summary,
+    },
+    "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
+    "UserUsageCounts": {"user": entity_or_null("user")},
+    "DatasetStatsSummary": {
+        "topUsersLast30Days": _top_users,
+        "updateCountLast30Days": _update_count,
+    },
+    "Operation": {"customProperties": _operation_properties, "partition": _partition},
 }

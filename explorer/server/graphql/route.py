@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from explorer.errors import InvalidInput
-from explorer.server.call import Answer, Call
 from explorer.server.catalog import Catalog
-from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.graphql.names import DESCRIBED
+from explorer.server.graphql.object_types import DESCRIBED
+from explorer.server.http import Answer, Call, Endpoint, parameter
 
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor

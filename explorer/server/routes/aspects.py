@@ -1,4 +1,4 @@
-"""Writing changes, and reading single aspects and their documents over time."""
+"""Writing changes, reading single aspects, their versions, and their documents over time."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,26 +8,147 @@ import orjson
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
 from explorer.metadata.registry import key_value
-from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
+from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
-from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import read_filter
-from explorer.server.routes.proposals import (
+from explorer.server.http import (
+    DEFAULT_PAGE,
+    MAX_PAGE,
+    Answer,
+    Call,
+    Endpoint,
+    Parameters,
+    Query,
+    parameter,
+)
+from explorer.server.routes.parameters import (
     ALL_OR_NONE,
     ASYNC,
     BATCHED,
     CONDITIONS,
+    ENTITY,
     NOTES,
+    PATH_URN,
     PROPOSAL,
     PROPOSALS,
+    URN,
     all_or_none,
 )
-from explorer.server.routes.usage import ENTITY, PATH_URN, URN
-from explorer.server.sorting import read_sort
+from explorer.server.search_request import read_filter, read_sort
 from explorer.server.timeseries import read_documents
 
-__all__ = ["AspectRoutes"]
+__all__ = ["AspectRoutes", "VersionRoutes", "read_number"]
+
+_FAR = 2**31
+
+
+class VersionRoutes:
+    """`/versions`"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "GET",
+                "/versions",
+                self._versions,
+                "the versions of an aspect in a range, newest first",
+                role="reader",
+                item=True,
+                standing="ours",
+                parameters=(
+                    PATH_URN,
+                    parameter(
+                        "aspect", "string", "the name of an aspect", "ownership", place="query"
+                    ),
+                    *(
+                        parameter(name, "integer", summary, example, place="query", required=False)
+                        for name, summary, example in (
+                            ("from", "one end of the range; the oldest version without it", 1),
+                            ("to", "the other end; the latest version without it", 0),
+                            ("start", "how many of the range to skip; 0 without it", 0),
+                            ("count", "how many at most; 10 without it, 10000 at most", 10),
+                        )
+                    ),
+                ),
+                gives=(
+                    "urn, aspectName, start, count (of this page), total (in the range), and "
+                    "versions: version, value, created {time, actor}, systemMetadata"
+                ),
+                notes=(
+                    "Version 0 is the latest and 1 the oldest; negative numbers count back from "
+                    "the latest, -1 being the one before it.",
+                    "Both ends belong to the range, in whichever order they are named. What is "
+                    "beyond the versions there are is left out.",
+                    "404 for an aspect that the entity does not have; 400 for one over time, which "
+                    "has no versions.",
+                ),
+            ),
+        )
+
+    async def _versions(self, call: Call) -> Answer:
+        urn = self._catalog.intake.read_urn(call.key)
+        name = call.query.required("aspect")
+        self._check(urn, name)
+        ends = (
+            read_number(call.query, "from", 1, least=-_FAR),
+            read_number(call.query, "to", 0, least=-_FAR),
+        )
+        start = read_number(call.query, "start", 0)
+        count = min(read_number(call.query, "count", DEFAULT_PAGE), MAX_PAGE)
+        found = await self._catalog.offload(
+            self._catalog.store.versions, str(urn), name, ends, start, count
+        )
+        if found is None:
+            raise NotFound(f"{urn} has no aspect {name}")
+        total, versions = found
+        return Answer.of(
+            {
+                "urn": str(urn),
+                "aspectName": name,
+                "start": start,
+                "count": len(versions),
+                "total": total,
+                "versions": [
+                    {
+                        "version": one.version,
+                        "value": orjson.Fragment(one.value),
+                        "created": {"time": one.time_millis, "actor": one.actor},
+                        "systemMetadata": orjson.Fragment(one.system),
+                    }
+                    for one in versions
+                ],
+            }
+        )
+
+    def _check(self, urn: Urn, name: str) -> None:
+        try:
+            declared = self._catalog.registry.aspect_of(urn.entity_type, name)
+        except UnknownName as error:
+            raise NotFound(str(error)) from error
+        if declared.timeseries:
+            raise InvalidInput(
+                f"{name} is a timeseries aspect and has no versions; read its documents with "
+                "POST /aspects?action=getTimeseriesAspectValues"
+            )
+
+
+def read_number(query: Query, name: str, default: int, *, least: int = 0) -> int:
+    """A whole number from a query, no less than `least`; raises `InvalidInput`."""
+    text = query.one(name)
+    if text is None:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or (number < 0 <= least):
+        kind = "a count from 0 up" if least == 0 else "an integer"
+        raise InvalidInput(f"the query parameter {name!r} is {kind}, not {text[:40]!r}")
+    return max(least, min(number, _FAR))
+
 
 _DELETE_NOTE = "A proposal with changeType DELETE removes every version, and needs the role admin."
 

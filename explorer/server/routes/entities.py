@@ -1,4 +1,4 @@
-"""Reading whole entities, in today's form and the legacy one."""
+"""Reading whole entities, counting and listing them, and removing them for good."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,17 +7,223 @@ from urllib.parse import quote
 import orjson
 
 from explorer.errors import InvalidInput, NotFound
-from explorer.metadata.urn import Urn
-from explorer.server.call import Answer, Call
+from explorer.metadata.urn import MAX_URN_BYTES, Urn
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
-from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.intake.change import UNKNOWN_ACTOR
-from explorer.server.routes.snapshots import WITH_SNAPSHOT, snapshot_name
-from explorer.server.routes.usage import DATASET, PATH_URN, URN
+from explorer.server.http import Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.ingestion_rules import UNKNOWN_ACTOR
+from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
+from explorer.server.routes.parameters import COUNT, DATASET, ENTITY, PATH_URN, START, URN
 from explorer.server.store import StoredAspect
 
-__all__ = ["EntityRoutes"]
+__all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
+
+_MAX_MILLIS = 2**62
+
+
+class DeletionRoutes:
+    """`/entities` where it deletes"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._delete,
+                "remove an entity, or one of its aspects, with all versions",
+                role="admin",
+                action="delete",
+                parameters=(
+                    URN,
+                    parameter("aspectName", "string", "one aspect; all without it", required=False),
+                    parameter(
+                        "startTimeMillis",
+                        "integer",
+                        "of an aspect over time, from when on",
+                        required=False,
+                    ),
+                    parameter(
+                        "endTimeMillis",
+                        "integer",
+                        "of an aspect over time, up to when",
+                        required=False,
+                    ),
+                ),
+                gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
+                notes=(
+                    "404 for an entity that does not exist; for DataHub's callers 200 and no rows. "
+                    "The key aspect stands for the entity.",
+                    "A deleted entity reads as its key alone, and can be written anew. To hide one "
+                    "and keep it, write its status with removed true.",
+                ),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._delete_references,
+                "take the references to an entity out of all other aspects",
+                role="admin",
+                action="deleteReferences",
+                parameters=(
+                    URN,
+                    parameter(
+                        "dryRun",
+                        "boolean",
+                        "only tell what it would be; false without it",
+                        True,
+                        required=False,
+                    ),
+                ),
+                gives=(
+                    "total (of references taken out), relatedAspects {entity, relationship, "
+                    "aspect}, 100 at most; leftTotal and leftAspects, the same for what stays"
+                ),
+                notes=(
+                    "A reference goes with the least around it that can go: an optional field, "
+                    "else the element of an array. Where the aspect itself could not be without "
+                    "it, it stays and is listed in leftAspects.",
+                    "The aspects keep their earlier versions. The entity itself need not exist, "
+                    "and is not touched.",
+                    "Each aspect is changed as a whole; of many, others are written in between. "
+                    "Ended early, ask again: it goes on with what is left, and counts that.",
+                ),
+            ),
+        )
+
+    async def _delete(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
+        aspect = parameters.optional_text("aspectName")
+        bounds = (_millis(parameters, "startTimeMillis"), _millis(parameters, "endTimeMillis"))
+        rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor, call.dialect)
+        return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
+
+    async def _delete_references(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        urn = Urn.parse(parameters.text("urn"))
+        dry_run = parameters.flag("dryRun", default=False)
+        unlinked = await self._catalog.delete_references(urn, call.actor, dry_run=dry_run)
+        return Answer.of({"value": unlinked.to_wire()})
+
+
+def _millis(parameters: Parameters, name: str) -> int | None:
+    # No document lies beyond, and the engines count no further.
+    value = parameters.integer(name)
+    return None if value is None else max(-_MAX_MILLIS, min(value, _MAX_MILLIS))
+
+
+# Each one multiplies the ways in which a URN may fit.
+_MOST_ANYTHING = 8
+
+
+class CountRoutes:
+    """`/entities` and `/aspects` where they count"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._urns,
+                "the URNs of all entities of a type",
+                role="reader",
+                action="listUrns",
+                parameters=(ENTITY, START, COUNT),
+                gives="entities: URNs in their own order; start, count (of this page) and total",
+                notes=("Soft-deleted entities are listed too.",),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._total,
+                "how many entities of a type there are",
+                role="reader",
+                action="getTotalEntityCount",
+                parameters=(ENTITY,),
+                gives="a number",
+                notes=("Soft-deleted entities do not count.",),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._totals,
+                "how many entities of several types there are",
+                role="reader",
+                action="batchGetTotalEntityCount",
+                parameters=(
+                    parameter(
+                        "entities", "array of strings", "names of entity types", ["dataset", "tag"]
+                    ),
+                ),
+                gives="a number for each type",
+                notes=("Soft-deleted entities do not count.",),
+            ),
+            Endpoint(
+                "POST",
+                "/aspects",
+                self._aspects,
+                "how many entities have an aspect",
+                role="reader",
+                action="getCount",
+                parameters=(
+                    parameter("aspect", "string", "the name of an aspect", "ownership"),
+                    parameter(
+                        "urnLike",
+                        "string",
+                        "a pattern that their URNs match: % for any text, _ for any character",
+                        "urn:li:dataset:%",
+                        required=False,
+                    ),
+                ),
+                gives="a number; of documents, for an aspect over time",
+                notes=("Soft-deleted entities count. Letters match without regard to case.",),
+            ),
+        )
+
+    async def _urns(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entity = parameters.text("entity")
+        self._catalog.registry.entity(entity)
+        start, count = parameters.start(), parameters.page("count")
+        total, urns = await self._catalog.offload(
+            self._catalog.store.entity_urns, entity, start, count
+        )
+        value = {"entities": urns, "start": start, "count": len(urns), "total": total}
+        return Answer.of({"value": value})
+
+    async def _total(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        return Answer.of({"value": await self._count(parameters.text("entity"))})
+
+    async def _totals(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        parameters.items("entities")
+        entities = dict.fromkeys(parameters.texts("entities") or ())
+        return Answer.of({"value": {entity: await self._count(entity) for entity in entities}})
+
+    async def _count(self, entity: str) -> int:
+        self._catalog.registry.entity(entity)
+        return await self._catalog.offload(self._catalog.index.total, (entity,))
+
+    async def _aspects(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        aspect = parameters.text("aspect")
+        self._catalog.registry.aspect(aspect)
+        like = parameters.optional_text("urnLike")
+        if like is not None and (len(like) > MAX_URN_BYTES or like.count("%") > _MOST_ANYTHING):
+            raise InvalidInput(
+                f"'urnLike' has at most {MAX_URN_BYTES} characters, as URNs have, and "
+                f"{_MOST_ANYTHING} of them %"
+            )
+        found = await self._catalog.offload(self._catalog.store.aspect_count, aspect, like)
+        return Answer.of({"value": found})
+
 
 # Longer batches are read beside the event loop.
 _LONG_BATCH = 8

@@ -10,19 +10,18 @@ import orjson
 from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
-from explorer.server.call import MAX_PAGE, Answer, Call, Parameters
+from explorer.server.browse import components
 from explorer.server.catalog import Catalog
-from explorer.server.endpoint import Endpoint, parameter
-from explorer.server.filters import forgive_query, read_filter
-from explorer.server.measures import USE_DAYS, read_use, use_from
-from explorer.server.paths import components
-from explorer.server.routes.usage import COUNT, FILTER, START
-from explorer.server.search.page import SearchQuery
-from explorer.server.stewardship.facts import Facts
-from explorer.server.stewardship.ledger import PATIENCE_SECONDS, Entry
-from explorer.server.stewardship.ranking import (
+from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.routes.parameters import COUNT, FILTER, START
+from explorer.server.search.query import SearchQuery
+from explorer.server.search_request import forgive_query, read_filter
+from explorer.server.stewardship import (
     GROUPINGS,
+    PATIENCE_SECONDS,
     Count,
+    Entry,
+    Facts,
     Grouping,
     Item,
     Ranked,
@@ -30,6 +29,7 @@ from explorer.server.stewardship.ranking import (
     rank,
     with_use,
 )
+from explorer.server.timeseries import USE_DAYS, read_use, use_from
 
 __all__ = ["StewardshipRoutes"]
 

@@ -17,11 +17,11 @@ import tantivy
 
 __all__ = [
     "EngineFailed",
+    "IndexWriter",
     "Searcher",
-    "Writer",
     "boundary",
     "counted",
-    "find_damage",
+    "find_index_damage",
     "is_too_wide",
 ]
 
@@ -116,7 +116,7 @@ class Searcher:
             return self._searcher.terms_with_prefix(field, prefix)
 
 
-class Writer:
+class IndexWriter:
     """The writer of an index. Every method raises `EngineFailed`; after that it is of no use."""
 
     def __init__(self, index: tantivy.Index) -> None:
@@ -146,7 +146,7 @@ def is_too_wide(error: BaseException) -> bool:
     return isinstance(error, ValueError) and "max expansions" in str(error)
 
 
-def find_damage(directory: Path) -> list[str]:
+def find_index_damage(directory: Path) -> list[str]:
     """Return what is wrong with the files of the index in a directory, one sentence each.
 
     Reads every file of the last commit once, about 1 s a GB, and compares it with the checksum

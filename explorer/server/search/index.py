@@ -10,6 +10,7 @@ anew (`on_damage`, `renew`, `resume`). With files that are whole only the one se
 """
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,38 +19,174 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import tantivy
+
 from explorer.errors import Busy, CatalogError, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
-from explorer.server.search.analysed import USED_MOST, Analysed, usage_step
-from explorer.server.search.base import STATE, Source
-from explorer.server.search.document import Document
+from explorer.server.search.analysis import (
+    USED_MOST,
+    AnalysedDocument,
+    chunks,
+    join_names,
+    names_of,
+    split,
+    usage_step,
+    word_line,
+)
+from explorer.server.search.document import Document, FolderQuery, Folders, listed
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.folders import FolderQuery, Folders, listed
-from explorer.server.search.layers import Layers, View
-from explorer.server.search.listing import Listing
-from explorer.server.search.merging import Found
-from explorer.server.search.names import called, is_called
-from explorer.server.search.page import (
+from explorer.server.search.layers import STATE, Layers, Source, View
+from explorer.server.search.listing import Listing, SortedListing
+from explorer.server.search.matching import called, has_word, is_called
+from explorer.server.search.plan import FoundDocument, Plan
+from explorer.server.search.query import (
+    And,
     Facet,
+    How,
+    Node,
+    Or,
+    Present,
     SearchHit,
     SearchPage,
     SearchQuery,
     SortBy,
     Suggestion,
+    Word,
+    size_bytes,
 )
-from explorer.server.search.plan import Plan
-from explorer.server.search.query import How, Present, Word, size_bytes
-from explorer.server.search.ranking import reason
-from explorer.server.search.sorted import Sorted
-from explorer.server.search.sorting import SortField, check_key, read_sort, urn_of
-from explorer.server.search.spelling import Spelling
-from explorer.server.search.suggestion import suggested_name
-from explorer.server.search.wanted import Wanted, read_text, read_typed
+from explorer.server.search.ranking import ResolvedSearch, read_text, read_typed, reason
+from explorer.server.search.sorting import SortField, check_key, resolve_sort, urn_of
+from explorer.server.search.terms import Terms, read_lines
 
 __all__ = ["SearchIndex"]
+
+
+def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
+    """The first name that has all words typed; the one it is shown by if none has all."""
+    nodes = typed.nodes if isinstance(typed, And) else (typed,)
+    tests = [has_word(node, exact=False) for node in nodes if isinstance(node, Word)]
+    for name in names_of(vocabulary, document):
+        line = (word_line((name, *join_names((name,)))),)
+        if all(test(line) for test in tests):
+            return name
+    return document.name
+
+
+# A shorter word has too many neighbours; one slip is a letter too many, one too few, another one,
+# or two that changed places.
+_SHORTEST = 5
+_SHORTEST_OF_TWO = 8
+# So many documents, the most used ones first, are looked at for words.
+_MOST_DOCUMENTS = 60
+_RUN = re.compile(r"[^\W_]+")
+
+
+class Spelling:
+    """Corrects words by those of one state of the index and of what is newer."""
+
+    def __init__(self, view: View, terms: Terms) -> None:
+        self._view = view
+        self._terms = terms
+
+    def corrected(self, text: str, asked: Node, is_found: Callable[[Word], bool]) -> str | None:
+        """Return a text with the words in it that nothing has, `is_found` says which, corrected;
+        None where one of them cannot be, or there is none."""
+        corrections: dict[str, str] = {}
+        for word in dict.fromkeys(_words(asked)):
+            if not is_found(word):
+                found = [self._nearest(part) for part in word.parts]
+                if None in found:
+                    return None
+                corrections[word.whole] = " ".join(filter(None, found))
+        if not corrections:
+            return None
+
+        def replaced(run: re.Match[str]) -> str:
+            return corrections.get("".join(typed_parts(run.group())), run.group())
+
+        changed = _RUN.sub(replaced, text)
+        return changed if changed != text else None
+
+    def _nearest(self, word: str) -> str | None:
+        if len(word) < _SHORTEST or not word.isalpha():
+            return None if not self._has(word) else word
+        if self._has(word):
+            return word
+        for most in range(1, 2 + (len(word) >= _SHORTEST_OF_TWO)):
+            counts: dict[str, int] = {}
+            for line_words in self._near(word, most):
+                for one in line_words:
+                    if abs(len(one) - len(word)) <= most and one.isalpha():
+                        counts[one] = counts.get(one, 0) + 1
+            near = [one for one in counts if distance(one, word, most) <= most]
+            if near:
+                return min(near, key=lambda one: (one[0] != word[0], -self._count(one), one))
+        return None
+
+    def _near(self, word: str, most: int) -> Iterator[Iterable[str]]:
+        """The words of documents that may have one near a word."""
+        for change in self._view.pending:
+            if change.new is not None:
+                yield set(change.new.words.split())
+        query = tantivy.Query.fuzzy_term_query(
+            self._terms.schema, "any.words", word, distance=most, transposition_cost_one=True
+        )
+        limit = max(1, min(_MOST_DOCUMENTS, self._view.searcher.num_docs))
+        hits = self._view.searcher.search(
+            query, limit, count=False, order_by_field="order", order=tantivy.Order.Asc
+        ).hits
+        for _, address in hits:
+            lines = read_lines(self._view.searcher, address)
+            yield {one for line in lines for one in line.split()}
+
+    def _has(self, word: str) -> bool:
+        return self._count(word) > 0
+
+    def _count(self, word: str) -> int:
+        """About how many documents have a word."""
+        pending = sum(_holds(change.new, word) for change in self._view.pending)
+        return self._view.searcher.doc_freq("any.words", word) + pending
+
+
+def typed_parts(run: str) -> tuple[str, ...]:
+    """The words of a run of letters and digits as it was typed."""
+    return tuple(part for chunk in chunks(run) for part in split(chunk))
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """How many slips are between two words, as far as `most`; more than that is `most` + 1."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, char in enumerate(one, 1):
+        older, before, row = before, row, [at]
+        for to, target in enumerate(other, 1):
+            cost = min(row[-1] + 1, before[to] + 1, before[to - 1] + (char != target))
+            if at > 1 and to > 1 and char == other[to - 2] and one[at - 2] == target:
+                cost = min(cost, older[to - 2] + 1)
+            row.append(cost)
+        if min(row) > most + 1:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def _holds(document: AnalysedDocument | None, word: str) -> bool:
+    return document is not None and f" {word} " in document.words
+
+
+def _words(node: Node) -> Iterator[Word]:
+    """The words asked for; what is left out is not."""
+    match node:
+        case Word():
+            yield node
+        case And() | Or():
+            for inner in node.nodes:
+                yield from _words(inner)
+        case _:
+            pass
+
 
 _log = logging.getLogger("explorer.server.search")
 
@@ -89,7 +226,7 @@ class SearchIndex:
         self.on_damage: Callable[[], None] | None = None
         self.is_suspended = False
         self._reason = _IS_RENEWED
-        self._plans: ByteCache[Wanted, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
+        self._plans: ByteCache[ResolvedSearch, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
@@ -157,11 +294,13 @@ class SearchIndex:
     def urns_with(self, field: str) -> set[str]:
         """The URNs of all that have a value in a field, the removed too, whether the field can be
         searched or not. Raises as `search`."""
-        in_order = read_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
+        in_order = resolve_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
         asked = Present(field)
-        return self._urns(Wanted(asked, asked, (), None, include_removed=True, sorted_by=in_order))
+        return self._urns(
+            ResolvedSearch(asked, asked, (), None, include_removed=True, sorted_by=in_order)
+        )
 
-    def _urns(self, wanted: Wanted) -> set[str]:
+    def _urns(self, wanted: ResolvedSearch) -> set[str]:
         with self._reading() as layers:
             view = layers.view()
             plan = self._plan(wanted, view, layers)
@@ -178,7 +317,9 @@ class SearchIndex:
         text; people and groups by whole words of their names. At most 1,000. Raises as `search`."""
         kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
         node = called(kept, how, text)
-        wanted = Wanted(node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),))
+        wanted = ResolvedSearch(
+            node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),)
+        )
         with self._reading() as layers:
             view = layers.view()
             plan = self._plan(wanted, view, layers)
@@ -343,7 +484,7 @@ class SearchIndex:
         if self.on_damage is not None:
             self.on_damage()
 
-    def _wanted_below(self, query: FolderQuery, path: tuple[str, ...]) -> Wanted:
+    def _wanted_below(self, query: FolderQuery, path: tuple[str, ...]) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -354,7 +495,7 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _wanted(self, query: SearchQuery) -> Wanted:
+    def _wanted(self, query: SearchQuery) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -366,18 +507,18 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _corrected(self, query: SearchQuery, wanted: Wanted, layers: Layers) -> str | None:
+    def _corrected(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> str | None:
         """The text of a search that finds nothing, its slips corrected."""
         view = layers.view()
 
         def is_found(word: Word) -> bool:
-            alone = Wanted(word, word, (), None, include_removed=True)
+            alone = ResolvedSearch(word, word, (), None, include_removed=True)
             plan = self._plan(alone, view, layers)
             return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total() > 0
 
         return Spelling(view, layers.terms).corrected(query.text, wanted.asked, is_found)
 
-    def _searched(self, query: SearchQuery, wanted: Wanted, layers: Layers) -> SearchPage:
+    def _searched(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> SearchPage:
         view = layers.view()
         plan = self._plan(wanted, view, layers)
         if query.facets and view.searcher.num_docs >= _BIG:
@@ -400,7 +541,7 @@ class SearchIndex:
         last = found[-1].key if found and wanted.sorted_by else None
         return SearchPage(merged.total(), hits, self._labelled(facets, wanted), last)
 
-    def _suggested(self, wanted: Wanted, count: int, layers: Layers) -> list[Suggestion]:
+    def _suggested(self, wanted: ResolvedSearch, count: int, layers: Layers) -> list[Suggestion]:
         view = layers.view()
         plan = self._plan(wanted, view, layers)
         merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
@@ -418,7 +559,7 @@ class SearchIndex:
             size = min(size * 4, 500)
         return list(found.values())[:count]
 
-    def _plan(self, wanted: Wanted, view: View, layers: Layers) -> Plan:
+    def _plan(self, wanted: ResolvedSearch, view: View, layers: Layers) -> Plan:
         """Return the plan of a search over one state of the index; a query of more than 64 kB is
         planned each time."""
         state = (view.commit, self._vocabulary.generation)
@@ -430,7 +571,7 @@ class SearchIndex:
             plan = self._plans.get(wanted)
         if plan is not None:
             return plan
-        kind = Sorted if wanted.sorted_by else Listing
+        kind = SortedListing if wanted.sorted_by else Listing
         listing = kind(view.searcher, layers.terms, self._vocabulary, wanted)
         facets = (*self._vocabulary.facets(wanted.types), *wanted.also_counted)
         plan = Plan(wanted, listing, tuple(dict.fromkeys(facets)), self._vocabulary)
@@ -446,7 +587,7 @@ class SearchIndex:
             if self._planned_for == (view.commit, self._vocabulary.generation):
                 self._plans.put(plan.wanted, plan, size)
 
-    def _hit(self, found: Found, plan: Plan) -> SearchHit:
+    def _hit(self, found: FoundDocument, plan: Plan) -> SearchHit:
         document = self._document(found, plan)
         wanted = plan.wanted
         used = usage_step(document.usage) / (USED_MOST + 1)
@@ -461,13 +602,13 @@ class SearchIndex:
             used,
         )
 
-    def _document(self, found: Found, plan: Plan) -> Document:
-        if isinstance(found.place, Analysed):
+    def _document(self, found: FoundDocument, plan: Plan) -> Document:
+        if isinstance(found.place, AnalysedDocument):
             return found.place.document
         return plan.listing.document(found.place)
 
     def _labelled(
-        self, counts: dict[str, tuple[dict[str, int], bool]], wanted: Wanted
+        self, counts: dict[str, tuple[dict[str, int], bool]], wanted: ResolvedSearch
     ) -> tuple[Facet, ...]:
         labels = dict(self._vocabulary.facets(wanted.types))
         for name, one in self._vocabulary.property_fields(wanted.types).items():

@@ -2,6 +2,10 @@
 
 A result can have a million documents, and only some are ever looked at. So nothing is listed in
 full: a step is counted, read on from a key, or sampled.
+
+Tantivy puts documents in the order of one column. Those that are alike in it are put in the order
+of the next: in Python where all of them were read, by another query where only some were. So
+reading on costs a few queries for each field sorted by, wherever a page begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,25 +13,270 @@ from typing import Any, TypeAlias, TypeVar
 
 import tantivy
 
-from explorer.server.search.analysed import order_key
-from explorer.server.search.clauses import all_but, both, either
-from explorer.server.search.document import Document
+from explorer.metadata.structured_properties import PREFIX
+from explorer.server.search.analysis import as_number, order_key
+from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
-from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.folders import MOST_FOLDERS
-from explorer.server.search.ranking import covers
-from explorer.server.search.terms import Terms, is_term, read_document
-from explorer.server.search.translation import Translator
-from explorer.server.search.wanted import Wanted
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
+from explorer.server.search.query import (
+    And,
+    Below,
+    Everything,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Phrase,
+    Present,
+    Reference,
+    TextRange,
+    Value,
+    Wildcard,
+    Word,
+)
+from explorer.server.search.ranking import (
+    InFields,
+    InName,
+    NameBegins,
+    NameIs,
+    ResolvedSearch,
+    Step,
+    covers,
+)
+from explorer.server.search.sorting import SortField, sort_code, sort_codes, sort_key
+from explorer.server.search.terms import (
+    MAX_NAME_START,
+    MAX_START,
+    Parts,
+    Terms,
+    all_but,
+    at_least,
+    both,
+    either,
+    is_short,
+    is_term,
+    like,
+    literal,
+    read_document,
+    within,
+)
 
-__all__ = ["LISTED_VALUES", "Key", "Listing"]
+__all__ = ["LISTED_VALUES", "Key", "Listing", "SortedListing"]
+
+_Query = tantivy.Query
+
+
+class Translator:
+    """Translates for one state of the index: words that begin so are looked up in it. `careful` is
+    for what failed otherwise, see `explorer.server.search.terms`."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        vocabulary: Vocabulary,
+        searcher: Searcher,
+        *,
+        careful: bool = False,
+    ) -> None:
+        self._terms = terms
+        self._schema = terms.schema
+        self._vocabulary = vocabulary
+        self._searcher = searcher
+        self._parts = Parts(terms.schema, searcher, careful=careful)
+        self._known_words: dict[str, list[str]] = {}
+
+    def query(self, node: Node) -> tantivy.Query:
+        """The documents that answer a query."""
+        match node:
+            case Word():
+                return self._word(("name",) if node.named else ("any",), node, exact=False)
+            case Wildcard():
+                return _Query.regex_query(self._schema, "any.words", like(node.pattern))
+            case And():
+                positive = [self.query(one) for one in node.nodes if not isinstance(one, Not)]
+                negative = [self.query(one.node) for one in node.nodes if isinstance(one, Not)]
+                return all_but(both(positive), negative)
+            case Or():
+                return either([self.query(one) for one in node.nodes])
+            case Not():
+                return all_but(_Query.all_query(), [self.query(node.node)])
+            case Everything():
+                return _Query.all_query()
+            case Phrase():
+                return either([self._phrase(words) for words in {node.words, node.wholes}])
+            case Reference():
+                named = self._value(Value(URN, "prefix", node.urn))
+                return either([named, self._term("refers", node.urn)])
+            case Present():
+                return self._term("has", node.field)
+            case Value():
+                return self._value(node)
+            case NumberRange():
+                return self._number_range(node)
+            case TextRange():
+                return self._text_range(node)
+            case Below():
+                return self._term("under", node.folder)
+
+    def step(self, step: Step) -> tantivy.Query:
+        """The documents that meet a step, and maybe do not answer its query."""
+        match step:
+            case NameIs():
+                names = [self._term("called", step.joined)] if step.joined else []
+                return either([*names, *(self._is(URN, urn) for urn in step.urns)])
+            case NameBegins():
+                return self._name_begins(step.joined)
+            case InName():
+                found = [self._word(("name",), word, exact=step.exact) for word in step.words]
+                return at_least(found, step.least)
+            case InFields():
+                return both([self._in_fields(word, step) for word in step.words])
+
+    def may_have(self, step: Step) -> bool:
+        """Whether any document may meet a step: looks at single terms, in microseconds."""
+        match step:
+            case NameIs():
+                return bool(step.urns) or self._has("called", step.joined)
+            case NameBegins() if len(step.joined) <= MAX_NAME_START:
+                return self._has("calling", step.joined)
+            case InName() if step.least == len(step.words):
+                return all(
+                    self._has("name.words", word.whole)
+                    for word in step.words
+                    if step.exact and len(word.parts) == 1
+                )
+        return True
+
+    def type(self, entity_type: str) -> tantivy.Query:
+        """The documents of an entity type."""
+        return self._is(ENTITY_TYPE, entity_type.casefold().replace("_", ""))
+
+    def _in_fields(self, word: Word, step: InFields) -> tantivy.Query:
+        strong = self._terms.strong
+        if step.ranks <= len(strong):
+            return self._word(("name", *strong[: step.ranks]), word, exact=step.exact)
+        parts = [self._common(part, exact=step.exact) for part in word.parts]
+        if len(word.parts) == 1:
+            return parts[0]
+        return either([self._common(word.whole, exact=step.exact), both(parts)])
+
+    def _common(self, text: str, *, exact: bool) -> tantivy.Query:
+        """A word, but not one that only the fields below the common weight have."""
+        if exact or len(text) <= MAX_START:
+            return self._but_weak(text, "words" if exact else "starts")
+        return either([self._but_weak(word, "words") for word in self._words_from(text)])
+
+    def _but_weak(self, text: str, part: str) -> tantivy.Query:
+        weak = self._term(f"weak.{part}", text)
+        return all_but(self._term(f"any.{part}", text), [weak])
+
+    def _word(self, fields: Sequence[str], word: Word, *, exact: bool) -> tantivy.Query:
+        def one(text: str) -> tantivy.Query:
+            return either([self._text(field, text, exact=exact) for field in fields])
+
+        if len(word.parts) == 1:
+            return one(word.whole)
+        return either([one(word.whole), both([one(part) for part in word.parts])])
+
+    def _text(self, field: str, text: str, *, exact: bool) -> tantivy.Query:
+        if exact:
+            return self._term(f"{field}.words", text)
+        if len(text) <= MAX_START:
+            return self._term(f"{field}.starts", text)
+        return self._terms_of(f"{field}.words", self._words_from(text))
+
+    def _words_from(self, start: str) -> list[str]:
+        """The words of the index that begin with a text longer than the kept beginnings."""
+        if start not in self._known_words:
+            self._known_words[start] = self._with_prefix("any.words", start)
+        return self._known_words[start]
+
+    def _name_begins(self, start: str) -> tantivy.Query:
+        if len(start) <= MAX_NAME_START:
+            return self._term("calling", start)
+        return self._terms_of("called", self._with_prefix("called", start))
+
+    def _phrase(self, words: tuple[str, ...]) -> tantivy.Query:
+        if len(words) == 1:
+            return self._term("any.words", words[0])
+        return _Query.phrase_query(self._schema, "any.words", [*words])
+
+    def _value(self, node: Value) -> tantivy.Query:
+        trait = self._vocabulary.trait(node.field)
+        match node.how:
+            case "equal" if trait.is_whole(node.text):
+                return self._is(node.field, node.text)
+            case "prefix" if trait.is_whole(node.text):
+                return self._matching_terms(node)
+            case _ if trait.nature == "text":
+                return self._parts.query(self._terms.code(node.field), node.how, node.text)
+            case _:
+                return self._matching_terms(node)
+
+    def _matching_terms(self, node: Value) -> tantivy.Query:
+        """The documents with a form that has a part; for fields of few values, or beginnings."""
+        prefix = is_term(node.field, "")
+        text = literal(node.text)
+        if is_short(node.text):
+            before = "" if node.how == "prefix" else ".*"
+            after = "" if node.how == "suffix" else ".*"
+            expression = f"{prefix}{before}{text}{after}"
+            return _Query.regex_query(self._schema, "is", expression)
+        begin = prefix + node.text if node.how == "prefix" else prefix
+        found = self._with_prefix("is", begin)
+        if node.how == "suffix":
+            found = [term for term in found if term.endswith(node.text)]
+        elif node.how == "infix":
+            found = [term for term in found if node.text in term]
+        return self._terms_of("is", found)
+
+    def _number_range(self, node: NumberRange) -> tantivy.Query:
+        if self._vocabulary.trait(node.field).mixed:
+            prefix = is_term(node.field, "")
+            found = self._with_prefix("is", prefix)
+            return self._terms_of(
+                "is", [one for one in found if node.holds(as_number(one.removeprefix(prefix)))]
+            )
+        return _Query.range_query(
+            self._schema,
+            self._terms.number_column(node.field),
+            tantivy.FieldType.Float,
+            node.low,
+            node.high,
+            include_lower=node.low is None or not node.strict,
+            include_upper=node.high is None or not node.strict,
+        )
+
+    def _text_range(self, node: TextRange) -> tantivy.Query:
+        longest = self._vocabulary.trait(node.field).order_cut
+        prefix = literal(is_term(node.field, ""))
+        expressions = within(node.low, node.high, longest=longest, strict=node.strict)
+        return either([_Query.regex_query(self._schema, "is", prefix + one) for one in expressions])
+
+    def _has(self, name: str, text: str) -> bool:
+        return self._searcher.doc_freq(name, text) > 0
+
+    def _is(self, field: str, form: str) -> tantivy.Query:
+        return self._term("is", is_term(field, form))
+
+    def _term(self, name: str, text: str) -> tantivy.Query:
+        return _Query.term_query(self._schema, name, text)
+
+    def _terms_of(self, name: str, texts: list[str]) -> tantivy.Query:
+        if len(texts) == 1:
+            return self._term(name, texts[0])
+        return _Query.term_set_query(self._schema, name, texts)
+
+    def _with_prefix(self, name: str, start: str) -> list[str]:
+        return [term for term, _ in self._searcher.terms_with_prefix(name, start)]
+
 
 _ASCENDING = tantivy.Order.Asc
 # More than are shown, since pending changes may bring the least of those shown below others.
 LISTED_VALUES = 200
 _VALUES_A_SEGMENT = 500
 
-# A place in the order, as `explorer.server.search.analysed.order_key` makes it.
+# A place in the order, as `explorer.server.search.analysis.order_key` makes it.
 Key: TypeAlias = str
 
 _T = TypeVar("_T")
@@ -41,7 +290,7 @@ class Listing:
         searcher: Searcher,
         terms: Terms,
         vocabulary: Vocabulary,
-        wanted: Wanted,
+        wanted: ResolvedSearch,
     ) -> None:
         self._searcher = searcher
         self._terms = terms
@@ -223,3 +472,171 @@ def _terms(
 
 def _buckets(found: Mapping[str, Any]) -> dict[str, int]:
     return {bucket["key"]: bucket["doc_count"] for bucket in found["buckets"]}
+
+
+_Hit = tuple[Key, tantivy.DocAddress]
+
+
+class SortedListing(Listing):
+    """A listing that has one step, in the order of the fields its search is sorted by."""
+
+    def between(self, step: int, after: Key | None, to: Key) -> int:
+        def query() -> tantivy.Query:
+            return all_but(self._after(step, after), [self._beyond(to)])
+
+        return self._count(query)
+
+    def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
+        if limit <= 0:
+            return []
+        fields = self._wanted.sorted_by
+        return self._run(lambda: self._ordered(self._after(step, after), fields, "", limit))
+
+    def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
+        def search() -> tantivy.SearchResult:
+            query = self._after(step, after)
+            if before is not None:
+                query = all_but(query, [self._beyond(before)])
+            return self._searcher.search(query, size, count=False, order_by_field="shuffle")
+
+        keys = {self._key(address) for _, address in self._run(search).hits}
+        return sorted(keys - {before})
+
+    def _key(self, address: tantivy.DocAddress) -> Key:
+        return sort_key(self._wanted.sorted_by, self.document(address), self._vocabulary)
+
+    def _after(self, step: int, after: Key | None) -> tantivy.Query:
+        query = self._step(step)
+        return query if after is None else both([query, self._beyond(after)])
+
+    def _ordered(
+        self, query: tantivy.Query, fields: Sequence[SortField], begun: Key, limit: int
+    ) -> list[_Hit]:
+        """The first documents of a query in the order of the fields; `begun` is how their keys
+        begin."""
+        field, *rest = fields
+        if not rest:
+            hits = self._by_column(query, field, limit)
+            return [(begun + field.part(code), address) for code, address in hits]
+        if field.is_always_there:
+            return self._valued(query, field, rest, begun, limit)
+        there = self._there(field)
+        found: list[_Hit] = []
+        for is_there in (False, True) if field.missing_first else (True, False):
+            left = limit - len(found)
+            if left and is_there:
+                found += self._valued(both([query, there]), field, rest, begun, left)
+            elif left:
+                without = all_but(query, [there])
+                found += self._ordered(without, rest, begun + field.part(None), left)
+        return found
+
+    def _valued(
+        self,
+        query: tantivy.Query,
+        field: SortField,
+        rest: Sequence[SortField],
+        begun: Key,
+        limit: int,
+    ) -> list[_Hit]:
+        """As `_ordered`, for documents that all have a value of the first field."""
+        hits = self._by_column(query, field, limit)
+        cut = hits[-1][0] if len(hits) == limit else None
+        found: list[_Hit] = []
+        same: list[tantivy.DocAddress] = []
+        for at, (code, address) in enumerate(hits):
+            if code == cut:
+                break
+            same.append(address)
+            if at + 1 == len(hits) or hits[at + 1][0] != code:
+                found += self._by_hand(same, rest, begun + field.part(code))
+                same = []
+        if cut is not None:
+            alike = both([query, self._terms.sorted_as(field.name, cut)])
+            found += self._ordered(alike, rest, begun + field.part(cut), limit - len(found))
+        return found
+
+    def _by_hand(
+        self, addresses: list[tantivy.DocAddress], rest: Sequence[SortField], begun: Key
+    ) -> list[_Hit]:
+        found = [
+            (begun + sort_key(rest, self.document(address), self._vocabulary), address)
+            for address in addresses
+        ]
+        return sorted(found, key=_key_of)
+
+    def _by_column(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        if field.name.startswith(PREFIX):
+            return self._by_values(query, field, limit)
+        return self._searcher.search(
+            query,
+            self._at_most(limit),
+            count=False,
+            order_by_field=self._terms.sort_column(field.name),
+            order=tantivy.Order.Desc if field.descending else tantivy.Order.Asc,
+        ).hits
+
+    def _by_values(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """As `_by_column`, for a structured property: its first values are counted in order, then
+        the documents are read that have them."""
+        limit = self._at_most(limit)
+        terms = {
+            "field": self._terms.sort_column(field.name),
+            "size": limit,
+            "segment_size": limit,
+            "order": {"_key": "desc" if field.descending else "asc"},
+        }
+        buckets = self._searcher.aggregate(query, {"codes": {"terms": terms}})["codes"]["buckets"]
+        found = 0
+        for bucket in buckets:
+            last, found = bucket["key"], found + bucket["doc_count"]
+            if found >= limit:
+                break
+        else:
+            last = None
+        if last is None:
+            return self._coded(query, field, limit)
+        alike = self._terms.sorted_as(field.name, last)
+        beyond = self._terms.sorted_beyond(field.name, last, descending=field.descending)
+        hits = self._coded(all_but(query, [alike, beyond]), field, limit)
+        same = self._searcher.search(both([query, alike]), limit - len(hits), count=False).hits
+        return [*hits, *((last, address) for _, address in same)]
+
+    def _coded(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """All documents of a query, at most `limit`, in the order of their values of a field."""
+        trait = self._vocabulary.trait(field.name)
+        hits = self._searcher.search(both([query, self._there(field)]), limit, count=False).hits
+        coded = [(sort_code(trait, self.document(address)) or "", address) for _, address in hits]
+        return sorted(coded, key=lambda one: one[0], reverse=field.descending)
+
+    def _beyond(self, key: Key) -> tantivy.Query:
+        """The documents that come after a key."""
+        fields = self._wanted.sorted_by
+        return self._past(fields, sort_codes(fields, key))
+
+    def _past(self, fields: Sequence[SortField], codes: Sequence[str | None]) -> tantivy.Query:
+        field, code = fields[0], codes[0]
+        further = self._past(fields[1:], codes[1:]) if len(fields) > 1 else None
+        if code is None:
+            lacking = all_but(_Query.all_query(), [self._there(field)])
+            alike = [] if further is None else [both([lacking, further])]
+            return either([self._there(field), *alike] if field.missing_first else alike)
+        found = [self._terms.sorted_beyond(field.name, code, descending=field.descending)]
+        if further is not None:
+            found.append(both([self._terms.sorted_as(field.name, code), further]))
+        if not field.is_always_there and not field.missing_first:
+            found.append(all_but(_Query.all_query(), [self._there(field)]))
+        return either(found)
+
+    def _there(self, field: SortField) -> tantivy.Query:
+        return _Query.exists_query(self._terms.sort_column(field.name))
+
+
+def _key_of(hit: _Hit) -> Key:
+    return hit[0]

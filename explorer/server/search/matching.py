@@ -1,21 +1,35 @@
-"""Whether one document answers a query, in plain Python: what every word of a query means.
-
-Used for the documents in memory, about a microsecond each, and as the yardstick of the index on
-disk, which must say the same. A query is made into functions first, since it is asked of many
-documents.
-"""
+"""Whether one document answers a query, in plain Python, and why it was found."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
+from itertools import islice
 from typing import TypeAlias
 
-from explorer.server.search.analysed import Analysed
-from explorer.server.search.forms import as_number
+from explorer.server.cache import cached_short
+from explorer.server.search.analysis import (
+    AnalysedDocument,
+    as_number,
+    as_text,
+    chunks,
+    fold,
+    forms,
+    join_names,
+    names_of,
+    needle,
+    readable,
+    split,
+    values_of,
+    word_line,
+)
+from explorer.server.search.document import Document, Scalar
+from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabulary
 from explorer.server.search.query import (
+    NOTHING,
     And,
     Below,
     Everything,
+    How,
     Node,
     Not,
     NumberRange,
@@ -27,12 +41,12 @@ from explorer.server.search.query import (
     Value,
     Wildcard,
     Word,
+    all_of,
 )
-from explorer.server.search.text import fold
 
-__all__ = ["Test", "has_word", "like", "test_of"]
+__all__ = ["Evidence", "Names", "Test", "called", "has_word", "is_called", "test_of"]
 
-Test: TypeAlias = Callable[[Analysed], bool]
+Test: TypeAlias = Callable[[AnalysedDocument], bool]
 
 
 def test_of(node: Node) -> Test:
@@ -124,7 +138,7 @@ def _or(one: Test, other: Test) -> Test:
     return lambda document: one(document) or other(document)
 
 
-def _refers(document: Analysed, urn: str) -> bool:
+def _refers(document: AnalysedDocument, urn: str) -> bool:
     return fold(document.document.urn).startswith(urn) or any(
         fold(one) == urn for one in document.references
     )
@@ -133,7 +147,7 @@ def _refers(document: Analysed, urn: str) -> bool:
 def _value(node: Value) -> Test:
     field, text = node.field, node.text
 
-    def candidates(document: Analysed) -> Iterable[str]:
+    def candidates(document: AnalysedDocument) -> Iterable[str]:
         whole = document.vocabulary.trait(field).is_whole(text)
         return document.forms(field) if whole else document.bodies(field)
 
@@ -154,7 +168,7 @@ def _value(node: Value) -> Test:
 
 
 def _number_range(node: NumberRange) -> Test:
-    def test(document: Analysed) -> bool:
+    def test(document: AnalysedDocument) -> bool:
         if document.vocabulary.trait(node.field).mixed:
             return any(node.holds(as_number(form)) for form in document.forms(node.field))
         values = document.values(node.field)
@@ -163,6 +177,206 @@ def _number_range(node: NumberRange) -> Test:
     return test
 
 
-def _has_text(node: TextRange, document: Analysed) -> bool:
+def _has_text(node: TextRange, document: AnalysedDocument) -> bool:
     longest = document.vocabulary.trait(node.field).order_cut
     return any(node.holds(form[:longest]) for form in document.forms(node.field))
+
+
+Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
+"""Gives the URNs of the entities of some types whose name compares so with a text."""
+
+# People are asked for by a part of their name; of anything else the whole name is meant.
+_PEOPLE = frozenset({"corpuser", "corpGroup"})
+_MOST_WORDS = 16
+
+
+def called(types: Collection[str], how: How, text: str) -> Node:
+    """The query for the entities of some types that may be called so; see `is_called`."""
+    words = _words(types, how, text)
+    if words is None:
+        return Value(DISPLAY, how, needle(Trait(DISPLAY, "text"), text))
+    return all_of(words) if words else NOTHING
+
+
+def is_called(
+    types: Collection[str], how: How, text: str, document: Document, vocabulary: Vocabulary
+) -> bool:
+    """Whether one of the entities that the query finds is called so: people and groups have every
+    word of the text as a whole word of one of their names."""
+    words = _words(types, how, text)
+    if words is None:
+        return True
+    tests = [has_word(word, exact=True) for word in words]
+    lines = [(word_line((name, *join_names((name,)))),) for name in names_of(vocabulary, document)]
+    return any(all(test(line) for test in tests) for line in lines)
+
+
+def _words(types: Collection[str], how: How, text: str) -> tuple[Word, ...] | None:
+    """The words that names must have; None where names are compared as a whole."""
+    if how != "equal" or _PEOPLE.isdisjoint(types):
+        return None
+    return tuple(Word(split(chunk), named=True) for chunk in chunks(text)[:_MOST_WORDS])
+
+
+_MOST_A_FIELD = 3
+_MOST = 20
+
+
+class Evidence:
+    """Tells why documents were found by a query: the fields with values that really have a word,
+    phrase or value asked for.
+
+    What is asked for by a range, by the mere presence of a field or by its absence shows no value.
+    """
+
+    def __init__(self, node: Node, vocabulary: Vocabulary) -> None:
+        leaves = list(_asked(node))
+        self._vocabulary = vocabulary
+        self._compared: dict[str, list[Value]] = {}
+        self._loose: dict[str, list[Value]] = {}
+        for leaf in leaves:
+            if isinstance(leaf, Value):
+                compared = self._loose if leaf.loose else self._compared
+                for name in CALLED if leaf.field == DISPLAY else (leaf.field,):
+                    compared.setdefault(name, []).append(leaf)
+        self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
+        self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
+        self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
+        self._refers = any(isinstance(leaf, Reference) for leaf in leaves)
+
+    def of(self, document: Document) -> tuple[tuple[str, str], ...]:
+        """The fields of a document with their values, heavier fields first; at most 3 values a
+        field and 20 in all."""
+        if not self._compared and not self._searched:
+            # Everything was asked for: a page of a scroll need not look at each field.
+            return ()
+        weights = self._weights(document) if self._searched else {}
+        naming = self._vocabulary.naming(document.entity_type)
+        candidates = [
+            name
+            for name, values in document.fields.items()
+            if name in self._compared
+            or (name in weights and (name in naming or self._may_have(values)))
+            or (name == URN and self._refers)
+        ]
+        candidates.sort(key=lambda name: (-weights.get(name, 0), name))
+        found: list[tuple[str, str]] = []
+        for name in candidates:
+            trait = self._vocabulary.trait(name)
+            tests = self._compared.get(name, ())
+            is_searched = name in weights or (name == URN and self._refers)
+            hits = (
+                (name, as_text(value))
+                for value in values_of(document, name)
+                if (is_searched and self._has_any(name, value, is_name=name in naming))
+                or any(_compares(leaf, value, trait) for leaf in tests)
+            )
+            found += islice(hits, _MOST_A_FIELD)
+        if len(found) < _MOST:
+            found += self._loosely(document, set(found), weights)
+        return tuple(found[:_MOST])
+
+    def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
+        """What the fields that matched weigh, in their order; 0 for one that free text does not
+        look into."""
+        entity_type = document.entity_type
+        return tuple(self._vocabulary.weight(entity_type, name) or 0.0 for name, _ in matched)
+
+    def _weights(self, document: Document) -> dict[str, float]:
+        """The fields of a document that free text looks into, with their weights."""
+        entity_type = document.entity_type
+        found = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
+        return {name: weight for name, weight in found.items() if weight is not None}
+
+    def _loosely(
+        self, document: Document, told: set[tuple[str, str]], weights: Mapping[str, float]
+    ) -> Iterator[tuple[str, str]]:
+        names = (name for name in document.fields if name in self._loose)
+        for name in sorted(names, key=lambda one: (-weights.get(one, 0), one)):
+            trait = self._vocabulary.trait(name)
+            hits = (
+                (name, as_text(value))
+                for value in values_of(document, name)
+                if any(_compares(leaf, value, trait) for leaf in self._loose[name])
+            )
+            yield from islice((hit for hit in hits if hit not in told), _MOST_A_FIELD)
+
+    def _may_have(self, values: tuple[Scalar, ...]) -> bool:
+        # Most fields have nothing of what is asked for: a look at the letters of all their values
+        # is far cheaper than at the words of each.
+        text = "\n".join([value for value in values if isinstance(value, str)])
+        if not text.isascii():
+            return True
+        text = text.lower()
+        return any(part in text for part in self._letters)
+
+    def _has_any(self, name: str, value: Scalar, *, is_name: bool) -> bool:
+        if not isinstance(value, str) or not (is_name or self._may_have((value,))):
+            return False
+        text = readable(self._vocabulary.trait(name), value)
+        line = _name_line(text) if is_name else _line(text)
+        for leaf in self._searched:
+            match leaf:
+                case Reference():
+                    urn = fold(value)
+                    if urn.startswith(leaf.urn) if name == URN else urn == leaf.urn:
+                        return True
+                case Phrase():
+                    if any(f" {' '.join(words)} " in line for words in (leaf.words, leaf.wholes)):
+                        return True
+                case Wildcard():
+                    if self._like[leaf](line):
+                        return True
+                case Word():
+                    if any(f" {part}" in line for part in (*leaf.parts, leaf.whole)):
+                        return True
+        return False
+
+
+# The same documents are found again while somebody types, and the same columns in many of them.
+@cached_short(32 << 20, longest=1_000)
+def _line(text: str) -> str:
+    return word_line((text,))
+
+
+@cached_short(4 << 20)
+def _name_line(text: str) -> str:
+    return word_line((text, *join_names((text,))))
+
+
+def _letters(leaf: Word | Wildcard | Phrase | Reference) -> tuple[str, ...]:
+    match leaf:
+        case Word():
+            return leaf.parts
+        case Wildcard():
+            return (max(re.split("[*?]", leaf.pattern), key=len),)
+        case Phrase():
+            return leaf.words
+        case Reference():
+            return (leaf.urn,)
+
+
+def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | Reference | Value]:
+    match node:
+        case Word() | Wildcard() | Phrase() | Reference() | Value():
+            yield node
+        case And() | Or():
+            for inner in node.nodes:
+                yield from _asked(inner)
+        case _:
+            pass
+
+
+def _compares(leaf: Value, value: Scalar, trait: Trait) -> bool:
+    texts = forms(trait, value)
+    match leaf.how:
+        case "equal":
+            return leaf.text in texts
+        case "prefix":
+            return any(text.startswith(leaf.text) for text in texts)
+        case "suffix":
+            return any(text.endswith(leaf.text) for text in texts)
+        case "infix":
+            return any(leaf.text in text for text in texts)
+        case "words":
+            return any(f" {leaf.text} " in f" {text} " for text in texts)

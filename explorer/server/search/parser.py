@@ -1,60 +1,328 @@
-"""Free text to a query.
-
-    orders finance            both words; each is a whole word or the beginning of one, a plural
-                              in a description also the singular
-    fct_users                 both its words, as above
-    "user orders"             these whole words side by side
-    orders OR sales           either; AND binds closer and need not be written
-    -staging, NOT staging     all but these
-    (a OR b) c                grouped
-    *                         everything, as is the empty text
-    tags:PII                  exactly this value of a searchable field, whatever the case; a URN
-                              may be said by its name, prose by some of its words
-    name:"a b", name:a\\:b     a value with spaces or signs in it, quoted or escaped
-    name:fct_* name:*orders   a value that begins, ends, or with both stars goes on
-    tags:(PII OR GDPR)        several values
-    owners:*                  any value
-    *orders fct*day cust?mer  words with wildcards: any characters, or one
-    name:fct_*_day            a value that begins and ends so, and has what is between other stars
-    owner:"Nina Weber"        those that a person or group of that name owns; what refers to
-                              anything else by its whole name
-    is:undocumented           a state: documented, undocumented, owned, unowned, deprecated, removed
-    urn:li:tag:PII            the entity of that URN, and those that point at it
-    /q orders AND tag:PII     the same as without `/q`, which DataHub's clients begin with; a field
-                              of many values may be said in the singular
-
-Whatever is typed means something: a field that is none is plain words, a parenthesis without its
-other half and an operator without its sides are passed over. The first 4,000 characters and 64
-words count.
-"""
+"""Free text and filters, read into a query."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from explorer.errors import InvalidInput
 from explorer.query.fields import STATE, STATES
+from explorer.query.filters import Criterion, Filter
 from explorer.query.filters import all_of as all_criteria
-from explorer.server.search.comparison import compared, present
-from explorer.server.search.criteria import filter_query
-from explorer.server.search.fields import Vocabulary
-from explorer.server.search.lexer import Field, Sign, Text, signs
-from explorer.server.search.names import Names
+from explorer.server.search.analysis import (
+    MAX_WORD,
+    chunks,
+    fold,
+    needle,
+    number,
+    number_form,
+    plain_letters,
+    singulars,
+    split,
+)
+from explorer.server.search.fields import Trait, Vocabulary
+from explorer.server.search.matching import Names
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
     How,
     Node,
     Not,
+    NumberRange,
     Phrase,
+    Present,
     Reference,
+    TextRange,
     Value,
     Wildcard,
     Word,
     all_of,
     any_of,
 )
-from explorer.server.search.text import MAX_WORD, chunks, fold, plain_letters, singulars, split
 
-__all__ = ["parse", "typed_words"]
+__all__ = ["filter_query", "names_field", "parse", "typed_words"]
+
+_OPERATORS: dict[str, "Mark"] = {
+    "OR": "or",
+    "||": "or",
+    "AND": "and",
+    "&&": "and",
+    "NOT": "not",
+}
+_URN = "urn:li:"
+
+Mark = Literal["(", ")", "or", "and", "not"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A word or, `quoted`, a phrase, its escapes undone. The stars are those that were typed at
+    its ends, `*text*`; they are no part of it. `wild` are the places of other `*` and of `?` in
+    it that stand for any characters, or for one."""
+
+    text: str
+    quoted: bool = False
+    star_before: bool = False
+    star_after: bool = False
+    wild: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`name:`, of a field that can be searched. What follows is its value."""
+
+    name: str
+
+
+Sign: TypeAlias = Mark | Text | Field
+
+
+def signs(text: str, is_field: Callable[[str], bool]) -> Iterator[Sign]:
+    """The signs of a text in order.
+
+    A backslash takes the next character as it is. A parenthesis groups where a word would begin;
+    inside a word it belongs to the word, as in a URN. `-` in front of a word is NOT.
+    """
+    at = 0
+    opened = 0
+    after_field = False
+    while at < len(text):
+        char = text[at]
+        if char.isspace():
+            at += 1
+            continue
+        if char == "(":
+            opened += 1
+            at += 1
+            yield "("
+        elif char == ")":
+            opened = max(opened - 1, 0)
+            at += 1
+            yield ")"
+        elif char == '"':
+            phrase, at = _phrase(text, at + 1)
+            yield phrase
+        elif char in "-+" and not after_field and text[at + 1 : at + 2].strip():
+            at += 1
+            if char == "-":
+                yield "not"
+        else:
+            end = _word_end(text, at, closes=opened > 0)
+            raw = text[at:end]
+            name, colon, _ = raw.partition(":")
+            if colon and not after_field and not raw.startswith(_URN) and is_field(name):
+                at += len(name) + 1
+                yield Field(name)
+                after_field = True
+                continue
+            at = end
+            yield _OPERATORS.get(raw) or _word(raw)
+        after_field = False
+
+
+def _phrase(text: str, at: int) -> tuple[Text, int]:
+    found: list[str] = []
+    while at < len(text) and text[at] != '"':
+        if text[at] == "\\" and at + 1 < len(text):
+            at += 1
+        found.append(text[at])
+        at += 1
+    return Text("".join(found), quoted=True), at + 1
+
+
+def _word_end(text: str, at: int, *, closes: bool) -> int:
+    depth = 0
+    begin = at
+    while at < len(text):
+        char = text[at]
+        if char.isspace() or (char == '"' and at > begin):
+            break
+        if char == "\\":
+            at += 1
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            if depth == 0 and closes:
+                break
+            depth = max(depth - 1, 0)
+        at += 1
+    return min(at, len(text))
+
+
+def _word(raw: str) -> Text:
+    star_before = raw.startswith("*")
+    star_after = raw.endswith("*") and not raw.endswith("\\*") and len(raw) > 1
+    inner = raw[star_before : len(raw) - star_after]
+    found: list[str] = []
+    wild: list[int] = []
+    escaped = False
+    for char in inner:
+        if char == "\\" and not escaped:
+            escaped = True
+            continue
+        if char in "*?" and not escaped:
+            wild.append(len(found))
+        found.append(char)
+        escaped = False
+    if wild and found[wild[-1]] == "?" and wild[-1] == len(found) - 1 and not star_after:
+        # At the end of a word it ends a question.
+        wild.pop()
+    return Text("".join(found), False, star_before, star_after, tuple(wild))
+
+
+def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
+    """The documents with a value of a field that is, begins with, ends in, or holds a text. With
+    `names`, what refers to an entity has the name of that entity too."""
+    asked = needle(trait, text)
+    if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
+        return any_of(
+            (Value(trait.name, how, asked), Value(trait.name, how, number_form(as_number)))
+        )
+    if trait.derived:
+        return derived(trait, lambda said: _holds(how, said, asked))
+    if not asked and how in ("prefix", "suffix", "infix"):
+        return Present(trait.name)
+    value = Value(trait.name, how, asked)
+    if names is None or not trait.targets or not asked or asked.startswith("urn:li:"):
+        return value
+    found = names(trait.targets, how, text)
+    return any_of((value, *(Value(trait.name, "equal", fold(urn)) for urn in found)))
+
+
+def present(trait: Trait) -> Node:
+    """The documents with any value of a field."""
+    return EVERYTHING if trait.derived else Present(trait.name)
+
+
+def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
+    """The documents whose derived field passes a test. What is not true of a document is false,
+    also where its entity type does not know the field, so that only the true needs to be kept."""
+    true = Value(trait.name, "equal", "true")
+    match test("true"), test("false"):
+        case True, True:
+            return EVERYTHING
+        case True, False:
+            return true
+        case False, True:
+            return Not(true)
+        case _:
+            return NOTHING
+
+
+def _holds(how: How, said: str, asked: str) -> bool:
+    match how:
+        case "prefix":
+            return said.startswith(asked)
+        case "suffix":
+            return said.endswith(asked)
+        case "infix":
+            return asked in said
+        case _:
+            return said == asked
+
+
+def filter_query(
+    narrowed_by: Filter,
+    vocabulary: Vocabulary,
+    known: frozenset[str],
+    names: Names | None = None,
+) -> Node:
+    """The query that a filter stands for; `known` are the fields that can be filtered by, `names`
+    finds what is referred to by its name.
+
+    Several values of a criterion are alternatives; one without values, where the condition wants
+    some, asks for nothing. Raises `UnknownName` for a field that cannot be searched, naming those
+    that can, and `InvalidInput` for a bound that is no number where numbers are compared.
+    """
+    groups = [
+        all_of(tuple(_criterion(criterion, vocabulary, known, names) for criterion in group))
+        for group in narrowed_by.any_of
+    ]
+    return any_of(tuple(groups)) if groups and EVERYTHING not in groups else EVERYTHING
+
+
+def names_field(narrowed_by: Filter, field: str) -> bool:
+    """Whether any criterion is about a field."""
+    return any(
+        criterion.field.removesuffix(".keyword") == field
+        for group in narrowed_by.any_of
+        for criterion in group
+    )
+
+
+def _criterion(
+    criterion: Criterion,
+    vocabulary: Vocabulary,
+    known: frozenset[str],
+    names: Names | None,
+) -> Node:
+    fields = vocabulary.resolve(criterion.field, known)
+    if criterion.condition in ("EXISTS", "IS_NULL"):
+        found = any_of(tuple(present(vocabulary.trait(field)) for field in fields))
+        absent = criterion.condition == "IS_NULL"
+        return Not(found) if absent != criterion.negated else found
+    if not criterion.values:
+        return EVERYTHING
+    node = any_of(
+        tuple(
+            test for field in fields for test in _tests(criterion, vocabulary.trait(field), names)
+        )
+    )
+    return Not(node) if criterion.negated else node
+
+
+def _tests(criterion: Criterion, trait: Trait, names: Names | None) -> list[Node]:
+    if criterion.condition == "BETWEEN":
+        if len(criterion.values) != 2:
+            raise InvalidInput(f"BETWEEN on {criterion.field} takes two values, the lower first")
+        return [_range(trait, *criterion.values)]
+    return [_test(criterion, trait, value, names) for value in criterion.values]
+
+
+def _range(trait: Trait, low: str | None, high: str | None, *, strict: bool = False) -> Node:
+    if trait.nature in ("number", "date") or (trait.mixed and _are_numbers(trait, low, high)):
+        return NumberRange(trait.name, _number(trait, low), _number(trait, high), strict)
+    asked = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
+    return derived(trait, asked.holds) if trait.derived else asked
+
+
+def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
+    return all(bound is None or number(trait, bound) is not None for bound in bounds)
+
+
+def _number(trait: Trait, text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = number(trait, text)
+    if found is None:
+        meant = "a number" if trait.nature == "number" else "milliseconds since 1970, or a date"
+        raise InvalidInput(f"{trait.name} is compared with {meant}, not with {text!r}")
+    return found
+
+
+def _text(trait: Trait, text: str | None) -> str | None:
+    return None if text is None else needle(trait, text)[: trait.order_cut]
+
+
+def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -> Node:
+    match criterion.condition:
+        case "CONTAIN":
+            return compared(trait, "infix", value, names)
+        case "START_WITH":
+            return compared(trait, "prefix", value, names)
+        case "END_WITH":
+            return compared(trait, "suffix", value, names)
+        case "GREATER_THAN":
+            return _range(trait, value, None, strict=True)
+        case "GREATER_THAN_OR_EQUAL_TO":
+            return _range(trait, value, None)
+        case "LESS_THAN":
+            return _range(trait, None, value, strict=True)
+        case "LESS_THAN_OR_EQUAL_TO":
+            return _range(trait, None, value)
+        case _:
+            return compared(trait, "equal", value, names)
+
 
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64

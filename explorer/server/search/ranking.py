@@ -1,39 +1,40 @@
-"""How well a document fits: in steps, each better than all that follow.
+"""What one search wants, and how well a document fits: in steps, the best first."""
 
-    0       a name is what was typed
-    1       a name begins with it
-    2, 3    every word typed is a word of a name; begins one
-    …       all words but one, but two, … begin words of a name
-    …       every word is found in fields above the common weight, from the heaviest on: as a whole
-            word, then as a beginning
-    …       the same for fields of the common weight
-    last    it answers all the same
-
-Within a step the more used come first, in doublings, then the URN decides. So the order is total,
-the same in every layer, and can be told: nothing depends on how many other documents there are.
-A query without free words has one step.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from explorer.server.search.analysed import NAME_CUT, Analysed
-from explorer.server.search.fields import Vocabulary
-from explorer.server.search.matching import Test, has_word
-from explorer.server.search.query import And, Node, Or, Phrase, Reference, Word
-from explorer.server.search.text import fold
+from explorer.query.filters import Filter
+from explorer.server.search.analysis import NAME_CUT, AnalysedDocument, fold
+from explorer.server.search.document import folder_key
+from explorer.server.search.fields import REMOVED, Vocabulary
+from explorer.server.search.matching import Names, Test, has_word, test_of
+from explorer.server.search.parser import filter_query, names_field, parse, typed_words
+from explorer.server.search.query import (
+    EVERYTHING,
+    And,
+    Below,
+    Node,
+    Or,
+    Phrase,
+    Reference,
+    SortBy,
+    Word,
+    all_of,
+)
+from explorer.server.search.sorting import SortField, resolve_sort
 
 __all__ = [
     "InFields",
     "InName",
     "NameBegins",
     "NameIs",
+    "ResolvedSearch",
     "Step",
     "covers",
-    "grader",
+    "read_text",
+    "read_typed",
     "reason",
-    "steps",
 ]
 
 _MOST_COUNTED = 4
@@ -101,11 +102,11 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     return tuple(found)
 
 
-def grader(found: tuple[Step, ...]) -> Callable[[Analysed], int]:
+def grader(found: tuple[Step, ...]) -> Callable[[AnalysedDocument], int]:
     """The function that tells the first step a document meets; the number of steps for none."""
     tests = [_test_of(step) for step in found]
 
-    def grade(document: Analysed) -> int:
+    def grade(document: AnalysedDocument) -> int:
         for at, test in enumerate(tests):
             if test(document):
                 return at
@@ -186,3 +187,96 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
                 _gather(inner, words, urns)
         case _:
             pass
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSearch:
+    """A query that was understood: `asked` is what was typed, `node` all that must hold. `types`
+    None stands for all. What is in the order of `sorted_by` is not ranked and has one step.
+    `also_counted` are fields of structured properties to count beside the facets."""
+
+    asked: Node
+    node: Node
+    steps: tuple[Step, ...]
+    types: tuple[str, ...] | None
+    include_removed: bool
+    sorted_by: tuple[SortField, ...] = ()
+    also_counted: tuple[str, ...] = ()
+
+    @property
+    def last_step(self) -> int:
+        """The step of what answers the query and meets no other."""
+        return len(self.steps)
+
+    def grader(self) -> Callable[[AnalysedDocument], int | None]:
+        """The function that tells the step of a document; None for one that is not wanted."""
+        answers, grade = test_of(self.node), grader(self.steps)
+
+        def step_of(analysed: AnalysedDocument) -> int | None:
+            document = analysed.document
+            if document.removed and not self.include_removed:
+                return None
+            if self.types is not None and document.entity_type not in self.types:
+                return None
+            return grade(analysed) if answers(analysed) else None
+
+        return step_of
+
+
+def read_text(
+    text: str,
+    types: Sequence[str] | None,
+    narrowed_by: Filter,
+    vocabulary: Vocabulary,
+    *,
+    include_removed: bool,
+    sort: Sequence[SortBy] = (),
+    below: Sequence[str] = (),
+    also_counted: Sequence[str] = (),
+    names: Names | None = None,
+) -> ResolvedSearch:
+    """What a text in the query language wants. Raises `UnknownName` for an entity type or a
+    field of the filter or the sort that is none. `below` is the path of a folder that all must be
+    in or below, `names` finds what is referred to by its name."""
+    kept, known = _known(types, vocabulary)
+    words = parse(text, vocabulary, known, names)
+    place = Below(folder_key(below)) if below else EVERYTHING
+    return ResolvedSearch(
+        words,
+        all_of((words, filter_query(narrowed_by, vocabulary, known, names), place)),
+        () if sort else steps(words, vocabulary),
+        kept,
+        include_removed or names_field(narrowed_by, REMOVED),
+        resolve_sort(sort, vocabulary, known) if sort else (),
+        tuple(one for name in also_counted for one in vocabulary.meant_by(name, known)),
+    )
+
+
+def read_typed(
+    text: str,
+    types: Sequence[str] | None,
+    narrowed_by: Filter,
+    vocabulary: Vocabulary,
+    names: Names | None = None,
+) -> ResolvedSearch:
+    """What the beginning of a name wants: entities whose names have all of its words."""
+    kept, known = _known(types, vocabulary)
+    words = typed_words(text, named=True)
+    return ResolvedSearch(
+        words,
+        all_of((words, filter_query(narrowed_by, vocabulary, known, names))),
+        steps(words, vocabulary, named=True),
+        kept,
+        include_removed=False,
+    )
+
+
+def _known(
+    types: Sequence[str] | None, vocabulary: Vocabulary
+) -> tuple[tuple[str, ...] | None, frozenset[str]]:
+    if not types:
+        return None, vocabulary.known(None)
+    for entity_type in types:
+        vocabulary.registry.entity(entity_type)
+    kept = tuple(sorted(set(types)))
+    return kept, vocabulary.known(kept)

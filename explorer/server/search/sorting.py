@@ -17,12 +17,20 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
+from explorer.server.search.analysis import fold
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
-from explorer.server.search.page import SortBy
-from explorer.server.search.text import fold
+from explorer.server.search.query import SortBy
 
-__all__ = ["SortField", "check_key", "read_sort", "sort_code", "sort_codes", "sort_key", "urn_of"]
+__all__ = [
+    "SortField",
+    "check_key",
+    "resolve_sort",
+    "sort_code",
+    "sort_codes",
+    "sort_key",
+    "urn_of",
+]
 
 # So many characters of a value decide where it stands; what is alike up to there is told apart by
 # the next field, and by the URN at last.
@@ -65,7 +73,7 @@ class SortField:
         return _PRESENT + (code.translate(_TURNED) if self.descending else code)
 
 
-def read_sort(
+def resolve_sort(
     sort: Sequence[SortBy], vocabulary: Vocabulary, known: frozenset[str]
 ) -> tuple[SortField, ...]:
     """The fields to sort by, the URN at the end. Raises `UnknownName` for a field that cannot be

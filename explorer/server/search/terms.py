@@ -19,38 +19,381 @@ sort*      for each field the value to sort by, in order as texts are, as column
 own        the same for structured properties, as columns within a JSON field
 under      every folder the document is found below, from the top, by their ids
 folders    the same as columns, the folders at each depth
+
+A part of a text is found as neighbouring pieces: `the orders_daily` is kept as `<BEGIN>the<SEAM> `,
+`orders<SEAM>_`, `daily<END>`, the outer ones cut short, whatever is in between. The pieces are few
+where whole values are not, which makes this many times faster than looking through values.
 """
 
 import zlib
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import tantivy
 
 from explorer.metadata.structured_properties import PREFIX
 from explorer.server.cache import cached_short
-from explorer.server.search.analysed import Analysed, values_of
-from explorer.server.search.document import Document, Scalar
-from explorer.server.search.engine import EngineFailed, Searcher
+from explorer.server.search.analysis import (
+    CUT,
+    GAP,
+    SEAM,
+    AnalysedDocument,
+    fold,
+    forms,
+    pieces,
+    values_of,
+)
+from explorer.server.search.document import Document, Scalar, folder_keys
+from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import VIRTUAL, Vocabulary
-from explorer.server.search.folders import folder_keys
-from explorer.server.search.forms import forms
-from explorer.server.search.parts import piece_line
 from explorer.server.search.sorting import sort_code
-from explorer.server.search.text import CUT, GAP, fold
 
 __all__ = [
     "FORMAT",
     "MAX_NAME_START",
     "MAX_START",
+    "Parts",
     "Terms",
+    "all_but",
+    "at_least",
+    "both",
+    "either",
+    "is_short",
     "is_term",
+    "like",
+    "literal",
     "read_analysed",
     "read_document",
     "read_lines",
+    "within",
 ]
+
+_MUST, _SHOULD, _NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+
+
+def both(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    """What all of the queries find; of none, everything."""
+    if len(queries) == 1:
+        return queries[0]
+    if not queries:
+        return tantivy.Query.all_query()
+    return tantivy.Query.boolean_query([(_MUST, query) for query in queries])
+
+
+def either(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    """What any of the queries finds; of none, nothing."""
+    if len(queries) == 1:
+        return queries[0]
+    if not queries:
+        return tantivy.Query.empty_query()
+    return tantivy.Query.boolean_query([(_SHOULD, query) for query in queries])
+
+
+def at_least(queries: Sequence[tantivy.Query], least: int) -> tantivy.Query:
+    """What so many of the queries find."""
+    if least == len(queries):
+        return both(queries)
+    if least == 1:
+        return either(queries)
+    return tantivy.Query.boolean_query(
+        [(_SHOULD, query) for query in queries], minimum_number_should_match=least
+    )
+
+
+def all_but(query: tantivy.Query, others: Sequence[tantivy.Query]) -> tantivy.Query:
+    """What a query finds and none of the others does."""
+    if not others:
+        return query
+    clauses = [(_NOT, other) for other in others]
+    return tantivy.Query.boolean_query([(_MUST, query), *clauses])
+
+
+# An expression has at most 1,000 states in tantivy, where a byte is up to three of them.
+_MAX_LITERAL_BYTES = 250
+
+_SIGNS = frozenset(r"\.+*?()|[]{}^$#&-~/")
+_LAST = 0x10FFFF
+_GROUP = 16
+
+_Branch = tuple[int, str]
+
+
+def literal(text: str) -> str:
+    """The expression that stands for a text."""
+    return "".join(f"\\{char}" if char in _SIGNS else char for char in text)
+
+
+def like(pattern: str) -> str:
+    """The expression that stands for a word with wildcards, `*` and `?`."""
+    wild = {"*": ".*", "?": "."}
+    return "".join(wild.get(char) or literal(char) for char in pattern)
+
+
+def is_short(text: str) -> bool:
+    """Whether an expression can stand for a text."""
+    return len(text.encode()) <= _MAX_LITERAL_BYTES
+
+
+def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> list[str]:
+    """Expressions that together stand for the texts between two bounds.
+
+    Texts are put in order by code points, as far as `longest` characters; the bounds are no longer
+    than that, and left out if `strict`. None leaves a side open.
+    """
+    if low is None:
+        return [".*"] if high is None else _gathered(high, _below(high, 0, longest, strict=strict))
+    if high is None:
+        return _gathered(low, _above(low, 0, longest, strict=strict))
+    if low > high or (strict and low == high):
+        return []
+    fork = _fork(low, high)
+    if fork == len(high):
+        return [literal(high) + (".*" if len(high) == longest else "")]
+    if fork == len(low):
+        below = _below(high, fork, longest, strict=strict)
+        return _gathered(high, (one for one in below if not (strict and one == (fork, ""))))
+    between = _chars(ord(low[fork]) + 1, ord(high[fork]) - 1)
+    found = [f"{literal(low[:fork])}{between}.*"] if between else []
+    found += _gathered(low, _above(low, fork + 1, longest, strict=strict))
+    return found + _gathered(high, _below(high, fork + 1, longest, strict=strict))
+
+
+def _fork(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    alike = 0
+    while alike < min(len(one), len(other)) and one[alike] == other[alike]:
+        alike += 1
+    return alike
+
+
+def _above(low: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Branch]:
+    """What follows so many characters of the lower bound in the texts above it."""
+    for at in range(begin, len(low)):
+        if above := _chars(ord(low[at]) + 1, _LAST):
+            yield at, f"{above}.*"
+    if not strict:
+        yield len(low), ".*"
+    elif len(low) < longest:
+        yield len(low), ".+"
+
+
+def _below(high: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Branch]:
+    """What follows so many characters of the upper bound in the texts below it."""
+    for at in range(begin, len(high)):
+        yield at, ""
+        if below := _chars(0, ord(high[at]) - 1):
+            yield at, f"{below}.*"
+    if not strict:
+        yield len(high), ".*" if len(high) == longest else ""
+
+
+def _gathered(stem: str, branches: Iterator[_Branch]) -> list[str]:
+    """The branches off a stem as few expressions, each small enough."""
+    groups: dict[int, list[str]] = {}
+    for at, rest in branches:
+        begin = at - at % _GROUP
+        groups.setdefault(begin, []).append(literal(stem[begin:at]) + rest)
+    return [f"{literal(stem[:begin])}(?:{'|'.join(group)})" for begin, group in groups.items()]
+
+
+def _chars(first: int, last: int) -> str:
+    """The class of the characters between two code points; surrogates are none."""
+    if 0xD800 <= first <= 0xDFFF:
+        first = 0xE000
+    if 0xD800 <= last <= 0xDFFF:
+        last = 0xD7FF
+    return f"[\\x{{{first:x}}}-\\x{{{last:x}}}]" if first <= last else ""
+
+
+_BEGIN, _END = "\x02", "\x03"
+_CODE_END = "\x1d"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_OTHERS = f"[^a-z0-9{_BEGIN}{_END}]"
+
+How = Literal["equal", "prefix", "suffix", "infix", "words"]
+_Like = Literal["is", "begins", "ends", "holds"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the piece at one place is like: a text and how the piece goes on around it."""
+
+    like: _Like
+    text: str
+    # Of an open end, what the next characters beyond the text are one of; and whether the piece
+    # goes on after those.
+    beyond: tuple[str, ...] = ()
+    closed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.like in ("begins", "ends") and not self.closed
+
+    def expression(self) -> str:
+        text = literal(self.text)
+        beyond = [one if one == _OTHERS else f"[{one}]" for one in self.beyond]
+        match self.like:
+            case "is":
+                return text
+            case "begins":
+                return f"{text}{''.join(beyond)}{_END + '?' if self.closed else '.*'}"
+            case "ends":
+                before = "".join(reversed(beyond))
+                return f"{_BEGIN + '?' if self.closed else '.*'}{before}{text}"
+            case "holds":
+                return f".*{text}.*"
+
+    def narrower(self) -> "list[_Place]":
+        """Places that together are this one, each like fewer pieces."""
+        if self.beyond and self.beyond[-1] != _OTHERS and len(self.beyond[-1]) > 1:
+            *nearer, last = self.beyond
+            half = len(last) // 2
+            return [replace(self, beyond=(*nearer, one)) for one in (last[:half], last[half:])]
+        further = [replace(self, beyond=(*self.beyond, one)) for one in (_LETTERS, _OTHERS)]
+        return [*further, replace(self, closed=True)]
+
+    def fits(self, piece: str) -> bool:
+        match self.like:
+            case "is":
+                return piece == self.text
+            case "begins":
+                return piece.startswith(self.text)
+            case "ends":
+                return piece.endswith(self.text)
+            case "holds":
+                return self.text in piece
+
+
+def piece_line(code: str, body: str, *, prose: bool) -> str:
+    """The terms of one value of a field, in one text: cut it at `CUT`."""
+    prefix = code + _CODE_END
+    if prose:
+        # Words with one space between: no need to look for anything else, and far faster so.
+        line = body.replace(" ", f"{SEAM} {CUT}{prefix}")
+    else:
+        line = f"{CUT}{prefix}".join(pieces(body))
+    return f"{prefix}{_BEGIN}{line}{_END}"
+
+
+class Parts:
+    """Finds parts of texts in one state of the index.
+
+    tantivy refuses to look at more than some thousand different pieces in one place, and says so
+    when the query runs (`is_too_wide`). With `careful` such queries are found out beforehand, by
+    running them on their own, and asked in parts.
+    """
+
+    def __init__(self, schema: tantivy.Schema, searcher: Searcher, *, careful: bool) -> None:
+        self._schema = schema
+        self._searcher = searcher
+        self._careful = careful
+
+    def query(self, code: str, how: How, text: str) -> tantivy.Query:
+        """The documents with a value of a field that compares so with a folded text.
+
+        `words` are whole words one after the other, whatever signs are between them.
+        """
+        if how == "words":
+            return either([self._exactly(code, terms) for terms in _word_terms(text)])
+        places = _places(how, text)
+        if not all(is_short(place.text) for place in places):
+            return self._looked_through(code, places)
+        return self._side_by_side(code, places)
+
+    def _side_by_side(self, code: str, places: list[_Place]) -> tantivy.Query:
+        prefix = code + _CODE_END
+        if len(places) == 1:
+            return tantivy.Query.regex_query(
+                self._schema, "pieces", prefix + places[0].expression()
+            )
+        if all(place.like == "is" for place in places):
+            return self._exactly(code, [place.text for place in places])
+        if not self._careful:
+            return self._phrase(prefix, places)
+        first, *inner, last = places
+        return either(
+            [
+                self._phrase(prefix, [one, *inner, other])
+                for one, other in product(self._split(prefix, first), self._split(prefix, last))
+            ]
+        )
+
+    def _phrase(self, prefix: str, places: Sequence[_Place]) -> tantivy.Query:
+        expressions = (prefix + place.expression() for place in places)
+        return tantivy.Query.regex_phrase_query(self._schema, "pieces", [*expressions])
+
+    def _split(self, prefix: str, place: _Place) -> Iterator[_Place]:
+        """A place as several, each like so few pieces that tantivy looks at them twice."""
+        if not place.is_open:
+            yield place
+            return
+        expression = prefix + place.expression()
+        if not self._searcher.search(
+            tantivy.Query.regex_query(self._schema, "pieces", expression), 1, count=False
+        ).hits:
+            return
+        try:
+            self._searcher.search(self._phrase(prefix, [place, place]), 1, count=False)
+        except ValueError as error:
+            if not is_too_wide(error):
+                raise
+            for narrower in place.narrower():
+                yield from self._split(prefix, narrower)
+        else:
+            yield place
+
+    def _looked_through(self, code: str, places: list[_Place]) -> tantivy.Query:
+        """For texts too long for an expression: through all pieces of the field, one by one."""
+        prefix = code + _CODE_END
+        terms = self._searcher.terms_with_prefix("pieces", prefix)
+        kept = [term.removeprefix(prefix) for term, _ in terms]
+        choices = [[piece for piece in kept if place.fits(piece)] for place in places]
+        return either([self._exactly(code, phrase) for phrase in product(*choices)])
+
+    def _exactly(self, code: str, found: Sequence[str]) -> tantivy.Query:
+        terms = [code + _CODE_END + piece for piece in found]
+        if len(terms) == 1:
+            return tantivy.Query.term_query(self._schema, "pieces", terms[0])
+        return tantivy.Query.phrase_query(self._schema, "pieces", [*terms])
+
+
+def _word_terms(text: str) -> list[list[str]]:
+    """The pieces that words of prose can be, side by side: at its ends, or inside."""
+    words = text.split()
+    if not words:
+        return []
+    inner = [f"{word}{SEAM} " for word in words[:-1]]
+    last = words[-1]
+    found: list[list[str]] = []
+    for begin, end in product(("", _BEGIN), (f"{SEAM} ", _END)):
+        pieces_there = [*inner, last + end]
+        pieces_there[0] = begin + pieces_there[0]
+        found.append(pieces_there)
+    return found
+
+
+def _places(how: How, text: str) -> list[_Place]:
+    found = [*pieces(text)] or [""]
+    if how in ("equal", "prefix"):
+        found[0] = _BEGIN + found[0]
+    else:
+        # What a part begins with may be the rest of signs that a longer run of them began.
+        found[0] = found[0].removeprefix(SEAM)
+    if how in ("equal", "suffix"):
+        found[-1] += _END
+    if len(found) == 1:
+        likes: dict[str, _Like] = {"equal": "is", "prefix": "begins", "suffix": "ends"}
+        return [_Place(likes.get(how, "holds"), found[0])]
+    places = [_Place("is", piece) for piece in found]
+    if how in ("suffix", "infix"):
+        places[0] = _Place("ends", found[0])
+    if how in ("prefix", "infix"):
+        places[-1] = _Place("begins", found[-1])
+    return places
+
 
 # Raise it when what is kept changes: an index of another format is made anew.
 FORMAT = 9
@@ -135,7 +478,7 @@ class Terms:
         """The column of a field that is compared as numbers."""
         return self._numbers[field]
 
-    def make(self, analysed: Analysed) -> tantivy.Document:
+    def make(self, analysed: AnalysedDocument) -> tantivy.Document:
         """A document in the index's form; about 0.1 ms."""
         document = analysed.document
         names = self._kept_names(document)
@@ -287,11 +630,11 @@ def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
 
 def read_analysed(
     vocabulary: Vocabulary, searcher: Searcher, address: tantivy.DocAddress
-) -> Analysed:
+) -> AnalysedDocument:
     """The document kept at an address with what is asked of it; about 0.06 ms."""
     entry = searcher.doc(address)
     lines, joined_names, references = _decoded(_analysis_decoder, entry, "analysis")
-    return Analysed(_document(entry), lines, joined_names, references, vocabulary)
+    return AnalysedDocument(_document(entry), lines, joined_names, references, vocabulary)
 
 
 def read_lines(searcher: Searcher, address: tantivy.DocAddress) -> tuple[str, ...]:
@@ -329,7 +672,7 @@ def _write(document: Document, names: Iterable[str]) -> bytes:
     )
 
 
-def _facets(analysed: Analysed) -> dict[str, list[str]]:
+def _facets(analysed: AnalysedDocument) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in analysed.facets:
         found.setdefault(name, []).append(value)

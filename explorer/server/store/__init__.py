@@ -1,16 +1,19 @@
 """Where the catalog's truth is kept: one narrow interface, and the engine that stands behind it."""
 
-from explorer.server.store.engine import Job, Observer, Store, Transaction
-from explorer.server.store.records import (
+from explorer.server.store.interface import (
     BrowsePage,
+    Job,
     LogEntry,
+    Observer,
     Placement,
     Point,
     Reference,
     RunRow,
     RunSummary,
+    Store,
     StoredAspect,
     StoredEdge,
+    Transaction,
     Write,
 )
 from explorer.server.store.sqlite import SqliteStore

@@ -1,47 +1,353 @@
-"""The store on SQLite: one writer, and readers that never wait for it."""
+"""The store on SQLite: one writer that groups commits, and readers that never wait for it.
 
+A commit costs one flush to disk however many jobs it carries, so jobs that are queued while one is
+under way share the next.
+"""
+
+import logging
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from queue import Empty, LifoQueue
-from typing import TypeVar
+from queue import Empty, LifoQueue, SimpleQueue
+from typing import Any, TypeVar
 
+from explorer.errors import CatalogError, ServerFault
 from explorer.server.store import lineage
-from explorer.server.store.census import (
-    count_aspects,
-    read_run,
-    read_runs,
-    read_urns,
-    read_versions,
+from explorer.server.store.browse import browse, browse_among
+from explorer.server.store.interface import (
+    BrowsePage,
+    Direction,
+    Job,
+    LogEntry,
+    Observer,
+    RunRow,
+    RunSummary,
+    StoredAspect,
 )
-from explorer.server.store.damage import SQLITE_ERRORS, Damage
-from explorer.server.store.engine import Direction, Job, Observer
-from explorer.server.store.folders import browse, browse_among
-from explorer.server.store.layout import (
+from explorer.server.store.schema import (
+    SQLITE_ERRORS,
+    Damage,
     check_readable,
     connect,
     connect_read_only,
     open_file,
     read_id,
 )
-from explorer.server.store.records import (
-    BrowsePage,
-    LogEntry,
-    RunRow,
-    RunSummary,
-    StoredAspect,
-)
 from explorer.server.store.survey import Survey
 from explorer.server.store.transaction import SqliteTransaction, points_query
-from explorer.server.store.writer import Writer
 
 __all__ = ["SqliteStore"]
 
+_LATEST = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
+_OLDER = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
+_REMOVED = """
+WITH removed (id) AS MATERIALIZED (
+    SELECT entity FROM aspects WHERE name = 'status' AND json_extract(value, '$.removed') = 1
+)
+"""
+_NOT_REMOVED = " AND t.entity NOT IN removed"
+
+
+def read_versions(
+    connection: sqlite3.Connection,
+    urn: str,
+    aspect: str,
+    ends: tuple[int, int],
+    start: int,
+    count: int,
+) -> tuple[int, list[StoredAspect]] | None:
+    """The versions between two numbers, newest first, and how many there are in all.
+
+    0 is the latest, 1 the oldest, negative numbers count back from the latest; either end may come
+    first, and what is beyond the versions there are is left out. None when there is no such aspect.
+    """
+    row = connection.execute(
+        f"SELECT a.entity, a.superseded, {_LATEST} "
+        "FROM urns u JOIN aspects a ON a.entity = u.id WHERE u.urn = ? AND a.name = ?",
+        (urn, aspect),
+    ).fetchone()
+    if row is None:
+        return None
+    entity, superseded, *latest = row
+    low, high = sorted(end if end > 0 else superseded + 1 + end for end in ends)
+    has_latest = low <= superseded + 1 <= high
+    bounds = (entity, aspect, low, high)
+    where = "FROM versions v WHERE v.entity = ? AND v.name = ? AND v.version BETWEEN ? AND ?"
+    older: int = connection.execute(f"SELECT count(*) {where}", bounds).fetchone()[0]
+    found = [StoredAspect(*latest)] if has_latest and start == 0 and count else []
+    rows = connection.execute(
+        f"SELECT {_OLDER} {where} ORDER BY v.version DESC LIMIT ? OFFSET ?",
+        (*bounds, count - len(found), max(0, start - has_latest)),
+    )
+    found += [StoredAspect(*row) for row in rows]
+    return older + has_latest, found
+
+
+def read_urns(
+    connection: sqlite3.Connection, entity_type: str, start: int, count: int
+) -> tuple[int, list[str]]:
+    """How many entities of a type are stored, and a page of their URNs, sorted."""
+    total: int = connection.execute(
+        "SELECT count(*) FROM urns WHERE type = ? AND live", (entity_type,)
+    ).fetchone()[0]
+    rows = connection.execute(
+        # The unary plus keeps the engine on the index that has the order.
+        "SELECT urn FROM urns WHERE urn >= ? AND urn < ? AND +type = ? AND +live "
+        "ORDER BY urn LIMIT ? OFFSET ?",
+        (f"urn:li:{entity_type}:", f"urn:li:{entity_type};", entity_type, count, start),
+    )
+    return total, [urn for (urn,) in rows]
+
+
+def count_aspects(connection: sqlite3.Connection, aspect: str, like: str | None) -> int:
+    """How many entities have an aspect, or documents of it if it is one over time. `like` is a
+    pattern of their URNs, with % and _."""
+    narrowed, given = "", [aspect]
+    if like is not None:
+        narrowed, given = " AND u.urn LIKE ?", [aspect, like]
+    found: int = connection.execute(
+        "SELECT (SELECT count(*) FROM aspects a JOIN urns u ON u.id = a.entity "
+        f"WHERE a.name = ?{narrowed}) + (SELECT count(*) FROM points p "
+        f"JOIN urns u ON u.id = p.entity WHERE p.aspect = ?{narrowed})",
+        (*given, *given),
+    ).fetchone()[0]
+    return found
+
+
+def read_runs(
+    connection: sqlite3.Connection, start: int, count: int, *, with_removed: bool
+) -> list[RunSummary]:
+    """A page of the runs that something is left of, newest first."""
+    begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
+    kept = f"t WHERE t.run IS NOT NULL{narrowed} GROUP BY t.run"
+    dated = "SELECT t.run, count(*) AS rows, max(t.time_millis) AS at FROM"
+    parts = (
+        f"{dated} aspects {kept}",
+        f"{dated} versions {kept}",
+        "SELECT n.run, n.rows, (SELECT json_extract(l.system, '$.lastObserved') FROM points l "
+        "WHERE l.id = n.newest) FROM "
+        f"(SELECT t.run, count(*) AS rows, max(t.id) AS newest FROM points {kept}) n",
+    )
+    rows = connection.execute(
+        f"{begin} SELECT r.name, sum(f.rows), coalesce(max(f.at), 0) AS newest "
+        f"FROM ({' UNION ALL '.join(parts)}) f JOIN runs r ON r.id = f.run "
+        "GROUP BY r.id ORDER BY newest DESC, r.id DESC LIMIT ? OFFSET ?",
+        (count, start),
+    )
+    return [RunSummary(*row) for row in rows]
+
+
+def read_run(
+    connection: sqlite3.Connection, run: str, start: int, count: int, *, with_removed: bool
+) -> list[RunRow]:
+    """A page of what is left of a run: versions of aspects and documents over time, by URN, then
+    aspect, the latest first."""
+    begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
+    of_run = f"WHERE t.run = (SELECT id FROM runs WHERE name = :run){narrowed}"
+    columns = "t.name, {version} AS version, t.time_millis AS at, t.value, t.actor, t.system"
+    parts = (
+        f"SELECT t.entity, {columns.format(version='0')}, 0 AS age FROM aspects t {of_run}",
+        f"SELECT t.entity, {columns.format(version='t.version')}, -t.version FROM versions t "
+        f"{of_run}",
+        "SELECT t.entity, t.aspect, 0, coalesce(json_extract(t.system, '$.lastObserved'), 0), "
+        f"t.value, '', t.system, -t.at_millis FROM points t {of_run}",
+    )
+    rows = connection.execute(
+        f"{begin} SELECT u.urn, f.name, f.version, f.at, f.value, f.system "
+        f"FROM ({' UNION ALL '.join(parts)}) f JOIN urns u ON u.id = f.entity "
+        "ORDER BY u.urn, f.name, f.age = 0 DESC, f.age LIMIT :count OFFSET :start",
+        {"run": run, "count": count, "start": start},
+    )
+    return [RunRow(*row) for row in rows]
+
+
 T = TypeVar("T")
+_MAX_GROUP = 256
+_log = logging.getLogger("explorer.server")
+
+
+class _Queued:
+    __slots__ = ("error", "future", "job", "result")
+
+    def __init__(self, job: Job[Any], future: Future[Any]) -> None:
+        self.job = job
+        self.future = future
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class _Lost(Exception):
+    """The transaction is gone, and with it what its jobs did."""
+
+
+class Writer:
+    """Owns the writing connection. Jobs of one group run in the order they were queued, each in
+    a savepoint of its own, so that one that fails takes no other along.
+
+    `has_died` once the thread ended by an error that nobody foresaw: then every waiting caller got
+    one, and nothing can be written until the process is started again.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, damage: Damage) -> None:
+        self._connection = connection
+        self._damage = damage
+        self._group: list[_Queued] = []
+        self.has_died = False
+        self._observer: Observer | None = None
+        self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
+        self._closing = False
+        self._gate = threading.Lock()
+        self._thread = threading.Thread(target=self._serve, name="catalog-writer", daemon=True)
+        self._thread.start()
+
+    def observe(self, observer: Observer) -> None:
+        """Name who prepares and publishes what is derived from each commit."""
+        self._observer = observer
+
+    def queue(self, job: Job[T]) -> Future[T]:
+        """Queue a job. Raises `Unusable` when the database is damaged, and `ServerFault` when the
+        writer has died or the store is closing."""
+        self._damage.check()
+        future: Future[T] = Future()
+        # A queued change is made whether its caller waits or not, so it cannot be cancelled.
+        future.set_running_or_notify_cancel()
+        with self._gate:
+            if self.has_died:
+                raise _died()
+            if self._closing:
+                raise ServerFault("the catalog is shutting down; try again in a moment")
+            self._queue.put(_Queued(job, future))
+        return future
+
+    def close(self) -> None:
+        """Commit what is queued, then let the connection go."""
+        with self._gate:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _serve(self) -> None:
+        try:
+            self._serve_queue()
+        except BaseException:  # noqa: BLE001 - the edge of this thread; the process ends
+            _log.critical("the writer failed; the service has to be started again", exc_info=True)
+            self._die()
+
+    def _die(self) -> None:
+        with self._gate:
+            self.has_died = self._closing = True
+        left: list[_Queued | None] = [*self._group]
+        while True:
+            try:
+                left.append(self._queue.get_nowait())
+            except Empty:
+                break
+        for queued in filter(None, left):
+            queued.error = _died()
+            queued.settle()
+
+    def _serve_queue(self) -> None:
+        while (first := self._queue.get()) is not None:
+            group = self._group = [first]
+            last = False
+            while len(group) < _MAX_GROUP:
+                try:
+                    following = self._queue.get_nowait()
+                except Empty:
+                    break
+                if following is None:
+                    last = True
+                    break
+                group.append(following)
+            self._commit(group)
+            if last:
+                return
+
+    def _commit(self, group: list[_Queued]) -> None:
+        try:
+            self._damage.check()
+            offset = self._transact(group)
+        except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._note(error)
+            if len(group) > 1:
+                # One job may be to blame; alone, each gets its own commit and its own error.
+                for queued in group:
+                    self._commit([queued])
+                return
+            group[0].error = group[0].error or self._as_fault(error)
+            group[0].settle()
+            return
+        if offset is not None and self._observer is not None:
+            try:
+                self._observer.publish(offset)
+            except BaseException:  # noqa: BLE001 - the truth is on disk; the rest is tried again
+                _log.exception("the search index did not take a change; it is tried again")
+        for queued in group:
+            queued.settle()
+
+    def _transact(self, group: list[_Queued]) -> int | None:
+        """Run and commit the jobs; the log's last offset if anything changed."""
+        run = self._connection.execute
+        run("BEGIN IMMEDIATE")
+        transaction = SqliteTransaction(self._connection)
+        for queued in group:
+            queued.error = None
+            run("SAVEPOINT job")
+            try:
+                queued.result = queued.job(transaction)
+            except Exception as error:
+                # It belongs to whoever queued the job, unless the transaction went with it.
+                queued.error = self._as_fault(error)
+                if not self._connection.in_transaction or self._damage.problem:
+                    raise _Lost from error
+                run("ROLLBACK TO job")
+                transaction.forget()
+            run("RELEASE job")
+        changed = bool(transaction.touched or transaction.measured or transaction.stale)
+        if changed and self._observer is not None:
+            self._observer.prepare(transaction)
+        transaction.finish()
+        run("COMMIT")
+        return _head(run) if changed else None
+
+    def _note(self, error: Exception) -> CatalogError | None:
+        # Of a job's own errors only those of SQLite speak of the file.
+        return self._damage.note(error) if isinstance(error, sqlite3.Error) else None
+
+    def _as_fault(self, error: Exception) -> Exception:
+        if damaged := self._note(error):
+            return damaged
+        if isinstance(error, sqlite3.OperationalError):
+            return ServerFault(f"the change could not be kept: {error}")
+        return error
+
+
+def _head(run: Callable[[str], sqlite3.Cursor]) -> int:
+    found: int = run("SELECT coalesce(max(offset), 0) FROM log").fetchone()[0]
+    return found
+
+
+def _died() -> ServerFault:
+    return ServerFault("the catalog's writer failed; the service has to be started again")
+
+
 _ASPECT = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
 _AT_ONCE = 500
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from explorer.server.store.damage import find_damage
-from explorer.server.store.records import LogEntry
+from explorer.server.store.interface import LogEntry
+from explorer.server.store.schema import find_damage
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "Folder",
     "Holding",
     "KeptAspect",
     "KeptEdge",
+    "KeptFolder",
     "KeptLeaf",
     "KeptPlacement",
     "KeptPoint",
@@ -96,7 +96,7 @@ class Holding(Struct):
     points: list[KeptPoint]
 
 
-class Folder(Struct, frozen=True):
+class KeptFolder(Struct, frozen=True):
     """A folder of the browse tree; `parent` 0 is above the root of a type."""
 
     id: int
@@ -166,10 +166,10 @@ class Survey:
         ).fetchone()
         return row[0] if row else None
 
-    def folders(self) -> Iterator[Folder]:
+    def folders(self) -> Iterator[KeptFolder]:
         """Every folder, parents not always first."""
         for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
-            yield Folder(*row)
+            yield KeptFolder(*row)
 
     def log(self) -> Iterator[LogEntry]:
         """The whole change log, in order."""

@@ -3,16 +3,19 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 
-from explorer.server.store.folders import Folders
-from explorer.server.store.records import (
+from explorer.server.store.browse import BrowseFolders
+from explorer.server.store.interface import (
     Placement,
     Point,
     Reference,
     StoredAspect,
     StoredEdge,
     Write,
+    counted,
+    same_value,
+    seen_again,
+    version_of,
 )
-from explorer.server.store.stamping import counted, same_value, seen_again, version_of
 
 __all__ = ["SqliteTransaction"]
 
@@ -49,7 +52,7 @@ class SqliteTransaction:
         self.rewired = False
         self.stale: set[str] = set()
         self._run = connection.execute
-        self._folders = Folders(connection)
+        self._folders = BrowseFolders(connection)
         # What rows are known by here; see `forget`.
         self._urns: dict[str, tuple[int, bool]] = {}
         self._runs: dict[str, int] = {}

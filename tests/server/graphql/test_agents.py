@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from explorer.server.graphql.documents import Documents
-from explorer.server.graphql.nodes import Budget, TooMuch
-from explorer.server.service import Service
+from explorer.server.app import Service
+from explorer.server.graphql.executor import DocumentCache
+from explorer.server.graphql.session import Budget, OverBudget
 
 STAMP = {"time": 1, "actor": "urn:li:corpuser:writer"}
 ABOUT = """query($u: String!, $i: RelatedDocumentsInput!) { dataset(urn: $u) {
@@ -217,7 +217,7 @@ def test_agents_of_datahub_describe_whole_entities(desk, caller, urn, aspect):
 
 
 def test_a_long_document_that_comes_again_is_kept(catalog):
-    documents = Documents(Service(catalog).graphql.ready().schema)
+    documents = DocumentCache(Service(catalog).graphql.ready().schema)
     fields = " ".join(f"a{at}: exists" for at in range(900))
     text = f'{{ dataset(urn: "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)") {{ {fields} }} }}'
     assert len(text) > 4_000
@@ -261,5 +261,5 @@ def test_documents_over_time_count_for_what_a_query_reads(caller, dataset):
     }
     budget = Budget(entities=3)
     budget.read_documents(20)
-    with pytest.raises(TooMuch, match="entities"):
+    with pytest.raises(OverBudget, match="entities"):
         budget.read_documents(20)

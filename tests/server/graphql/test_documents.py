@@ -8,9 +8,9 @@ import pytest
 from graphql import build_client_schema, get_introspection_query
 
 from explorer.metadata.registry import load_registry
-from explorer.server.graphql.nodes import Budget, TooMuch
-from explorer.server.opening import open_catalog
-from explorer.server.service import Service
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
+from explorer.server.graphql.session import Budget, OverBudget
 
 USER = "urn:li:corpuser:grace"
 
@@ -313,9 +313,9 @@ class TestWhatADocumentTakes:
                 budget.answer(1)
                 budget.read(1)
 
-        with pytest.raises(TooMuch, match=said):
+        with pytest.raises(OverBudget, match=said):
             spend()
-        with pytest.raises(TooMuch, match=said):
+        with pytest.raises(OverBudget, match=said):
             budget.answer(0)
         assert said in str(budget.exceeded)
 

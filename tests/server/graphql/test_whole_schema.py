@@ -23,10 +23,10 @@ from graphql import (
 
 from explorer.metadata.registry import load_registry, read_type
 from explorer.metadata.validation import required_fields
+from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.graphql.shapes import SHAPES
-from explorer.server.opening import open_catalog
-from explorer.server.service import Service
+from explorer.server.data_directory import open_catalog
+from explorer.server.graphql.object_types import SHAPES
 from explorer.server.store import Point, Write
 
 REGISTRY = load_registry()

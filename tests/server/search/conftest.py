@@ -8,7 +8,7 @@ from explorer.metadata import Registry, Urn, load_registry
 from explorer.query import Filter
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchPage, SearchQuery
+from explorer.server.search.query import SearchPage, SearchQuery
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from explorer.query import Criterion, Filter
 from explorer.query.filters import CONDITIONS
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchPage, SearchQuery
+from explorer.server.search.query import SearchPage, SearchQuery
 
 WORD = st.sampled_from(
     [

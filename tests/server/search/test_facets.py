@@ -11,7 +11,7 @@ from explorer.query import Criterion, all_of
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchPage
+from explorer.server.search.query import SearchPage
 
 REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"
 SAMPLE_FILES = (

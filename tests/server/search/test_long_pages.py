@@ -14,7 +14,7 @@ from explorer.metadata import load_registry
 from explorer.query import Filter
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex, SearchQuery
-from explorer.server.search.page import SortBy
+from explorer.server.search.query import SortBy
 
 index = SearchIndex(None, load_registry())
 huts = [Document(urn=f"urn:li:tag:hut{n}", entity_type="tag", name=f"hut{n}", removed=False,

@@ -8,7 +8,6 @@ from explorer.metadata import load_registry
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchPage
 from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,
@@ -19,6 +18,7 @@ from explorer.server.search.query import (
     Phrase,
     Present,
     Reference,
+    SearchPage,
     Value,
     Wildcard,
     Word,

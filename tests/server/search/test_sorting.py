@@ -14,7 +14,7 @@ from explorer.metadata.structured_properties import Definition
 from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.page import SearchPage, SearchQuery, SortBy
+from explorer.server.search.query import SearchPage, SearchQuery, SortBy
 
 Make = Callable[..., Document]
 Names = Callable[..., list[str]]

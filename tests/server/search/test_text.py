@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.server.search.text import (
+from explorer.server.search.analysis import (
     fold,
     in_words,
     joined,

@@ -10,9 +10,9 @@ import pytest
 
 from explorer.errors import Unusable
 from explorer.metadata.registry import load_registry
-from explorer.server.opening import open_catalog
+from explorer.server.data_directory import open_catalog
 from explorer.server.store import SqliteStore, Write
-from explorer.server.store.layout import open_file
+from explorer.server.store.schema import open_file
 
 
 def rewrite(path: Path, *statements: str) -> None:

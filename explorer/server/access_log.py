@@ -1,0 +1,144 @@
+"""The access log: a line for every request, without what nobody should read there.
+
+A line holds neither tokens nor bodies, and of an address only what names no secret.
+"""
+
+import re
+import sys
+import threading
+import time
+from collections import deque
+from datetime import UTC, datetime
+from typing import IO, Literal
+from urllib.parse import quote
+
+import orjson
+
+from explorer.server.http import RequestContext
+
+__all__ = ["AccessLog", "LogFormat"]
+
+LogFormat = Literal["text", "json"]
+
+# Parameters whose values are the catalog's own words or numbers; the value of any other one may
+# be a secret that was sent to the wrong place.
+_SHOWN = frozenset(
+    {
+        "action", "after", "aspect", "aspects", "batch", "count", "direction", "entity", "ids",
+        "limit", "platform", "removed", "start", "types", "urn", "values", "version",
+    }
+)  # fmt: skip
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,31}")
+_MAX_WAITING = 10_000
+_GATHER_SECONDS = 0.05
+_CLOSE_SECONDS = 2.0
+_MAX_TEXT = 1_000
+_MAX_VALUE = 200
+
+
+class AccessLog:
+    """Writes a line for each request. Lines are written by a thread of its own, so that a reader
+    that stalls holds up no answer; what it cannot take is dropped and counted."""
+
+    def __init__(self, form: LogFormat, stream: IO[bytes] | None = None) -> None:
+        self._form = form
+        self._stream = stream or sys.stderr.buffer
+        self._waiting: deque[bytes] = deque()
+        self._dropped = 0
+        self._news = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, name="access-log", daemon=True)
+        self._thread.start()
+
+    def note(self, visit: RequestContext) -> None:
+        """Write down a request that was answered."""
+        if len(self._waiting) >= _MAX_WAITING:
+            self._dropped += 1
+            return
+        self._waiting.append(self._line(visit))
+        if not self._news.is_set():
+            self._news.set()
+
+    def close(self) -> None:
+        """Write what is left, as far as somebody takes it within two seconds."""
+        self._closing = True
+        self._news.set()
+        self._thread.join(_CLOSE_SECONDS)
+
+    def _serve(self) -> None:
+        while not self._closing:
+            self._news.wait()
+            if not self._closing:
+                # Many requests, one write.
+                time.sleep(_GATHER_SECONDS)
+            self._news.clear()
+            lines: list[bytes] = []
+            while self._waiting:
+                lines.append(self._waiting.popleft())
+            if self._dropped:
+                lines.append(self._lost())
+            try:
+                self._stream.write(b"".join(lines))
+                self._stream.flush()
+            except (OSError, ValueError):
+                # Nobody reads any more, and there is nowhere else to say it.
+                return
+
+    def _lost(self) -> bytes:
+        dropped, self._dropped = self._dropped, 0
+        said = f"{dropped} requests were not written down, for the log was not read fast enough"
+        if self._form == "json":
+            return orjson.dumps({"time": _now(), "message": said}) + b"\n"
+        return f"{_now()} {said}\n".encode()
+
+    def _line(self, visit: RequestContext) -> bytes:
+        agent = visit.headers.get(b"user-agent", b"").decode("latin-1")[:_MAX_TEXT]
+        millis = round(visit.seconds * 1_000, 2)
+        method, path = visit.scope["method"], _path(visit)
+        request_id = visit.request_id.decode("latin-1")
+        if self._form == "json":
+            return orjson.dumps(
+                {
+                    "time": _now(),
+                    "method": method,
+                    "path": path,
+                    "status": visit.status,
+                    "millis": millis,
+                    "bytes": visit.sent_bytes,
+                    "actor": visit.actor,
+                    "request_id": request_id,
+                    "user_agent": agent or None,
+                },
+                option=orjson.OPT_APPEND_NEWLINE,
+            )
+        words = (
+            f"{_now()} {method} {path} {visit.status} {millis}ms {visit.sent_bytes}B "
+            f"{visit.actor or '-'} {request_id} "
+        )
+        # A name that holds a line break or a terminal's commands must stay one line of text.
+        return f"{words}{quote(agent, safe=_PLAIN) or '-'}\n".encode()
+
+
+_PLAIN = " !#$%&()*+,-./:;<=>?@[]^_{|}~"
+
+
+def _path(visit: RequestContext) -> str:
+    raw = visit.scope.get("raw_path")
+    sent = raw.partition(b"?")[0].decode("latin-1") if raw else quote(visit.scope["path"])
+    path = quote(sent[:_MAX_TEXT], safe="/%():,;=@!$&'*+~")
+    query = visit.scope["query_string"][:_MAX_TEXT].decode("latin-1")
+    if not query:
+        return path
+    shown = []
+    for pair in query.split("&"):
+        key, _, value = pair.partition("=")
+        if key in _SHOWN:
+            shown.append(f"{key}={quote(value[:_MAX_VALUE], safe='/%():,;@!$*+~')}")
+        else:
+            # What stands in a name's place may be the secret itself.
+            shown.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
+    return f"{path}?{'&'.join(shown)}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,206 @@
+"""Where entities are found when browsing: stored paths, suggested paths, and shared folders."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from msgspec import Struct
+
+from explorer.errors import InvalidUrn
+from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+from explorer.server.search.document import BROWSE_PATHS, Folder, FolderQuery
+from explorer.server.search.index import SearchIndex
+from explorer.server.store import Placement, Store
+
+__all__ = [
+    "FolderPage",
+    "browse_paths",
+    "components",
+    "default_delimiter",
+    "placements",
+    "read_folders",
+    "with_folders",
+]
+
+# Platforms whose names are paths; any other separates with a dot unless it says otherwise.
+_SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"})
+
+
+def components(path: str) -> tuple[str, ...]:
+    """The folders of a path; slashes at the ends and empty parts mean nothing."""
+    return tuple(part for part in path.split("/") if part)
+
+
+def default_delimiter(platform: str | None) -> str:
+    """What separates the parts of a dataset's name where its platform does not say."""
+    return "/" if platform in _SLASHED else "."
+
+
+def placements(
+    urn: Urn, name: str, stored: Iterable[str] | None, delimiter: str
+) -> tuple[Placement, ...]:
+    """The places of an entity: one for each stored path, else the default one.
+
+    A path that ends in the entity's own name (its display name, its URN's name or the last part
+    of that) puts it into the folder before; any other path is a folder as a whole.
+    """
+    paths = [components(path) for path in stored or ()]
+    if not paths:
+        path = _default(urn, delimiter)
+        return (Placement(path[:-1], path[-1]) if path else Placement(()),)
+    own = {name.casefold(), urn.name.casefold(), _last_part(urn, delimiter).casefold()}
+    found = dict.fromkeys(
+        Placement(path[:-1], path[-1]) if path and path[-1].casefold() in own else Placement(path)
+        for path in paths
+    )
+    return tuple(found)
+
+
+def browse_paths(urn: Urn, stored: Iterable[str] | None, delimiter: str) -> list[str]:
+    """The paths of an entity as texts: those stored, else the one its URN suggests, if any."""
+    paths = [path for path in stored or () if components(path)]
+    if paths:
+        return paths
+    suggested = _default(urn, delimiter)
+    return [f"/{'/'.join(suggested)}"] if suggested else []
+
+
+def _last_part(urn: Urn, delimiter: str) -> str:
+    parts = [part for part in urn.name.split(_delimiter(urn, delimiter)) if part]
+    return parts[-1] if parts else urn.name
+
+
+def _delimiter(urn: Urn, delimiter: str) -> str:
+    return "." if urn.entity_type in ("glossaryTerm", "glossaryNode") else delimiter
+
+
+def _default(urn: Urn, delimiter: str) -> tuple[str, ...]:
+    """The path a URN suggests, in lower case; the root where it suggests none."""
+    match urn.entity_type, urn.parts:
+        case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
+            path = f"{origin}/{urn.platform}/{name.replace(delimiter, '/')}"
+        case (("chart" | "dashboard" | "notebook"), (tool, key)):
+            path = f"{tool}/{key}"
+        case "dataFlow", (orchestrator, flow, cluster):
+            path = f"{orchestrator}/{cluster}/{flow}"
+        case "dataJob", (flow_urn, job):
+            path = f"{urn.platform}/{_flow_name(flow_urn)}/{job}"
+        case "glossaryTerm", (name,):
+            path = name.replace(".", "/")
+        case _:
+            return ()
+    return components(path.lower())
+
+
+def _flow_name(flow_urn: str) -> str:
+    return Urn.parse(flow_urn).name if flow_urn.startswith("urn:li:") else flow_urn
+
+
+AspectOf = Callable[[str, str], bytes | None]
+"""Reads the latest value of an aspect, by URN and aspect name."""
+
+_CONTAINER = "container"
+_DEEPEST = 40
+
+
+def with_folders(
+    registry: Registry,
+    urn: Urn,
+    values: Mapping[str, Any],
+    delimiter: str,
+    aspect_of: AspectOf,
+) -> Mapping[str, Any]:
+    """The values of an entity's aspects, with a browsePathsV2 where its type takes one and it has
+    none. Reads one aspect for each container above it."""
+    entity = registry.entities.get(urn.entity_type)
+    if not values or BROWSE_PATHS in values or not entity or BROWSE_PATHS not in entity.aspects:
+        return values
+    above = containers_of(values, aspect_of)
+    if above:
+        path = [{"id": one, "urn": one} for one in above]
+    else:
+        stored = values.get("browsePaths", {}).get("paths")
+        places = placements(urn, display_name(urn, values), stored, delimiter)
+        path = [{"id": folder} for folder in places[0].folder] if places else []
+    return {**values, BROWSE_PATHS: {"path": path}} if path else values
+
+
+def containers_of(values: Mapping[str, Any], aspect_of: AspectOf) -> list[str]:
+    """The URNs of the containers that an entity is in, from the outermost; a circle is cut."""
+    found: list[str] = []
+    at = _container(values.get(_CONTAINER))
+    while at is not None and at not in found and len(found) < _DEEPEST:
+        found.append(at)
+        stored = aspect_of(at, _CONTAINER)
+        at = _container(orjson.loads(stored)) if stored else None
+    return found[::-1]
+
+
+def _container(value: Any) -> str | None:
+    named = value.get(_CONTAINER) if isinstance(value, dict) else None
+    return named if isinstance(named, str) and named else None
+
+
+class FolderGroup(Struct, frozen=True):
+    """A folder: its id, what it is called, the URN of the entity behind it if there is one, how
+    many entities are in or below it, and whether it has folders itself."""
+
+    name: str
+    label: str
+    entity: str | None
+    count: int
+    has_subgroups: bool
+
+
+class FolderPage(Struct, frozen=True):
+    """A page of the folders at a path, in the order of what they are called; `total` is how many
+    folders there are, `total_entities` how many entities are in and below the path."""
+
+    groups: tuple[FolderGroup, ...]
+    total: int
+    total_entities: int
+
+
+def read_folders(
+    store: Store, index: SearchIndex, query: FolderQuery, start: int, count: int
+) -> FolderPage:
+    """The folders right below a path; a few milliseconds. Raises as `SearchIndex.search`."""
+    found = index.folders(query)
+    labels = _labels(store, [folder.id for folder in found.folders])
+
+    def place(folder: Folder) -> tuple[str, str]:
+        return natural_key(labels.get(folder.id, folder.id)), folder.id
+
+    page = sorted(found.folders, key=place)[start : start + count]
+    groups = tuple(
+        FolderGroup(
+            folder.id,
+            labels.get(folder.id, folder.id),
+            folder.id if folder.id in labels else index.folder_urn(query, folder.id),
+            folder.count,
+            folder.has_folders,
+        )
+        for folder in page
+    )
+    return FolderPage(groups, len(found.folders), found.total)
+
+
+def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:
+    """What the entities are called whose URNs are among the ids."""
+    urns = {one: urn for one in ids if one.startswith("urn:li:") and (urn := _parsed(one))}
+    stored = store.aspects(list(urns), NAME_ASPECTS) if urns else {}
+    return {
+        one: display_name(
+            urn, {aspect.name: orjson.loads(aspect.value) for aspect in stored.get(one, ())}
+        )
+        for one, urn in urns.items()
+    }
+
+
+def _parsed(text: str) -> Urn | None:
+    try:
+        return Urn.parse(text)
+    except InvalidUrn:
+        return None

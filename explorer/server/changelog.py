@@ -1,0 +1,221 @@
+"""The change log as it grows: the rate of commits, and readers that are woken by them.
+
+A reader's backlog is the log itself: a slow reader is behind, nothing is buffered for it, and one
+that reads nothing any more is disconnected. The rate is counted between the store and what is
+derived from it, so it is the same for every engine.
+"""
+
+import asyncio
+import threading
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from time import perf_counter
+from typing import Self, TypeVar
+
+from explorer.server.store import Job, LogEntry, Observer, Store, Transaction
+
+__all__ = ["Commits", "Feed", "Follower", "Histogram"]
+
+T = TypeVar("T")
+
+COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+
+
+class Histogram:
+    """How often a measure fell below each of some bounds. One thread at a time may observe."""
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+
+    def observe(self, measure: float) -> None:
+        """Count one measure."""
+        self.counts[bisect_left(self.bounds, measure)] += 1
+        self.total += measure
+
+
+class Commits:
+    """Hands each commit on to what derives something from it, then tells those who follow.
+
+    `listeners` are called in the writer's thread with the log's last offset; they must be quick
+    and raise nothing.
+    """
+
+    def __init__(self, derived: Observer) -> None:
+        self._derived = derived
+        self._lock = threading.Lock()
+        self._prepared_at = 0.0
+        self._jobs_in_group = 0
+        self._transaction: Transaction | None = None
+        self.waiting = 0
+        self.seconds = Histogram(COMMIT_SECONDS)
+        self.group_jobs = Histogram(GROUP_JOBS)
+        self.listeners: list[Callable[[int], None]] = []
+
+    def counted(self, job: Job[T], queue: Callable[[Job[T]], Future[T]]) -> Future[T]:
+        """Queue a job, and count it until it is settled."""
+
+        def run(transaction: Transaction) -> T:
+            if transaction is not self._transaction:
+                self._transaction, self._jobs_in_group = transaction, 0
+            self._jobs_in_group += 1
+            return job(transaction)
+
+        with self._lock:
+            self.waiting += 1
+        try:
+            future = queue(run)
+        except BaseException:
+            self._settled()
+            raise
+        future.add_done_callback(self._settled)
+        return future
+
+    def prepare(self, transaction: Transaction) -> None:
+        """Called inside the transaction, before the commit."""
+        self._derived.prepare(transaction)
+        self._prepared_at = perf_counter()
+
+    def publish(self, offset: int) -> None:
+        """Called after the commit. Who follows is told also when the derived part failed."""
+        self.seconds.observe(perf_counter() - self._prepared_at)
+        self.group_jobs.observe(self._jobs_in_group)
+        self._transaction = None
+        try:
+            self._derived.publish(offset)
+        finally:
+            for listener in tuple(self.listeners):
+                listener(offset)
+
+    def _settled(self, _: object = None) -> None:
+        with self._lock:
+            self.waiting -= 1
+
+
+_TAIL_ENTRIES = 512
+_TAIL_BYTES = 8 * 1024 * 1024
+
+
+class Follower:
+    """One who waits for the log to grow, in the event loop that made it."""
+
+    __slots__ = ("_event", "_feed", "_is_told", "_loop", "at", "is_over")
+
+    def __init__(self, feed: "Feed", after: int) -> None:
+        self._feed = feed
+        # How far it has read; what comes after it is kept for it.
+        self.at = after
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+        self._is_told = False
+        self.is_over = False
+
+    def __enter__(self) -> Self:
+        self._feed.followers.add(self)
+        if self._feed.is_over:
+            self.end()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._feed.followers.discard(self)
+
+    async def news(self, timeout_seconds: float) -> bool:
+        """Wait until something was committed since the last call, or it is over; false when
+        nothing was in that time."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._event.wait()
+        except TimeoutError:
+            return False
+        self._event.clear()
+        self._is_told = False
+        return True
+
+    def end(self) -> None:
+        """Nothing more is to come; called in the follower's own loop."""
+        self.is_over = True
+        self._event.set()
+
+    def tell(self) -> None:
+        """Wake it up. Any thread may call; told twice is told once."""
+        if self._is_told:
+            return
+        self._is_told = True
+        self._in_loop(self._event.set)
+
+    def end_soon(self) -> None:
+        """As `end`, from any thread."""
+        self._in_loop(self.end)
+
+    def _in_loop(self, work: Callable[[], object]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            # Its loop is closed, and it with it.
+            self._feed.followers.discard(self)
+
+
+class Feed:
+    """The end of the change log, read once a commit for everybody who follows it."""
+
+    def __init__(self, store: Store, commits: Commits) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._tail: deque[LogEntry] = deque()
+        self._tail_bytes = 0
+        self._told = 0
+        self.followers: set[Follower] = set()
+        self.is_over = False
+        commits.listeners.append(self._tell)
+
+    def follow(self, after: int) -> Follower:
+        """A follower for the length of a `with`, that has read the log up to an offset."""
+        return Follower(self, after)
+
+    def read(self, after: int, limit: int) -> list[LogEntry]:
+        """Rows of the log after an offset, as `Store.log`; the newest come from memory."""
+        with self._lock:
+            # One who begins past the tail's end would wait for others to read up to there.
+            if self._tail and self._tail[0].offset - 1 <= after <= self._tail[-1].offset:
+                if self._tail[-1].offset < self._told:
+                    self._extend(self._tail[-1].offset, limit)
+            else:
+                head = self._store.log_head()
+                if after < head - limit:
+                    return self._store.log(after, limit)
+                self._tail.clear()
+                self._tail_bytes = 0
+                self._extend(after, limit)
+            # Cut from the front it may have lost what was asked for, when entries are large.
+            if self._tail and after < self._tail[0].offset - 1:
+                return self._store.log(after, limit)
+            found = [entry for entry in self._tail if entry.offset > after]
+        return found[:limit]
+
+    def end(self) -> None:
+        """Send every follower away; called when the service stops."""
+        self.is_over = True
+        for follower in tuple(self.followers):
+            follower.end_soon()
+
+    def _extend(self, after: int, limit: int) -> None:
+        for entry in self._store.log(after, limit):
+            self._tail.append(entry)
+            self._tail_bytes += _weight(entry)
+        while self._tail and (len(self._tail) > _TAIL_ENTRIES or self._tail_bytes > _TAIL_BYTES):
+            self._tail_bytes -= _weight(self._tail.popleft())
+
+    def _tell(self, offset: int) -> None:
+        self._told = offset
+        for follower in tuple(self.followers):
+            follower.tell()
+
+
+def _weight(entry: LogEntry) -> int:
+    return len(entry.value or b"") + len(entry.previous or b"") + len(entry.system)

@@ -1,0 +1,340 @@
+"""A data directory: opened as a catalog, filled at first, reindexed, backed up and restored."""
+
+import logging
+import os
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+import orjson
+from msgspec import Struct
+
+from explorer.errors import CatalogError, InvalidInput, Unusable
+from explorer.instance import Held, find, hold, is_held
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+from explorer.server.authentication import TOKENS_FILE
+from explorer.server.browse import default_delimiter
+from explorer.server.catalog import Catalog
+from explorer.server.search.document import Document
+from explorer.server.search.index import SearchIndex
+from explorer.server.store import SqliteStore, Store
+from explorer.server.store.schema import (
+    SQLITE_ERRORS,
+    check_readable,
+    connect,
+    connect_read_only,
+    copy_database,
+    find_damage,
+    flush_directory,
+    renew_id,
+)
+
+__all__ = [
+    "COUNTS",
+    "FILE",
+    "INDEX",
+    "back_up",
+    "bootstrap_proposals",
+    "open_catalog",
+    "reindex",
+    "restore",
+]
+
+SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
+_OWNERSHIP_TYPES = {
+    "technical_owner": ("Technical Owner", "Builds it, keeps it running, or delivers it."),
+    "business_owner": ("Business Owner", "Answers for it, or knows best what it means."),
+    "data_steward": ("Data Steward", "Takes care of its governance."),
+    "none": ("None", "Owns it; nobody said in which way."),
+}
+
+
+def bootstrap_proposals() -> Iterator[Proposal]:
+    """Yield what a new server knows, by the system; of no run, so that none takes it back."""
+    known = orjson.loads((files("explorer.server") / "platforms.json").read_bytes())
+    for name, told in known["platforms"].items():
+        info = {
+            "name": name,
+            "displayName": told["displayName"],
+            "type": told["type"],
+            "datasetNameDelimiter": default_delimiter(name),
+        }
+        if "logo" in told:
+            info["logoUrl"] = known["logos"] + told["logo"]
+        yield _proposal("dataPlatform", name, "dataPlatformInfo", info)
+    stamp = {"time": time.time_ns() // 1_000_000, "actor": SYSTEM_ACTOR}
+    for name, (shown, description) in _OWNERSHIP_TYPES.items():
+        info = {"name": shown, "description": description, "created": stamp, "lastModified": stamp}
+        yield _proposal("ownershipType", f"__system__{name}", "ownershipTypeInfo", info)
+    user = {"active": True, "displayName": "DataHub", "title": "Administrator", "system": True}
+    yield _proposal("corpuser", "datahub", "corpUserInfo", user)
+
+
+def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Proposal:
+    return Proposal(Urn.of(entity_type, name), aspect, value, actor=SYSTEM_ACTOR)
+
+
+FILE = "catalog.db"
+INDEX = "search"
+COUNTS = "stewardship.counts"
+
+_log = logging.getLogger("explorer.server")
+
+# An index of so many entities is made in about a second, before the first request is taken.
+_MADE_AT_ONCE = 2_000
+
+
+def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
+    """The catalog kept in a directory, its search index brought up to date.
+
+    An index of more than 2,000 entities that has to be made anew is made in the background;
+    searches raise `Busy` until then. The caller holds the directory. Raises `Unusable` when what
+    lies there cannot be read.
+    """
+    store = SqliteStore(data_dir / FILE)
+    try:
+        index = SearchIndex(data_dir / INDEX, registry, store)
+    except BaseException:
+        store.close()
+        raise
+    catalog = Catalog(store, index, registry, data_dir / COUNTS)
+    catalog.ledger.open()
+    try:
+        if index.committed_offset == 0 and (count := store.entity_count()) > _MADE_AT_ONCE:
+            _log.warning("the search index is being made for %d entities", count)
+            catalog.rebuild_index()
+        else:
+            catalog.catch_up()
+    except CatalogError as error:
+        if store.problem is None:
+            catalog.close()
+            raise
+        # What can be read is served all the same; the search index is not what it should be.
+        _log.error("%s", error)
+        catalog.rebuild_index()
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
+
+
+Advance = Callable[[int], None]
+
+_DRAFT = ".catalog-backup"
+
+
+class Restored(Struct, frozen=True):
+    """How many entities the restored catalog holds, and where the one before is kept."""
+
+    entities: int
+    kept: Path | None
+
+
+def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance]) -> int:
+    """Make the search index of a directory anew from its change log; how many entities it holds.
+
+    `begin` is told how many there are, and gives what is called with every few that are in.
+    Interrupted, it goes on when the catalog is opened next. Raises `Unusable` when there is no
+    catalog or somebody has it open.
+    """
+    _require_catalog(data_dir)
+    try:
+        with hold(data_dir):
+            shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+            store = SqliteStore(data_dir / FILE)
+            total = store.entity_count()
+            try:
+                index = _Told(data_dir / INDEX, registry, store, begin(total))
+            except BaseException:
+                store.close()
+                raise
+            catalog = Catalog(store, index, registry)
+            try:
+                catalog.catch_up()
+            finally:
+                catalog.close()
+            return total
+    except Held as error:
+        raise Held(_in_use(data_dir, "reindex")) from error
+
+
+def back_up(data_dir: Path, target: Path) -> int:
+    """Copy a catalog as it is at one moment into a new directory; how many bytes it has.
+
+    Whoever serves it goes on meanwhile. The copy is a data directory: it holds the catalog and its
+    tokens; the search index is made when it is opened. It gets its name when it is whole: one that
+    was killed leaves a hidden directory, which the next backup beside it removes. Raises
+    `InvalidInput` when something is there already, `Unusable` when there is no catalog or it
+    cannot be copied.
+    """
+    _require_catalog(data_dir)
+    if target.exists() or target.is_symlink():
+        raise InvalidInput(f"there is something at {target} already; name a new directory")
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for left in target.parent.glob(f".*{_DRAFT}"):
+            if not is_held(left):
+                shutil.rmtree(left, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+    except OSError as error:
+        raise Unusable(f"{target} cannot be made: {error.strerror}; name another") from error
+    try:
+        with hold(draft):
+            with closing(connect_read_only(data_dir / FILE)) as source:
+                copy_database(source, draft / FILE)
+            _prove(draft / FILE)
+            if (data_dir / TOKENS_FILE).exists():
+                # Without them the copy, once served, would be open to everybody.
+                shutil.copy2(data_dir / TOKENS_FILE, draft / TOKENS_FILE)
+            draft.rename(target)
+            flush_directory(target.parent)
+    except BaseException as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if not isinstance(error, (OSError, *SQLITE_ERRORS)):
+            raise
+        why = getattr(error, "strerror", None) or error
+        raise Unusable(f"{data_dir} cannot be copied to {target}: {why}") from error
+    return (target / FILE).stat().st_size
+
+
+def restore(data_dir: Path, source: Path) -> Restored:
+    """Put a backup in the place of the catalog in a directory, which is made if it is not there.
+
+    `source` is a directory that `back_up` made, or the catalog file in one. It is checked first,
+    and may lie on read-only media. The present catalog is kept beside it under a dated name. When
+    this is killed the directory holds the present catalog or that of the backup, whole. Access
+    tokens are taken from the backup only where the directory has none. The search index is made
+    anew when the catalog is opened next. Raises `InvalidInput` when there is no backup, `Held`
+    while a service has the directory, `Unusable` when the backup is damaged or cannot be copied.
+    """
+    file = source / FILE if source.is_dir() else source
+    if not file.is_file():
+        raise InvalidInput(
+            f"there is no backup at {source}; name a directory that catalog backup made, or the "
+            f"{FILE} in it"
+        )
+    if file.resolve() == (data_dir / FILE).resolve():
+        raise InvalidInput(f"{source} is the catalog itself; name a backup of it")
+    try:
+        with hold(data_dir):
+            return _restore(data_dir, file)
+    except Held as error:
+        raise Held(_in_use(data_dir, "restore")) from error
+    except (OSError, *SQLITE_ERRORS) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Unusable(
+            f"{source} cannot be restored to {data_dir}, which is as it was: {why}"
+        ) from error
+
+
+def _restore(data_dir: Path, file: Path) -> Restored:
+    draft = data_dir / f"{FILE}.restored"
+    for suffix in ("", "-wal", "-shm"):
+        draft.with_name(f"{draft.name}{suffix}").unlink(missing_ok=True)
+    try:
+        with closing(connect_read_only(file)) as backup:
+            _require_sound(backup, file)
+            copy_database(backup, draft)
+        with closing(connect(draft)) as copy:
+            # No index that was made of another state of this catalog is taken for one of this.
+            renew_id(copy)
+            entities = copy.execute("SELECT count(*) FROM urns WHERE live").fetchone()[0]
+        _prove(draft)
+        tokens = file.with_name(TOKENS_FILE)
+        if tokens.is_file() and not (data_dir / TOKENS_FILE).exists():
+            _copy_whole(tokens, data_dir / TOKENS_FILE)
+        kept = _set_aside(data_dir)
+        draft.replace(data_dir / FILE)
+        flush_directory(data_dir)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+    return Restored(entities, kept)
+
+
+def _require_sound(backup: sqlite3.Connection, file: Path) -> None:
+    check_readable(backup, file)
+    if problems := find_damage(backup):
+        raise Unusable(f"the backup {file} is damaged ({problems[0]}); name another one")
+
+
+def _set_aside(data_dir: Path) -> Path | None:
+    """Give the present catalog a second, dated name; nothing where there is none."""
+    present = data_dir / FILE
+    if not present.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(present)) as connection:
+            # From the log into the file. The log must not be there any more when another file
+            # takes this one's name: SQLite would apply it to that one.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except SQLITE_ERRORS:
+        # It is damaged; then the log is kept with it.
+        pass
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
+    kept = data_dir / f"{FILE}.replaced-{stamp}"
+    log = data_dir / f"{FILE}-wal"
+    if log.exists() and log.stat().st_size:
+        _copy_whole(log, kept.with_name(f"{kept.name}-wal"))
+    try:
+        os.link(present, kept)
+    except OSError:
+        # A file system without links.
+        _copy_whole(present, kept)
+    flush_directory(data_dir)
+    log.unlink(missing_ok=True)
+    (data_dir / f"{FILE}-shm").unlink(missing_ok=True)
+    return kept
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file so that it is there whole or not at all."""
+    draft = target.with_name(f"{target.name}.partial")
+    shutil.copyfile(source, draft)
+    draft.chmod(0o600)
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    draft.replace(target)
+
+
+class _Told(SearchIndex):
+    """An index that tells how many documents it was given."""
+
+    def __init__(self, directory: Path, registry: Registry, store: Store, advance: Advance) -> None:
+        super().__init__(directory, registry, store)
+        self._advance = advance
+
+    def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
+        given = tuple(documents)
+        super().apply(offset, given, gone)
+        self._advance(len(given))
+
+
+def _in_use(data_dir: Path, then: str) -> str:
+    other = find(data_dir)
+    by = f" by process {other.pid}" if other else ""
+    return (
+        f"{data_dir} is in use{by}; stop it, and then {then} (a catalog of this machine's own "
+        "stops by itself some minutes after its last use)"
+    )
+
+
+def _require_catalog(data_dir: Path) -> None:
+    if not (data_dir / FILE).is_file():
+        raise Unusable(f"there is no catalog in {data_dir}; name its directory with --data-dir")
+
+
+def _prove(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        if problems := find_damage(connection, quick=True):
+            raise sqlite3.DatabaseError(f"the copy is damaged: {problems[0]}")

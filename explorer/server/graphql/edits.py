@@ -1,0 +1,206 @@
+"""What an edit may do within one job of the writer: read what is stored and write what it became,
+so that two edits at once never lose one another's.
+
+Where the request says what its writer saw (`session.IfCurrent`), that is compared in the same
+job. An edit that finds something else is taken back, unless it found nothing left to do: then it
+was made before, most likely by the same request whose answer got lost.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import orjson
+
+from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
+from explorer.server.dialect import Dialect
+from explorer.server.graphql.schema import Resolver
+from explorer.server.graphql.session import Info, Node
+from explorer.server.store import Transaction
+
+__all__ = ["EditTransaction", "Given", "edit", "edit_giving_entity", "edit_of"]
+
+Given = Mapping[str, Any]
+
+
+class EditTransaction:
+    """One edit in the making, by its actor. What raises takes the whole edit back."""
+
+    def __init__(
+        self, transaction: Transaction, catalog: Catalog, actor: str, dialect: Dialect = "plain"
+    ) -> None:
+        self._transaction = transaction
+        self._catalog = catalog
+        self.actor = actor
+        self.dialect = dialect
+        self.has_written = False
+        self._now_millis = time.time_ns() // 1_000_000
+
+    @property
+    def stamp(self) -> dict[str, Any]:
+        """Who edits, and when."""
+        return {"time": self._now_millis, "actor": self.actor}
+
+    def stored_entity(self, text: str) -> Urn:
+        """An entity that is to be edited. Raises `InvalidUrn`, `NotFound`."""
+        urn = Urn.parse(text)
+        if not self.exists(urn):
+            raise NotFound(f"{urn} does not exist.")
+        return urn
+
+    def stored_reference(self, text: str, what: str, *types: str) -> str:
+        """An entity of one of these types that an edit points at; `what` is how people call it.
+        Raises `InvalidUrn`, `InvalidInput` for one of another type, `NotFound`."""
+        urn = Urn.parse(text)
+        if urn.entity_type not in types:
+            raise InvalidInput(f"{urn} is no {what}")
+        if not self.exists(urn):
+            raise NotFound(f"{what.capitalize()} {urn} does not exist.")
+        return str(urn)
+
+    def exists(self, urn: Urn) -> bool:
+        """Whether an entity is stored."""
+        return self._transaction.exists(str(urn))
+
+    def read(self, urn: Urn, aspect: str) -> dict[str, Any]:
+        """The latest value of an aspect; empty where none is stored."""
+        stored = self._transaction.latest(str(urn), aspect)
+        value: dict[str, Any] = orjson.loads(stored.value) if stored else {}
+        return value
+
+    def write(self, urn: Urn, aspect: str, part: Given) -> None:
+        """Change a part of an aspect; nothing is written when nothing changes by that. A key
+        whose value is None is taken away.
+
+        Raises as `Intake.check` for an aspect that such an entity does not carry.
+        """
+        stored = self.read(urn, aspect)
+        if stored and all(stored.get(key) == value for key, value in part.items()):
+            return
+        value = {key: new for key, new in (stored | dict(part)).items() if new is not None}
+        fields = self._catalog.registry.records[self._catalog.registry.aspect(aspect).record].fields
+        if "lastModified" in fields:
+            value["lastModified"] = self.stamp
+            if "created" in fields:
+                value = {"created": self.stamp, **value}
+        intake = self._catalog.intake
+        # The edits of GraphQL are DataHub's, and write what DataHub's do.
+        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
+        intake.apply(self._transaction, change, self._now_millis)
+        self.has_written = True
+
+    def append(self, urn: Urn, aspect: str, point: Given) -> None:
+        """Add a document to a timeseries aspect; the time is now unless the document says it.
+
+        Raises as `Intake.check` for an aspect that such an entity does not carry.
+        """
+        value = {"timestampMillis": self._now_millis}
+        value |= {key: one for key, one in point.items() if one is not None}
+        intake = self._catalog.intake
+        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
+        intake.apply(self._transaction, change, self._now_millis)
+        self.has_written = True
+
+    def columns(self, urn: Urn) -> list[str]:
+        """The paths of a dataset's columns, as ingested."""
+        fields = self.read(urn, "schemaMetadata").get("fields") or ()
+        return [field["fieldPath"] for field in fields if "fieldPath" in field]
+
+    def change_column(
+        self, urn: Urn, path: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Change what people said of a column; raises `NotFound` for one the schema has not."""
+        paths = self.columns(urn)
+        if path not in paths:
+            near = get_close_matches(path, paths, n=3)
+            hint = f" Nearest: {', '.join(near)}" if near else ""
+            raise NotFound(f"Field {path} does not exist in the datasets schema.{hint}")
+        aspect = "editableSchemaMetadata"
+        infos = self.read(urn, aspect).get("editableSchemaFieldInfo") or []
+        if not any(info.get("fieldPath") == path for info in infos):
+            infos = [*infos, {"fieldPath": path}]
+        changed = [change(info) if info.get("fieldPath") == path else info for info in infos]
+        self.write(urn, aspect, {"editableSchemaFieldInfo": changed})
+
+    def change_list(
+        self,
+        urn: Urn,
+        place: tuple[str, str],
+        change: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]],
+        **beside: Any,
+    ) -> None:
+        """Change the list in one field of an aspect (`place` names both); what stands `beside` is
+        written when the list changed."""
+        aspect, field = place
+        stored = self.read(urn, aspect).get(field) or []
+        changed = change(stored)
+        if changed != stored:
+            self.write(urn, aspect, {field: changed, **beside})
+
+
+def edit(
+    change: Callable[[EditTransaction, Given], Any], argument: str | None = "input"
+) -> Resolver:
+    """A mutation with an `input`: it gives what the change gives, true where that is nothing.
+
+    The change gets that argument, or all of them where `argument` is None.
+    """
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        asked = given[argument] if argument else given
+        return await _run(info, lambda pen: change(pen, asked), default=True)
+
+    return resolve
+
+
+def edit_giving_entity(
+    change: Callable[[EditTransaction, Given], str], argument: str | None = "input"
+) -> Resolver:
+    """As `edit`, for a mutation that gives the entity whose URN the change gives."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        asked = given[argument] if argument else given
+        urn = await _run(info, lambda pen: change(pen, asked), default=None)
+        return info.context.node(urn)
+
+    return resolve
+
+
+def edit_of(
+    change: Callable[[EditTransaction, Urn, Given], None],
+    argument: str = "urn",
+    gives: Callable[[Node], Any] | None = None,
+) -> Resolver:
+    """A mutation of the entity that an argument names: it gives what `gives` makes of the entity,
+    without that the entity; true where the argument has another name, as such mutations do."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        text = given[argument]
+        asked = given.get("input", given)
+        await _run(info, lambda pen: change(pen, pen.stored_entity(text), asked), default=None)
+        if gives is not None:
+            return gives(info.context.node(text))
+        return info.context.node(text) if argument == "urn" else True
+
+    return resolve
+
+
+async def _run(info: Info, job: Callable[[EditTransaction], Any], *, default: Any) -> Any:
+    session = info.context
+    catalog, actor, expected = session.catalog, session.actor, session.if_current
+
+    def write(transaction: Transaction) -> Any:
+        changed = expected.compare(transaction) if expected is not None else None
+        pen = EditTransaction(transaction, catalog, actor, session.dialect)
+        made = job(pen)
+        if changed is not None and pen.has_written:
+            raise changed
+        return made
+
+    made = await catalog.write(write)
+    session.forget()
+    return default if made is None else made

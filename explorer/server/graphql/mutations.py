@@ -1,0 +1,676 @@
+"""The mutations: labels, owners, links, texts, domains, new entities; and the role of each."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from graphql.type import GraphQLSchema
+
+from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.urn import Urn
+from explorer.server.authentication import Role
+from explorer.server.failures import Refusal
+from explorer.server.graphql.edits import EditTransaction, Given, edit, edit_giving_entity, edit_of
+from explorer.server.graphql.object_types import BUILT_IN_OWNERSHIP, DESCRIBED, ownership_type
+from explorer.server.graphql.properties import (
+    create_property,
+    delete_property,
+    remove_properties,
+    update_property,
+    upsert_properties,
+)
+from explorer.server.graphql.quality import (
+    raise_incident,
+    report_assertion_result,
+    report_operation,
+    update_incident,
+    update_incident_status,
+    upsert_custom_assertion,
+)
+from explorer.server.graphql.schema import Resolvers
+from explorer.server.graphql.session import Info
+
+__all__ = ["RESOLVERS", "guard"]
+
+_List = Sequence[dict[str, Any]]
+_Change = Callable[[_List], list[dict[str, Any]]]
+
+
+def add_tags(pen: EditTransaction, given: Given) -> None:
+    """Add tags to what the input names; those it has already stay as they are."""
+    tags = [pen.stored_reference(tag, "tag", "tag") for tag in _urns(given, "tag")]
+    for resource in _resources(given):
+        _change_tags(pen, resource, lambda stored: _with(stored, "tag", tags))
+
+
+def remove_tags(pen: EditTransaction, given: Given) -> None:
+    """Take tags away from what the input names; those it has not do no harm."""
+    tags = {str(Urn.parse(tag)) for tag in _urns(given, "tag")}
+    for resource in _resources(given):
+        _change_tags(pen, resource, lambda stored: _without(stored, "tag", tags))
+
+
+def replace_tags(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Have these tags on an entity and no others."""
+    tags = [
+        pen.stored_reference(one["tag"]["urn"], "tag", "tag") for one in given.get("tags") or ()
+    ]
+
+    def change(stored: _List) -> list[dict[str, Any]]:
+        return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
+
+    pen.change_list(urn, ("globalTags", "tags"), change)
+
+
+def add_terms(pen: EditTransaction, given: Given) -> None:
+    """Add glossary terms to what the input names; those it has already stay as they are."""
+    terms = [
+        pen.stored_reference(term, "glossary term", "glossaryTerm") for term in _urns(given, "term")
+    ]
+    for resource in _resources(given):
+        _change_terms(pen, resource, lambda stored: _with(stored, "urn", terms))
+
+
+def remove_terms(pen: EditTransaction, given: Given) -> None:
+    """Take glossary terms away from what the input names; those it has not do no harm."""
+    terms = {str(Urn.parse(term)) for term in _urns(given, "term")}
+    for resource in _resources(given):
+        _change_terms(pen, resource, lambda stored: _without(stored, "urn", terms))
+
+
+def _change_tags(pen: EditTransaction, resource: Given, change: _Change) -> None:
+    urn, column = _resource(pen, resource)
+    if column is None:
+        pen.change_list(urn, ("globalTags", "tags"), change)
+        return
+    pen.change_column(urn, column, lambda info: _column(info, ("globalTags", "tags"), change, {}))
+
+
+def _change_terms(pen: EditTransaction, resource: Given, change: _Change) -> None:
+    urn, column = _resource(pen, resource)
+    if column is None:
+        pen.change_list(urn, ("glossaryTerms", "terms"), change, auditStamp=pen.stamp)
+        return
+    place, stamp = ("glossaryTerms", "terms"), {"auditStamp": pen.stamp}
+    pen.change_column(urn, column, lambda info: _column(info, place, change, stamp))
+
+
+def _column(
+    info: dict[str, Any], place: tuple[str, str], change: _Change, stamp: Given
+) -> dict[str, Any]:
+    aspect, field = place
+    stored = (info.get(aspect) or {}).get(field) or []
+    changed = change(stored)
+    return info if changed == stored else {**info, aspect: {field: changed, **stamp}}
+
+
+def _resource(pen: EditTransaction, given: Given) -> tuple[Urn, str | None]:
+    """The entity, and the column of it that is meant."""
+    urn, column = pen.stored_entity(given["resourceUrn"]), given.get("subResource")
+    if column is None and given.get("subResourceType"):
+        raise InvalidInput("subResourceType needs the path of a column as subResource")
+    if column is not None and urn.entity_type != "dataset":
+        raise InvalidInput(f"a subResource is a column of a dataset, which {urn} is not")
+    return urn, column
+
+
+def _resources(given: Given) -> Sequence[Given]:
+    found: Sequence[Given] = given.get("resources", (given,))
+    return found
+
+
+def _urns(given: Given, what: str) -> list[str]:
+    single = given.get(f"{what}Urn")
+    return [single] if single is not None else list(given[f"{what}Urns"])
+
+
+def _with(stored: _List, key: str, urns: Iterable[str]) -> list[dict[str, Any]]:
+    present = {one.get(key) for one in stored}
+    return [*stored, *({key: urn} for urn in dict.fromkeys(urns) if urn not in present)]
+
+
+def _without(stored: _List, key: str, urns: set[str]) -> list[dict[str, Any]]:
+    return [one for one in stored if one.get(key) not in urns]
+
+
+_LINKS = ("institutionalMemory", "elements")
+_Links = Sequence[dict[str, Any]]
+_AUTHORS = ("corpuser", "corpGroup")
+
+
+def add_link(pen: EditTransaction, given: Given) -> None:
+    """Add one link; another to the same address gives way to it."""
+    urn, url = pen.stored_entity(given["resourceUrn"]), given["linkUrl"]
+
+    def change(links: _Links) -> list[dict[str, Any]]:
+        same = [link for link in links if link.get("url") == url]
+        if any(link.get("description") == given["label"] for link in same):
+            return list(links)
+        kept = [link for link in links if link.get("url") != url]
+        return [*kept, {"url": url, "description": given["label"], "createStamp": pen.stamp}]
+
+    pen.change_list(urn, _LINKS, change)
+
+
+def update_link(pen: EditTransaction, given: Given) -> None:
+    """Change the address and label of a link. Raises `NotFound` where there is no such link."""
+    urn = pen.stored_entity(given["resourceUrn"])
+    url, label = given["currentUrl"], given["currentLabel"]
+
+    def change(links: _Links) -> list[dict[str, Any]]:
+        # A link may have been ingested without a label, which reads as an empty one.
+        meant = [
+            link
+            for link in links
+            if (link.get("url"), link.get("description") or "") == (url, label)
+        ]
+        if not meant:
+            raise NotFound(f"{urn} has no link to {url} with the label {label!r}")
+        new = {"url": given["linkUrl"], "description": given["label"]}
+        return [{**link, **new} if link in meant else link for link in links]
+
+    pen.change_list(urn, _LINKS, change)
+
+
+def remove_link(pen: EditTransaction, given: Given) -> None:
+    """Remove the links to one address. Raises `NotFound` where there is none."""
+    urn, url, label = pen.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
+
+    def change(links: _Links) -> list[dict[str, Any]]:
+        kept = [
+            link
+            for link in links
+            if link.get("url") != url
+            or (label is not None and (link.get("description") or "") != label)
+        ]
+        if len(kept) == len(links):
+            raise NotFound(f"{urn} has no link to {url}")
+        return kept
+
+    pen.change_list(urn, _LINKS, change)
+
+
+def replace_links(pen: EditTransaction, urn: Urn, given: Sequence[Given]) -> None:
+    """Have these links and no others."""
+    pen.write(urn, _LINKS[0], {"elements": [_link(pen, link) for link in given]})
+
+
+def _link(pen: EditTransaction, given: Given) -> dict[str, Any]:
+    author = Urn.parse(given["author"])
+    if author.entity_type not in _AUTHORS:
+        raise InvalidInput(f"the author of a link is a user, not {author}")
+    created = given.get("createdAt")
+    stamp = {**pen.stamp, "actor": str(author)}
+    return {
+        "url": given["url"],
+        "description": given.get("description") or "",
+        "createStamp": stamp if created is None else {**stamp, "time": created},
+    }
+
+
+_OWNERSHIP = ("ownership", "owners")
+_OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
+_Owners = Sequence[dict[str, Any]]
+
+
+def add_owners(pen: EditTransaction, given: Given) -> None:
+    """Add owners to what the input names; one who owns it in the same way already stays."""
+    common = given.get("ownershipTypeUrn") if "owners" in given else None
+    owners = [_owner(pen, one, common) for one in given.get("owners", (given,))]
+
+    def change(stored: _Owners) -> list[dict[str, Any]]:
+        present = [_owner_key(one) for one in stored]
+        return [*stored, *(one for one in owners if _owner_key(one) not in present)]
+
+    for urn in _stored_resources(pen, given):
+        pen.change_list(urn, _OWNERSHIP, change)
+
+
+def remove_owners(pen: EditTransaction, given: Given) -> None:
+    """Take owners away, in one kind of ownership or in all; who owns nothing here does no harm."""
+    named = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
+    gone = {str(Urn.parse(urn)) for urn in named}
+    kind = given.get("ownershipTypeUrn")
+
+    def change(stored: _Owners) -> list[dict[str, Any]]:
+        return [
+            one
+            for one in stored
+            if one.get("owner") not in gone or (kind is not None and ownership_type(one) != kind)
+        ]
+
+    for urn in _stored_resources(pen, given):
+        pen.change_list(urn, _OWNERSHIP, change)
+
+
+def replace_owners(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Have these owners and no others."""
+    owners = [_owner(pen, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
+
+    def change(stored: _Owners) -> list[dict[str, Any]]:
+        known = {_owner_key(one): one for one in stored}
+        return [known.get(_owner_key(one), one) for one in owners]
+
+    pen.change_list(urn, _OWNERSHIP, change)
+
+
+def _owner(pen: EditTransaction, given: Given, common: str | None) -> dict[str, Any]:
+    owner = pen.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
+    said = given.get("ownerEntityType")
+    if said is not None and Urn.parse(owner).entity_type != _OWNERS[said]:
+        raise InvalidInput(f"{owner} is no {said}")
+    kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
+    if named is None:
+        kind = kind or "NONE"
+        named = f"{BUILT_IN_OWNERSHIP}{kind.lower()}"
+    elif named.startswith(BUILT_IN_OWNERSHIP):
+        kind = kind or named.removeprefix(BUILT_IN_OWNERSHIP).upper()
+    else:
+        named, kind = pen.stored_reference(named, "ownership type", "ownershipType"), "CUSTOM"
+    return {"owner": owner, "type": kind, "typeUrn": named, "source": {"type": "MANUAL"}}
+
+
+def _owner_key(owner: Given) -> tuple[str, str]:
+    return owner.get("owner", ""), ownership_type(owner)
+
+
+def _stored_resources(pen: EditTransaction, given: Given) -> list[Urn]:
+    resources = given.get("resources", (given,))
+    return [pen.stored_entity(one["resourceUrn"]) for one in resources]
+
+
+def set_domain(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Put an entity into a domain, out of any other."""
+    domain = pen.stored_reference(given["domainUrn"], "domain", "domain")
+    _put(pen, urn, domain)
+
+
+def unset_domain(pen: EditTransaction, urn: Urn, _given: Given) -> None:
+    """Take an entity out of its domain."""
+    _put(pen, urn, None)
+
+
+def batch_set_domain(pen: EditTransaction, given: Given) -> None:
+    """Put entities into a domain, or out of theirs where none is named."""
+    named = given.get("domainUrn")
+    domain = pen.stored_reference(named, "domain", "domain") if named else None
+    for resource in given["resources"]:
+        _put(pen, pen.stored_entity(resource["resourceUrn"]), domain)
+
+
+def _put(pen: EditTransaction, urn: Urn, domain: str | None) -> None:
+    domains = [] if domain is None else [domain]
+    if pen.read(urn, "domains").get("domains", []) != domains:
+        pen.write(urn, "domains", {"domains": domains, "domainAssociations": None})
+
+
+def deprecate(pen: EditTransaction, given: Given) -> None:
+    """Say whether an entity is deprecated, and why."""
+    set_deprecation(pen, pen.stored_entity(given["urn"]), given)
+
+
+def batch_deprecate(pen: EditTransaction, given: Given) -> None:
+    """Say of several entities whether they are deprecated, and why."""
+    for resource in given["resources"]:
+        set_deprecation(pen, pen.stored_entity(resource["resourceUrn"]), given)
+
+
+def set_deprecation(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Write what an input says of a deprecation; what it leaves out is taken away."""
+    said = {
+        "deprecated": given["deprecated"],
+        "decommissionTime": given.get("decommissionTime"),
+        "note": given.get("note") or "",
+        "replacement": str(Urn.parse(given["replacement"])) if given.get("replacement") else None,
+    }
+    stored = pen.read(urn, "deprecation")
+    if not stored or any(stored.get(key) != value for key, value in said.items()):
+        pen.write(urn, "deprecation", {**said, "actor": pen.actor})
+
+
+def set_removed(pen: EditTransaction, given: Given) -> None:
+    """Take entities away from search and browsing, or bring them back."""
+    for text in given["urns"]:
+        urn = pen.stored_entity(text)
+        if (pen.read(urn, "status").get("removed") is True) != given["deleted"]:
+            pen.write(urn, "status", {"removed": given["deleted"]})
+
+
+# The aspect with what people wrote about an entity of the types that have an update of their own.
+_EDITABLE: Mapping[str, str] = {
+    "dataset": "editableDatasetProperties",
+    "chart": "editableChartProperties",
+    "dashboard": "editableDashboardProperties",
+    "dataFlow": "editableDataFlowProperties",
+    "dataJob": "editableDataJobProperties",
+}
+# Where the names that people may change are kept.
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "glossaryTerm": ("glossaryTermInfo", "name"),
+    "glossaryNode": ("glossaryNodeInfo", "name"),
+    "domain": ("domainProperties", "name"),
+    "corpGroup": ("corpGroupInfo", "displayName"),
+    "dataProduct": ("dataProductProperties", "name"),
+}
+
+
+def update_description(pen: EditTransaction, given: Given) -> None:
+    """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types; for
+    DataHub's callers, whose agents send it, also of a dataset, chart, dashboard, flow or job.
+
+    An aspect that is not there yet is begun with what it cannot be without. Raises `InvalidInput`
+    for anything else, `NotFound` for an entity or a column that is not there.
+    """
+    urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
+    text = given["description"]
+    editable = _EDITABLE.get(urn.entity_type)
+    if editable is not None and path is None and pen.dialect == "datahub":
+        pen.stored_entity(str(urn))
+        pen.write(urn, editable, {"description": text})
+        return
+    if urn.entity_type == "dataset" and path is None:
+        raise InvalidInput(
+            "Update description without subresource is not currently supported; "
+            "name a column with subResource, or use updateDataset"
+        )
+    if urn.entity_type != "dataset" and (urn.entity_type not in DESCRIBED or path is not None):
+        raise InvalidInput(
+            "updateDescription takes a column of a dataset (subResource), or one of these: "
+            f"{', '.join(DESCRIBED)}; not {'a column of ' if path is not None else ''}{urn}"
+        )
+    pen.stored_entity(str(urn))
+    if path is not None:
+        pen.change_column(urn, path, lambda info: {**info, "description": text})
+        return
+    aspect, field = DESCRIBED[urn.entity_type]
+    begun: Given = {} if pen.read(urn, aspect) else _begun(urn)
+    pen.write(urn, aspect, {**begun, field: text})
+
+
+def _begun(urn: Urn) -> dict[str, str]:
+    """Return what the aspect with a description has at least."""
+    match urn.entity_type:
+        case "tag" | "domain":
+            return {"name": urn.name}
+        case "glossaryTerm":
+            return {"termSource": "INTERNAL"}
+        case "businessAttribute":
+            return {"name": urn.name, "fieldPath": urn.name}
+    return {}
+
+
+def update_dataset(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Set what is given of a dataset; a part left out stays as it is."""
+    update("dataset", "editableDatasetProperties")(pen, urn, given)
+    if links := given.get("institutionalMemory"):
+        replace_links(pen, urn, links["elements"])
+    if columns := given.get("editableSchemaMetadata"):
+        _replace_columns(pen, urn, columns)
+    if deprecation := given.get("deprecation"):
+        set_deprecation(pen, urn, deprecation)
+
+
+def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Given], None]:
+    """Sets what is given of an entity of a type, whose edited description is in that aspect."""
+
+    def change(pen: EditTransaction, urn: Urn, given: Given) -> None:
+        if urn.entity_type != entity_type:
+            raise InvalidInput(f"{urn} is no {entity_type}")
+        if editable := given.get("editableProperties"):
+            pen.write(urn, aspect, {"description": editable["description"]})
+        if owners := given.get("ownership"):
+            replace_owners(pen, urn, owners)
+        if tags := given.get("tags") or given.get("globalTags"):
+            replace_tags(pen, urn, tags)
+
+    return change
+
+
+def update_tag(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    """Set the name of a tag, its description and its owners as far as they are given."""
+    if urn.entity_type != "tag":
+        raise InvalidInput(f"{urn} is no tag")
+    said = {"name": given["name"], "description": given.get("description")}
+    pen.write(
+        urn, "tagProperties", {key: value for key, value in said.items() if value is not None}
+    )
+    if owners := given.get("ownership"):
+        replace_owners(pen, urn, owners)
+
+
+def rename(pen: EditTransaction, given: Given) -> None:
+    """Give an entity another name."""
+    urn = pen.stored_entity(given["urn"])
+    if urn.entity_type not in _NAMES:
+        raise InvalidInput(f"{urn} has no name to change; those have one: {', '.join(_NAMES)}")
+    aspect, field = _NAMES[urn.entity_type]
+    if not pen.read(urn, aspect) and urn.entity_type != "domain":
+        raise NotFound(f"{urn} has no {aspect}, in which its name would be; write that first")
+    pen.write(urn, aspect, {field: given["name"]})
+
+
+def _replace_columns(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    infos = []
+    for info in given["editableSchemaFieldInfo"]:
+        one: dict[str, Any] = {"fieldPath": info["fieldPath"]}
+        if info.get("description") is not None:
+            one["description"] = info["description"]
+        if info.get("globalTags"):
+            tags = [
+                {"tag": pen.stored_reference(tag["tag"]["urn"], "tag", "tag")}
+                for tag in info["globalTags"].get("tags") or ()
+            ]
+            one["globalTags"] = {"tags": tags}
+        infos.append(one)
+    pen.write(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
+
+
+def create_tag(pen: EditTransaction, given: Given) -> str:
+    """Make a tag; gives its URN."""
+    urn = _new(pen, "tag", given.get("id") or given["name"])
+    said = {"name": given["name"], "description": given.get("description")}
+    pen.write(urn, "tagProperties", said)
+    return str(urn)
+
+
+def create_domain(pen: EditTransaction, given: Given) -> str:
+    """Make a domain, within another if one is named; gives its URN."""
+    parent = given.get("parentDomain")
+    above = pen.stored_reference(parent, "domain", "domain") if parent else None
+    urn = _new(pen, "domain", given.get("id") or str(uuid4()))
+    said = {
+        "name": given["name"],
+        "description": given.get("description"),
+        "parentDomain": above,
+        "created": pen.stamp,
+    }
+    pen.write(urn, "domainProperties", said)
+    return str(urn)
+
+
+def create_term(pen: EditTransaction, given: Given) -> str:
+    """Make a glossary term, in a group if one is named; gives its URN."""
+    urn = _new(pen, "glossaryTerm", given.get("id") or str(uuid4()))
+    pen.write(urn, "glossaryTermInfo", {**_glossary(pen, given), "termSource": "INTERNAL"})
+    return str(urn)
+
+
+def create_node(pen: EditTransaction, given: Given) -> str:
+    """Make a glossary group, in another if one is named; gives its URN."""
+    urn = _new(pen, "glossaryNode", given.get("id") or str(uuid4()))
+    pen.write(urn, "glossaryNodeInfo", _glossary(pen, given))
+    return str(urn)
+
+
+def create_group(pen: EditTransaction, given: Given) -> str:
+    """Make a group of users, with nobody in it; gives its URN."""
+    urn = _new(pen, "corpGroup", given.get("id") or str(uuid4()))
+    said = {
+        "displayName": given["name"],
+        "description": given.get("description"),
+        "admins": [],
+        "members": [],
+        "groups": [],
+        "created": pen.stamp,
+    }
+    pen.write(urn, "corpGroupInfo", said)
+    return str(urn)
+
+
+def _glossary(pen: EditTransaction, given: Given) -> Given:
+    parent = given.get("parentNode")
+    return {
+        "name": given["name"],
+        "definition": given.get("description") or "",
+        "parentNode": pen.stored_reference(parent, "glossary group", "glossaryNode")
+        if parent
+        else None,
+    }
+
+
+def _new(pen: EditTransaction, entity_type: str, key: str) -> Urn:
+    urn = Urn.parse(f"urn:li:{entity_type}:{key}")
+    if pen.exists(urn):
+        raise Refusal(409, f"{urn} already exists; give another id")
+    return urn
+
+
+def refuse_tokens(_root: Any, _info: Info, **_given: Any) -> None:
+    """Raise `InvalidInput`: access tokens are made and revoked in the file of the server alone."""
+    raise InvalidInput(
+        "access tokens are not managed over HTTP, so that a token that got lost can make no other; "
+        "whoever runs the server does it with: catalog token create NAME --actor USER --role ROLE, "
+        "catalog token list, catalog token revoke NAME",
+    )
+
+
+RESOLVERS: Resolvers = {
+    "Query": {"listAccessTokens": refuse_tokens},
+    "Mutation": {
+        "updateDataset": edit_of(update_dataset),
+        "updateChart": edit_of(update("chart", "editableChartProperties")),
+        "updateDashboard": edit_of(update("dashboard", "editableDashboardProperties")),
+        "updateDataFlow": edit_of(update("dataFlow", "editableDataFlowProperties")),
+        "updateDataJob": edit_of(update("dataJob", "editableDataJobProperties")),
+        "updateTag": edit_of(update_tag),
+        "updateDescription": edit(update_description),
+        "updateName": edit(rename),
+        "addLink": edit(add_link),
+        "updateLink": edit(update_link),
+        "removeLink": edit(remove_link),
+        "addTag": edit(add_tags),
+        "addTags": edit(add_tags),
+        "batchAddTags": edit(add_tags),
+        "removeTag": edit(remove_tags),
+        "batchRemoveTags": edit(remove_tags),
+        "addTerm": edit(add_terms),
+        "addTerms": edit(add_terms),
+        "batchAddTerms": edit(add_terms),
+        "removeTerm": edit(remove_terms),
+        "batchRemoveTerms": edit(remove_terms),
+        "addOwner": edit(add_owners),
+        "addOwners": edit(add_owners),
+        "batchAddOwners": edit(add_owners),
+        "removeOwner": edit(remove_owners),
+        "batchRemoveOwners": edit(remove_owners),
+        "setDomain": edit_of(set_domain, "entityUrn"),
+        "unsetDomain": edit_of(unset_domain, "entityUrn"),
+        "batchSetDomain": edit(batch_set_domain),
+        "updateDeprecation": edit(deprecate),
+        "batchUpdateDeprecation": edit(batch_deprecate),
+        "batchUpdateSoftDeleted": edit(set_removed),
+        "raiseIncident": edit(raise_incident),
+        "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
+        "updateIncident": edit_of(update_incident, gives=lambda _node: True),
+        "reportOperation": edit(report_operation),
+        "upsertCustomAssertion": edit_giving_entity(upsert_custom_assertion, None),
+        "reportAssertionResult": edit(report_assertion_result, None),
+        "createAccessToken": refuse_tokens,
+        "revokeAccessToken": refuse_tokens,
+        "createTag": edit(create_tag),
+        "createDomain": edit(create_domain),
+        "createGlossaryTerm": edit(create_term),
+        "createGlossaryNode": edit(create_node),
+        "createGroup": edit(create_group),
+        "upsertStructuredProperties": edit(upsert_properties),
+        "removeStructuredProperties": edit(remove_properties),
+        "createStructuredProperty": edit_giving_entity(create_property),
+        "updateStructuredProperty": edit_giving_entity(update_property),
+        "deleteStructuredProperty": delete_property,
+    },
+}
+
+# The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
+# what is taken off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# hides.
+ROLES: Mapping[str, Role] = {
+    "updateDataset": "editor",
+    "updateChart": "editor",
+    "updateDashboard": "editor",
+    "updateDataFlow": "editor",
+    "updateDataJob": "editor",
+    "updateTag": "editor",
+    "updateDescription": "editor",
+    "updateName": "editor",
+    "addLink": "editor",
+    "updateLink": "editor",
+    "removeLink": "editor",
+    "addTag": "editor",
+    "addTags": "editor",
+    "batchAddTags": "editor",
+    "removeTag": "editor",
+    "batchRemoveTags": "editor",
+    "addTerm": "editor",
+    "addTerms": "editor",
+    "batchAddTerms": "editor",
+    "removeTerm": "editor",
+    "batchRemoveTerms": "editor",
+    "addOwner": "editor",
+    "addOwners": "editor",
+    "batchAddOwners": "editor",
+    "removeOwner": "editor",
+    "batchRemoveOwners": "editor",
+    "setDomain": "editor",
+    "unsetDomain": "editor",
+    "batchSetDomain": "editor",
+    "updateDeprecation": "editor",
+    "batchUpdateDeprecation": "editor",
+    "batchUpdateSoftDeleted": "editor",
+    "raiseIncident": "editor",
+    "updateIncidentStatus": "editor",
+    "updateIncident": "editor",
+    "reportOperation": "editor",
+    "upsertCustomAssertion": "editor",
+    "reportAssertionResult": "editor",
+    "createAccessToken": "admin",
+    "revokeAccessToken": "admin",
+    "createTag": "editor",
+    "createDomain": "editor",
+    "createGlossaryTerm": "editor",
+    "createGlossaryNode": "editor",
+    "createGroup": "editor",
+    "upsertStructuredProperties": "editor",
+    "removeStructuredProperties": "editor",
+    "createStructuredProperty": "editor",
+    "updateStructuredProperty": "editor",
+    "deleteStructuredProperty": "admin",
+}
+
+
+def guard(schema: GraphQLSchema) -> None:
+    """Make every mutation refuse those who have not the role it needs.
+
+    Raises `KeyError` for a mutation of the schema whose role is not declared.
+    """
+    mutations = schema.mutation_type
+    for name, field in mutations.fields.items() if mutations is not None else ():
+        if field.resolve is not None:
+            field.resolve = _guarded(name, ROLES[name], field.resolve)
+
+
+def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(root: Any, info: Info, **given: Any) -> Any:
+        info.context.access.require(role, f"the mutation {name}")
+        return resolve(root, info, **given)
+
+    return guarded

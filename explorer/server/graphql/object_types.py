@@ -1,0 +1,207 @@
+"""The object types of GraphQL: symbols of entity types, and fields that follow from aspects."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from explorer.metadata.registry import Registry
+
+__all__ = [
+    "BUILT_IN_OWNERSHIP",
+    "DESCRIBED",
+    "GENERIC",
+    "SHAPES",
+    "entity_type_symbol",
+    "kind_of_owner",
+    "ownership_type",
+    "shape_fields",
+    "symbols",
+]
+
+BUILT_IN_OWNERSHIP = "urn:li:ownershipType:__system__"
+"""How the URNs of those kinds of ownership begin that every catalog has, stored or not."""
+
+DESCRIBED: Mapping[str, tuple[str, str]] = {
+    "container": ("editableContainerProperties", "description"),
+    "domain": ("domainProperties", "description"),
+    "glossaryTerm": ("glossaryTermInfo", "definition"),
+    "glossaryNode": ("glossaryNodeInfo", "definition"),
+    "tag": ("tagProperties", "description"),
+    "corpGroup": ("corpGroupEditableInfo", "description"),
+    "notebook": ("editableNotebookProperties", "description"),
+    "mlModel": ("editableMlModelProperties", "description"),
+    "mlModelGroup": ("editableMlModelGroupProperties", "description"),
+    "mlFeature": ("editableMlFeatureProperties", "description"),
+    "mlFeatureTable": ("editableMlFeatureTableProperties", "description"),
+    "mlPrimaryKey": ("editableMlPrimaryKeyProperties", "description"),
+    "dataProduct": ("dataProductProperties", "description"),
+    "businessAttribute": ("businessAttributeInfo", "description"),
+    "application": ("applicationProperties", "description"),
+}
+"""The aspect and field with the text that updateDescription sets, by entity type."""
+_IRREGULAR = {
+    "corpuser": "CORP_USER",
+    "mlModel": "MLMODEL",
+    "mlModelGroup": "MLMODEL_GROUP",
+    "mlModelDeployment": "MLMODEL_DEPLOYMENT",
+    "mlFeature": "MLFEATURE",
+    "mlFeatureTable": "MLFEATURE_TABLE",
+    "mlPrimaryKey": "MLPRIMARY_KEY",
+}
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def entity_type_symbol(entity_type: str) -> str:
+    """The symbol of an entity type: `DATA_PLATFORM` for `dataPlatform`."""
+    irregular = _IRREGULAR.get(entity_type)
+    if irregular is not None:
+        return irregular
+    return _HUMP.sub("_", entity_type.replace("dataHub", "datahub")).upper()
+
+
+def ownership_type(owner: Mapping[str, Any]) -> str:
+    """The kind of ownership as a URN; owners ingested long ago have a word alone."""
+    return owner.get("typeUrn") or f"{BUILT_IN_OWNERSHIP}{owner.get('type', 'NONE').lower()}"
+
+
+def kind_of_owner(owner: Mapping[str, Any]) -> str:
+    """The kind of ownership as people write it: a word (`DATA_STEWARD`) for those that every
+    catalog has, the URN of an ownership type for others."""
+    kind = ownership_type(owner)
+    word = kind.removeprefix(BUILT_IN_OWNERSHIP)
+    return word.upper() if word != kind else kind
+
+
+GENERIC = "GenericEntity"
+# Some clients say the symbols of the service's own kinds without it.
+_PREFIX = "DATAHUB_"
+
+
+class Shape(Struct, frozen=True):
+    """A kind of entity with an object type of its own; `query` is its field of the root."""
+
+    entity_type: str
+    object_type: str
+    query: str
+
+
+SHAPES: Mapping[str, Shape] = {
+    shape.entity_type: shape
+    for shape in (
+        Shape("dataset", "Dataset", "dataset"),
+        Shape("container", "Container", "container"),
+        Shape("chart", "Chart", "chart"),
+        Shape("dashboard", "Dashboard", "dashboard"),
+        Shape("dataFlow", "DataFlow", "dataFlow"),
+        Shape("dataJob", "DataJob", "dataJob"),
+        Shape("corpuser", "CorpUser", "corpUser"),
+        Shape("corpGroup", "CorpGroup", "corpGroup"),
+        Shape("tag", "Tag", "tag"),
+        Shape("glossaryTerm", "GlossaryTerm", "glossaryTerm"),
+        Shape("glossaryNode", "GlossaryNode", "glossaryNode"),
+        Shape("domain", "Domain", "domain"),
+        Shape("dataPlatform", "DataPlatform", "dataPlatform"),
+        Shape("dataPlatformInstance", "DataPlatformInstance", "dataPlatformInstance"),
+        Shape("dataProduct", "DataProduct", "dataProduct"),
+        Shape("mlModel", "MLModel", "mlModel"),
+        Shape("mlModelGroup", "MLModelGroup", "mlModelGroup"),
+        Shape("mlFeature", "MLFeature", "mlFeature"),
+        Shape("mlFeatureTable", "MLFeatureTable", "mlFeatureTable"),
+        Shape("mlPrimaryKey", "MLPrimaryKey", "mlPrimaryKey"),
+        Shape("notebook", "Notebook", "notebook"),
+        Shape("assertion", "Assertion", "assertion"),
+        Shape("schemaField", "SchemaFieldEntity", "schemaField"),
+        Shape("dataType", "DataTypeEntity", "dataType"),
+        Shape("entityType", "EntityTypeEntity", "entityType"),
+        Shape("structuredProperty", "StructuredPropertyEntity", "structuredProperty"),
+        Shape("ownershipType", "OwnershipTypeEntity", "ownershipType"),
+        Shape("dataProcessInstance", "DataProcessInstance", "dataProcessInstance"),
+        Shape("query", "QueryEntity", "query"),
+        Shape("document", "Document", "document"),
+        Shape("incident", "Incident", "incident"),
+        Shape("application", "Application", "application"),
+        Shape("businessAttribute", "BusinessAttribute", "businessAttribute"),
+        Shape("dataHubView", "DataHubView", "view"),
+    )
+}
+
+_ALWAYS = {
+    "urn": "String!",
+    "type": "EntityType!",
+    "exists": "Boolean",
+    "lastIngested": "Long",
+    "aspects(input: AspectParams)": "[RawAspect!]",
+    "relationships(input: RelationshipsInput!)": "EntityRelationshipsResult",
+}
+# The fields of an entity that carries the aspect.
+_BY_ASPECT: Mapping[str, Mapping[str, str]] = {
+    "institutionalMemory": {"institutionalMemory": "InstitutionalMemory"},
+    "status": {"status": "Status"},
+    "ownership": {"ownership": "Ownership"},
+    "globalTags": {
+        "tags": "GlobalTags",
+        "globalTags": 'GlobalTags @deprecated(reason: "Use tags")',
+    },
+    "glossaryTerms": {"glossaryTerms": "GlossaryTerms"},
+    "domains": {"domain": "DomainAssociation"},
+    "deprecation": {"deprecation": "Deprecation"},
+    "container": {"container": "Container", "parentContainers": "ParentContainersResult"},
+    "dataPlatformInstance": {"dataPlatformInstance": "DataPlatformInstance"},
+    "subTypes": {"subTypes": "SubTypes"},
+    "browsePaths": {"browsePaths": "[BrowsePath!]"},
+    "browsePathsV2": {"browsePathV2": "BrowsePathV2"},
+    "structuredProperties": {"structuredProperties": "StructuredProperties"},
+    "siblings": {"siblings": "SiblingProperties"},
+    "embed": {"embed": "Embed"},
+    "displayProperties": {"displayProperties": "DisplayProperties"},
+    "documentation": {"documentation": "Documentation"},
+    "businessAttributes": {"businessAttributes": "BusinessAttributes"},
+}
+# The fields of an entity that others may point at with the relationship.
+_BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
+    "IncidentOn": {
+        "incidents(state: IncidentState, stage: IncidentStage, priority: IncidentPriority, "
+        "assigneeUrns: [String!], start: Int, count: Int)": "EntityIncidentsResult",
+        "health": "[Health!]",
+    },
+    "RelatedAsset": {
+        "relatedDocuments(input: RelatedDocumentsInput!)": "RelatedDocumentsResult",
+    },
+}
+
+
+def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
+    """The fields that every object type has beside its own, with their types: those that follow
+    from the aspects it carries, and from what may be said of it elsewhere. Of the kinds that have
+    no object type of their own, all together under `GENERIC`."""
+    found: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
+    for entity_type in registry.entities:
+        fields = found.setdefault(_type_name(entity_type), dict(_ALWAYS))
+        for aspect in registry.aspects_of(entity_type):
+            fields.update(_BY_ASPECT.get(aspect, {}))
+    for declared in registry.aspects.values():
+        for relationship in declared.relationships:
+            added = _BY_RELATIONSHIP.get(relationship.name, {})
+            for entity_type in relationship.to if added else ():
+                found.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
+    # A registry of other entities still reads the documents made for these.
+    for shape in SHAPES.values():
+        found.setdefault(shape.object_type, dict(_ALWAYS))
+    return found
+
+
+def _type_name(entity_type: str) -> str:
+    shape = SHAPES.get(entity_type)
+    return shape.object_type if shape else GENERIC
+
+
+def symbols(registry: Registry) -> dict[str, str]:
+    """Every symbol of `EntityType` with the entity type it means; some types have two."""
+    found = {entity_type_symbol(name): name for name in SHAPES}
+    found |= {entity_type_symbol(name): name for name in registry.entities}
+    for symbol, name in list(found.items()):
+        if symbol.startswith(_PREFIX):
+            found.setdefault(symbol.removeprefix(_PREFIX), name)
+    return found

@@ -1,0 +1,480 @@
+"""How searches, scrolls, completions and folders are answered."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.registry import Registry
+from explorer.metadata.structured_properties import PREFIX
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
+from explorer.server.browse import browse_paths, components
+from explorer.server.catalog import Catalog
+from explorer.server.graphql.object_types import entity_type_symbol, symbols
+from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
+from explorer.server.graphql.session import Info, Session
+from explorer.server.http import DEFAULT_PAGE, MAX_PAGE
+from explorer.server.projection import noted_delimiter
+from explorer.server.search.document import build_document
+from explorer.server.search.query import Facet, SearchHit, SearchPage, SearchQuery, SortBy
+from explorer.server.search_request import (
+    MAX_VALUES,
+    begin_scroll,
+    check_size,
+    drop_unknown_fields,
+    expand_related,
+    forgive_query,
+    leave_out_unlisted,
+    read_filter,
+    scroll_id,
+)
+from explorer.server.store import BrowsePage
+
+__all__ = [
+    "FOLDER_RESOLVERS",
+    "RESOLVERS",
+    "Given",
+    "found",
+    "page_bounds",
+    "read_query",
+    "read_types",
+    "wanted_filter",
+]
+
+Given = Mapping[str, Any]
+
+_ENTITY_TYPE = "_entityType"
+
+
+def read_query(
+    asked: Given, known: Mapping[str, str], types: Sequence[str], session: Session, *, facets: bool
+) -> SearchQuery:
+    """Return the search that an input describes, in the session's dialect.
+
+    Raises `InvalidInput` for a page that is none.
+    """
+    flags: Given = asked.get("searchFlags") or {}
+    start, count = page_bounds(asked)
+    query = SearchQuery(
+        text=asked.get("query") or "",
+        entity_types=tuple(types) or None,
+        filter=wanted_filter(asked, known, types, session),
+        start=start,
+        count=count,
+        facets=facets and not flags.get("skipAggregates"),
+        include_removed=flags.get("includeSoftDeleted") is True,
+        sort=_sort(asked.get("sortInput") or {}),
+    )
+    if session.dialect == "datahub":
+        query = forgive_query(query, session.catalog.index.vocabulary)
+    return leave_out_unlisted(query, session.catalog.index.vocabulary)
+
+
+def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:
+    """The entity types that an input names; none mean all."""
+    return [known[symbol] for symbol in dict.fromkeys(asked.get("types") or ())]
+
+
+def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") -> tuple[int, int]:
+    """Where a page starts and how long it is. Raises `InvalidInput`."""
+    start, length = asked.get("start") or 0, asked.get(name)
+    length = count if length is None else length
+    for what, value in (("start", start), (name, length)):
+        if value < 0:
+            raise InvalidInput(f"{what!r} must not be negative, it is {value}")
+    if length > MAX_PAGE:
+        raise InvalidInput(f"{name!r} is {length}, more than the {MAX_PAGE} that a page may have")
+    return start, length
+
+
+def wanted_filter(
+    asked: Given,
+    known: Mapping[str, str],
+    types: Sequence[str],
+    session: Session,
+    others: Sequence[str] = (),
+) -> Filter:
+    """Return the filter that `orFilters`, `filters` and the view of `viewUrn` make together, entity
+    types by their names, what is related by their URNs.
+
+    In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
+    have no values, and a view that is not there lets everything through. Raises `InvalidInput`.
+    """
+    groups = [{"and": group.get("and") or []} for group in asked.get("orFilters") or ()]
+    either = read_filter({"or": groups} if groups else None)
+    every = read_filter({"criteria": list(asked.get("filters") or ())})
+    wanted = _both(_both(either, every), _read_view(asked.get("viewUrn"), types, session))
+    wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
+    check_size(wanted)
+    rewrites = (asked.get("searchFlags") or {}).get("rewriteQuery") is not False
+    wanted = expand_related(wanted, session.catalog.store, rewrites=rewrites)
+    if session.dialect == "datahub":
+        return drop_unknown_fields(wanted, types, session.catalog.index.vocabulary, others)
+    return wanted
+
+
+def _both(one: Filter, other: Filter) -> Filter:
+    """The filter that lets through what both do."""
+    if not one.any_of or not other.any_of:
+        return one if one.any_of else other
+    if len(one.any_of) * len(other.any_of) > MAX_VALUES:
+        raise InvalidInput(
+            f"the filters make more than {MAX_VALUES:,} criteria together; ask for fewer "
+            "alternatives"
+        )
+    return Filter(tuple((*left, *right) for left in one.any_of for right in other.any_of))
+
+
+def _read_view(urn: str | None, types: Sequence[str], session: Session) -> Filter:
+    """The filter that a saved view stands for; fields that the types do not have have no values."""
+    if not urn:
+        return Filter()
+    info = session.node(urn).aspect("dataHubViewInfo")
+    if info is None:
+        if session.dialect == "datahub":
+            return Filter()
+        raise InvalidInput(f"{urn} is no view; say with orFilters what it would let through")
+    definition = info.get("definition") or {}
+    named = tuple(definition.get("entityTypes") or ())
+    among = Filter(((Criterion(_ENTITY_TYPE, named),),)) if named else Filter()
+    wanted = read_filter(definition.get("filter") or None)
+    return _both(drop_unknown_fields(wanted, types, session.catalog.index.vocabulary), among)
+
+
+def _named(criterion: Criterion, known: Mapping[str, str]) -> Criterion:
+    if criterion.field != _ENTITY_TYPE:
+        return criterion
+    values = tuple(known.get(value, value) for value in criterion.values)
+    return Criterion(criterion.field, values, criterion.condition, criterion.negated)
+
+
+def _sort(given: Given) -> tuple[SortBy, ...]:
+    single = given.get("sortCriterion")
+    criteria = given.get("sortCriteria") or ([single] if single else [])
+    return tuple(SortBy(one["field"], one["sortOrder"] == "DESCENDING") for one in criteria)
+
+
+async def _browse(_root: Any, info: Info, **given: Any) -> Value:
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    known = symbols(catalog.registry)
+    path = tuple(asked.get("path") or ())
+    start, count = page_bounds(asked)
+    entity_type = known[asked["type"]]
+    among = wanted_filter(asked, known, (entity_type,), info.context)
+    place = (entity_type, path, start, count)
+    page = await catalog.offload(_page, catalog, place, among)
+    return {
+        "urns": [urn for _, urn in page.entities],
+        "groups": [{"name": name, "count": below} for name, below in page.groups],
+        "start": start,
+        "count": len(page.entities),
+        "total": page.total_entities,
+        "metadata": {"path": path, "totalNumEntities": page.total_below},
+    }
+
+
+def _page(
+    catalog: Catalog, place: tuple[str, tuple[str, ...], int, int], among: Filter
+) -> BrowsePage:
+    if not among:
+        return catalog.store.browse(*place)
+    query = SearchQuery("*", (place[0],), among, 0, 0)
+    return catalog.store.browse_among(*place, catalog.index.found_urns(query))
+
+
+async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    known = symbols(catalog.registry)
+    kind = asked.get("type")
+    types = [known[kind]] if kind else read_types(asked, known)
+    path = tuple(asked.get("path") or ())
+    start, count = page_bounds(asked)
+    text = asked.get("query") or "*"
+    among = wanted_filter(asked, known, types, info.context)
+    page = await catalog.offload(catalog.browse_v2, types, path, start, count, text, among)
+    return {
+        "groups": [
+            {
+                "name": group.name,
+                "displayName": group.label,
+                "entity": group.entity,
+                "count": group.count,
+                "hasSubGroups": group.has_subgroups,
+            }
+            for group in page.groups
+        ],
+        "start": start,
+        "count": len(page.groups),
+        "total": page.total,
+        "metadata": {"path": path, "totalNumEntities": page.total_entities},
+    }
+
+
+def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    node = info.context.existing(asked["urn"], symbols(catalog.registry)[asked["type"]])
+    if node is None:
+        raise NotFound(f"{asked['urn']} does not exist.")
+    stored = (node.aspect("browsePaths") or {}).get("paths")
+    delimiter = noted_delimiter(catalog.store.note, node.urn.platform)
+    return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
+
+
+FOLDER_RESOLVERS: Resolvers = {
+    "Query": {"browse": _browse, "browseV2": _browse_v2, "browsePaths": _browse_paths},
+    "BrowseResults": {"entities": entities("urns")},
+    "BrowseResultGroupV2": {"entity": entity_or_null("entity")},
+}
+
+
+_FACET_VALUES = 20
+# What is completed when nobody says for which kinds.
+_COMPLETED = (
+    "dataset",
+    "chart",
+    "dashboard",
+    "dataFlow",
+    "dataJob",
+    "container",
+    "domain",
+    "glossaryTerm",
+    "tag",
+    "corpuser",
+    "corpGroup",
+    "dataProduct",
+    "mlModel",
+    "mlFeatureTable",
+)
+
+
+async def _search(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    return await _searched(info, asked, [known[asked["type"]]], known)
+
+
+async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    return await _searched(info, asked, read_types(asked, known), known)
+
+
+def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
+    # Clients look for the first words and go on without it.
+    raise InvalidInput(
+        "Semantic search is not enabled: there are no embeddings here; use searchAcrossEntities"
+    )
+
+
+async def _searched(
+    info: Info, asked: Given, types: Sequence[str], known: Mapping[str, str]
+) -> Given:
+    query = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
+    return await found(info, query, asked.get("searchFlags") or {})
+
+
+async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
+    """The answer to a search, as `SearchResults` has it."""
+    page = await info.context.catalog.offload(info.context.catalog.index.search, query)
+    return {"start": query.start, **await _results(info, page, flags)}
+
+
+async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    types = read_types(asked, known)
+    first = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
+    query = begin_scroll(first, asked.get("scrollId"))
+    page = await info.context.catalog.offload(info.context.catalog.index.search, query)
+    results = await _results(info, page, asked.get("searchFlags") or {})
+    return {"nextScrollId": scroll_id(query, page), **results}
+
+
+async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    types = read_types(asked, known)
+    wanted = [name.removesuffix(".keyword") for name in asked.get("facets") or () if name]
+    index = info.context.catalog.index
+    own = tuple(name for name in wanted if name.startswith(PREFIX))
+    query = replace(
+        read_query({**asked, "count": 0}, known, types, info.context, facets=True),
+        also_counted=own,
+    )
+    page = await info.context.catalog.offload(index.search, query)
+    # A property may have been asked for by DataHub's spelling of its field.
+    fields = index.vocabulary.known(tuple(sorted(types)) or None)
+    meant = {one: name for name in own for one in index.vocabulary.meant_by(name, fields)}
+    facets = _facets(info, page.facets, asked.get("searchFlags") or {}, wanted=tuple(meant))
+    named = [{**one, "field": meant.get(one["field"], one["field"])} for one in facets]
+    return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
+
+
+async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]:
+    extra = flags.get("fetchExtraFields") or []
+    values = await _extra(info, page.hits, extra) if extra else {}
+    shown = not flags.get("skipHighlighting")
+    return {
+        "count": len(page.hits),
+        "total": page.total,
+        "facets": _facets(info, page.facets, flags),
+        "suggestions": _suggestions(page),
+        "searchResults": [
+            {
+                "entity": hit.urn,
+                "insights": [],
+                "matchedFields": [
+                    {"name": name, "value": value, "weight": weight}
+                    for (name, value), weight in zip(hit.matched, hit.weights, strict=True)
+                    if shown
+                ],
+                "extraProperties": values.get(hit.urn, []),
+                "score": hit.score,
+                "reason": hit.reason or None,
+            }
+            for hit in page.hits
+        ],
+    }
+
+
+def _suggestions(page: SearchPage) -> list[dict[str, Any]]:
+    """The text that was searched for in the place of a misspelt one, as DataHub's suggestions."""
+    if page.corrected is None:
+        return []
+    return [{"text": page.corrected, "score": 1.0, "frequency": page.total}]
+
+
+async def _extra(
+    info: Info, hits: Sequence[SearchHit], fields: Sequence[str]
+) -> dict[str, list[Given]]:
+    """The values of searchable fields by URN, as JSON."""
+    registry = info.context.catalog.registry
+    nodes = await info.context.read(hit.urn for hit in hits)
+
+    def read() -> dict[str, list[Given]]:
+        return {str(node.urn): _values(registry, node.urn, node.values(), fields) for node in nodes}
+
+    return await info.context.catalog.offload(read)
+
+
+def _values(
+    registry: Registry, urn: Urn, aspects: Mapping[str, Any], fields: Sequence[str]
+) -> list[Given]:
+    held = build_document(registry, urn, aspects).fields
+    return [
+        {"name": name, "value": _json(held[name])} for name in fields if held.get(name) is not None
+    ]
+
+
+def _json(values: Sequence[Any]) -> str:
+    one = values[0] if len(values) == 1 else list(values)
+    return orjson.dumps(one).decode()
+
+
+def _facets(
+    info: Info, facets: Sequence[Facet], flags: Given, wanted: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The facets as `FacetMetadata` has them; those of structured properties where the flags or
+    `wanted` ask for them."""
+    own = info.context.catalog.index.vocabulary.property_fields(None)
+    if not flags.get("includeStructuredPropertyFacets"):
+        facets = [one for one in facets if one.name not in own or one.name in wanted]
+    most = flags.get("maxAggValues")
+    most = _FACET_VALUES if most is None else most
+    if most < 0:
+        raise InvalidInput(f"'maxAggValues' must not be negative, it is {most}")
+    return [
+        {
+            "field": facet.name,
+            "displayName": facet.label,
+            "entity": str(own[facet.name].urn) if facet.name in own else None,
+            "aggregations": [
+                {"value": _spoken(facet.name, value), "count": count, "entity": value}
+                for value, count in list(facet.counts.items())[:most]
+            ],
+        }
+        for facet in facets
+    ]
+
+
+def _spoken(field: str, value: str) -> str:
+    return entity_type_symbol(value) if field == _ENTITY_TYPE else value
+
+
+async def _complete(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    kind = asked.get("type")
+    types = (known[kind],) if kind else ()
+    return {"query": asked["query"], **await _completed(info, asked, types, known)}
+
+
+async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
+    known = symbols(info.context.catalog.registry)
+    asked: Given = given["input"]
+    registered = info.context.catalog.registry.entities
+    types = read_types(asked, known) or [name for name in _COMPLETED if name in registered]
+    answers = await asyncio.gather(
+        *(_completed(info, asked, (entity_type,), known) for entity_type in types)
+    )
+    return {
+        "query": asked["query"],
+        "suggestions": [
+            {"type": entity_type_symbol(entity_type), **answer}
+            for entity_type, answer in zip(types, answers, strict=True)
+            if answer["suggestions"]
+        ],
+    }
+
+
+async def _completed(
+    info: Info, asked: Given, types: tuple[str, ...], known: Mapping[str, str]
+) -> dict[str, Any]:
+    _, limit = page_bounds(asked, name="limit")
+    wanted = wanted_filter(asked, known, types, info.context)
+    complete = info.context.catalog.index.autocomplete
+    names = await info.context.catalog.offload(complete, asked["query"], types, wanted, 0, limit)
+    return {
+        "suggestions": [one.text for one in names],
+        "urns": [one.urn for one in names],
+    }
+
+
+def _suggested(value: Given, info: Info) -> Any:
+    return info.context.refer_all(value["urns"], info)
+
+
+def _asks(info: Info, field: str) -> bool:
+    """Whether a document may ask for a field of what is being answered."""
+    return any(
+        getattr(getattr(selection, "name", None), "value", field) == field
+        or selection.kind != "field"
+        for node in info.field_nodes
+        for selection in (node.selection_set.selections if node.selection_set else ())
+    )
+
+
+RESOLVERS: Resolvers = {
+    "Query": {
+        "search": _search,
+        "searchAcrossEntities": _search_across,
+        "semanticSearchAcrossEntities": _search_by_meaning,
+        "scrollAcrossEntities": _scroll,
+        "aggregateAcrossEntities": _aggregate,
+        "autoComplete": _complete,
+        "autoCompleteForMultiple": _complete_each,
+    },
+    "SearchResult": {"entity": entity("entity")},
+    "MatchedField": {"entity": entity_or_null("value")},
+    "FacetMetadata": {"entity": entity_or_null("entity")},
+    "AggregationMetadata": {"entity": entity_or_null("entity")},
+    "AutoCompleteResults": {"entities": _suggested},
+    "AutoCompleteResultForEntity": {"entities": _suggested},
+}

@@ -1,0 +1,407 @@
+"""One request of GraphQL: the entities it read, its limits, and what its edit depends on.
+
+A request may carry, beside its document, `extensions: {"ifCurrent": {…}}`: what its writer saw of
+the one thing that the document edits. The edit's own job of the writer compares that with what is
+stored, so nobody can write in between. The condition is on that thing alone, such as the text of
+one column: other parts of the same aspect may change meanwhile. It is in `extensions`, which
+GraphQL over HTTP leaves to servers, because a field of our own in an input would make a DataHub
+server refuse the document.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import orjson
+from graphql.language import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
+from msgspec import Struct, ValidationError, convert
+
+from explorer.errors import InvalidInput
+from explorer.metadata.urn import Urn
+from explorer.server.authentication import Access
+from explorer.server.catalog import Catalog
+from explorer.server.dialect import Dialect
+from explorer.server.failures import Refusal
+from explorer.server.graphql.object_types import DESCRIBED, kind_of_owner
+from explorer.server.store import StoredAspect, Transaction
+from explorer.server.store.interface import version_of
+
+if TYPE_CHECKING:
+    from graphql import GraphQLResolveInfo
+
+__all__ = ["Budget", "EditConflict", "Info", "Node", "OverBudget", "Session", "read_if_current"]
+
+_COLUMNS = "editableSchemaMetadata"
+_TEXTS: Mapping[str, tuple[str, str]] = {
+    "dataset": ("editableDatasetProperties", "description"),
+    "chart": ("editableChartProperties", "description"),
+    "dashboard": ("editableDashboardProperties", "description"),
+    "dataFlow": ("editableDataFlowProperties", "description"),
+    "dataJob": ("editableDataJobProperties", "description"),
+    **DESCRIBED,
+}
+_NO_TEXT = ("", "description")
+_ASPECTS: Mapping[str, str] = {
+    "tags": "globalTags",
+    "terms": "glossaryTerms",
+    "owners": "ownership",
+    "domain": "domains",
+    "links": "institutionalMemory",
+    "deprecation": "deprecation",
+}
+_OF_COLUMNS = ("description", "tags", "terms")
+_Value = str | list[str] | dict[str, Any] | None
+
+
+class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the writer of an edit saw of an entity, or of its column.
+
+    `value` is a text for a description; a list, in any order, of URNs for tags, terms and the
+    domain, of `<URN> <kind>` for owners, of `<address> <label>` for links; an object with `note`,
+    `decommissionTime` and `replacement` for a deprecation. Empty or null stands for nothing there.
+    """
+
+    urn: str
+    what: Literal["description", "tags", "terms", "owners", "domain", "links", "deprecation"]
+    value: _Value = None
+    column: str | None = None
+
+    def compare(self, transaction: Transaction) -> "EditConflict | None":
+        """None where the thing is as its writer saw it, else what is there now.
+
+        Raises `InvalidUrn`, and `InvalidInput` for an entity without such a thing.
+        """
+        aspect = self._aspect()
+        stored = transaction.latest(self.urn, aspect)
+        now = self._read(orjson.loads(stored.value) if stored else {})
+        if _comparable(now) == _comparable(self.value):
+            return None
+        current: dict[str, Any] = {"value": now}
+        if stored is not None:
+            current |= {
+                "version": str(version_of(stored.system)),
+                "actor": stored.actor,
+                "time": stored.time_millis,
+            }
+        return EditConflict(self, current)
+
+    def _aspect(self) -> str:
+        urn = Urn.parse(self.urn)
+        if self.column is not None:
+            if urn.entity_type != "dataset" or self.what not in _OF_COLUMNS:
+                raise InvalidInput(f"ifCurrent: a {urn.entity_type} has no column with {self.what}")
+            return _COLUMNS
+        aspect = _ASPECTS.get(self.what) or _TEXTS.get(urn.entity_type, _NO_TEXT)[0]
+        if not aspect:
+            raise InvalidInput(
+                f"ifCurrent compares the description of a {', '.join(_TEXTS)}, "
+                f"not that of a {urn.entity_type}; write its aspect with If-Version-Match"
+            )
+        return aspect
+
+    def _read(self, value: Mapping[str, Any]) -> _Value:
+        """The thing out of the value of its aspect."""
+        if self.column is not None:
+            infos = value.get("editableSchemaFieldInfo") or ()
+            info: Mapping[str, Any]
+            info = next((one for one in infos if one.get("fieldPath") == self.column), {})
+            if self.what != "description":
+                info = info.get(_ASPECTS[self.what]) or {}
+            value = info
+        match self.what:
+            case "description":
+                urn = Urn.parse(self.urn)
+                of_column = self.column is not None
+                field = "description" if of_column else _TEXTS[urn.entity_type][1]
+                return value.get(field) or ""
+            case "tags":
+                return [one["tag"] for one in value.get("tags") or ()]
+            case "terms":
+                return [one["urn"] for one in value.get("terms") or ()]
+            case "owners":
+                return [f"{one['owner']} {kind_of_owner(one)}" for one in value.get("owners") or ()]
+            case "domain":
+                return list(value.get("domains") or ())
+            case "links":
+                links = value.get("elements") or ()
+                return [f"{one['url']} {one.get('description') or ''}" for one in links]
+            case "deprecation":
+                if value.get("deprecated") is not True:
+                    return None
+                said = {key: value.get(key) for key in ("decommissionTime", "replacement")}
+                known = {key: part for key, part in said.items() if part is not None}
+                return {"note": value.get("note") or "", **known}
+
+
+class EditConflict(Refusal):
+    """An edit that was not made, for what its writer saw is not what is there. `current` is that:
+    its `value` and, where the aspect is stored, `version`, `actor` and `time` of its last write."""
+
+    def __init__(self, expected: IfCurrent, current: dict[str, Any]) -> None:
+        column = "" if expected.column is None else f"{expected.column} of "
+        super().__init__(
+            409,
+            f"the {expected.what} of {column}{expected.urn} was changed meanwhile; nothing was "
+            "written: read it again",
+        )
+        self.current = current
+
+
+def read_if_current(extensions: Any) -> IfCurrent | None:
+    """The condition that a request's `extensions` carry, None where they carry none.
+
+    Raises `InvalidInput` for one that cannot be read.
+    """
+    if extensions is not None and not isinstance(extensions, Mapping):
+        raise InvalidInput("the parameter 'extensions' must be an object")
+    given = (extensions or {}).get("ifCurrent")
+    if given is None:
+        return None
+    try:
+        return convert(given, IfCurrent)
+    except ValidationError as error:
+        raise InvalidInput(f"extensions.ifCurrent cannot be read: {error}") from None
+
+
+def _comparable(value: _Value) -> Any:
+    """The same for values that say the same: no order among labels, one form of nothing."""
+    return frozenset(value) if isinstance(value, list) and value else value or None
+
+
+Info: TypeAlias = "GraphQLResolveInfo[Session]"
+
+# What is known of an entity without a look at its aspects, whatever its type.
+_IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
+# The first part of their key is a name of their own choice.
+_NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey", "schemaField"})
+# What one request may take. So many fields are answered in about two seconds.
+MAX_FIELDS = 250_000
+MAX_ENTITIES = 100_000
+MAX_SECONDS = 30.0
+# So many are read beside the event loop.
+_MANY = 50
+
+
+class OverBudget(InvalidInput):
+    """A request took more than one may: fields answered, entities read, or time."""
+
+
+class Budget:
+    """What a request may still take, counted while it is answered. A call may raise `OverBudget`;
+    from then on all of them do, and `exceeded` is that error. The time runs from the first."""
+
+    __slots__ = ("_deadline", "_entities", "_fields", "_seconds", "exceeded")
+
+    def __init__(
+        self,
+        fields: float = MAX_FIELDS,
+        entities: float = MAX_ENTITIES,
+        seconds: float = MAX_SECONDS,
+    ) -> None:
+        self._fields = fields
+        self._entities = entities
+        self._seconds = seconds
+        self._deadline: float | None = None
+        self.exceeded: OverBudget | None = None
+
+    def answer(self, fields: int) -> None:
+        """Count fields that are answered now."""
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._seconds
+        self._fields -= fields
+        if self.exceeded is None:
+            if self._fields < 0:
+                self.exceeded = _too_much(f"its answer has more than {MAX_FIELDS:,} fields")
+            elif now > self._deadline:
+                self.exceeded = _too_much(f"it took more than {MAX_SECONDS:g} seconds")
+        if self.exceeded is not None:
+            raise self.exceeded
+
+    def read_documents(self, documents: int) -> None:
+        """Count documents of timeseries aspects that are read now: ten take as long as an entity
+        with its aspects."""
+        self.read(documents / 10)
+
+    def read(self, entities: float) -> None:
+        """Count entities that are read now."""
+        self._entities -= entities
+        if self._entities < 0 and self.exceeded is None:
+            self.exceeded = _too_much(f"it reads more than {MAX_ENTITIES:,} entities")
+        self.answer(0)
+
+
+def _too_much(why: str) -> OverBudget:
+    return OverBudget(f"the query was ended: {why}; ask for fewer fields or smaller pages")
+
+
+class Session:
+    """One request: what it has read so far, who asks and in which dialect, and what its edit
+    depends on."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        access: Access,
+        if_current: "IfCurrent | None" = None,
+        dialect: Dialect = "plain",
+        budget: Budget | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.dialect = dialect
+        self.access = access
+        self.actor = access.actor or catalog.intake.default_actor
+        self.if_current = if_current
+        self.budget = budget or Budget()
+        self._nodes: dict[str, Node] = {}
+        self._wanted: list[Node] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    def node(self, urn: Urn | str) -> "Node":
+        """The entity of that URN, stored or not; raises `InvalidUrn`."""
+        text = str(urn)
+        found = self._nodes.get(text)
+        if found is None:
+            found = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
+        return found
+
+    def existing(self, text: str, entity_type: str | None = None) -> "Node | None":
+        """The entity if it is stored; raises `InvalidInput` for a URN of another type."""
+        urn = Urn.parse(text)
+        if entity_type is not None and urn.entity_type != entity_type:
+            raise InvalidInput(f"{text} is no {entity_type}")
+        self.catalog.intake.check_urn(urn)
+        node = self.node(urn)
+        return node if node.exists else None
+
+    def refer(self, urn: str, info: Info) -> "Node | Awaitable[Node]":
+        """The entity that a value names, ready to answer what the document asks of it.
+
+        All that are referred to at one level of the document are read with one query. Raises
+        `InvalidUrn`.
+        """
+        node = self.node(urn)
+        return node if node.is_read or _shallow(info) else self._read(node)
+
+    def refer_all(self, urns: Iterable[str], info: Info) -> "list[Node | Awaitable[Node]]":
+        """`refer` for a list; what is no URN is left out."""
+        nodes = [self.node(urn) for urn in Urn.parse_all(urns)]
+        if _shallow(info):
+            return list(nodes)
+        return [node if node.is_read else self._read(node) for node in nodes]
+
+    async def read(self, urns: Iterable[str]) -> "list[Node]":
+        """Entities with their aspects, in the order asked for; raises `InvalidUrn`."""
+        nodes = [self.node(urn) for urn in urns]
+        await self._read_now([node for node in nodes if not node.is_read])
+        return nodes
+
+    def forget(self) -> None:
+        """Read every entity anew the next time: something was written."""
+        self._nodes.clear()
+
+    async def _read(self, node: "Node") -> "Node":
+        # The task begins when all that can be resolved without it has been.
+        self._wanted.append(node)
+        if self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self._read_wanted())
+        await self._reading
+        return node
+
+    async def _read_wanted(self) -> None:
+        wanted, self._wanted, self._reading = self._wanted, [], None
+        await self._read_now([node for node in wanted if not node.is_read])
+
+    async def _read_now(self, nodes: "list[Node]") -> None:
+        urns = list({str(node.urn): None for node in nodes})
+        self.budget.read(len(urns))
+        read = self.catalog.store.aspects
+        found = await self.catalog.offload(read, urns) if len(urns) > _MANY else read(urns)
+        for node in nodes:
+            node.take(found.get(str(node.urn), ()))
+
+
+class Node:
+    """One entity. Its aspects are read together at the first question about any."""
+
+    __slots__ = ("_catalog", "_decoded", "_stored", "urn")
+
+    def __init__(self, urn: Urn, catalog: Catalog) -> None:
+        self.urn = urn
+        self._catalog = catalog
+        self._stored: dict[str, StoredAspect] | None = None
+        self._decoded: dict[str, dict[str, Any]] = {}
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the aspects have been read."""
+        return self._stored is not None
+
+    @property
+    def exists(self) -> bool:
+        """Whether any aspect is stored."""
+        return bool(self.stored)
+
+    @property
+    def stored(self) -> dict[str, StoredAspect]:
+        """The latest aspects by name, undecoded."""
+        if self._stored is None:
+            text = str(self.urn)
+            self.take(self._catalog.store.aspects([text]).get(text, ()))
+        return self._stored or {}
+
+    def take(self, aspects: Iterable[StoredAspect]) -> None:
+        """Know these as the latest aspects."""
+        self._stored = {aspect.name: aspect for aspect in aspects}
+
+    def aspect(self, name: str) -> dict[str, Any] | None:
+        """The latest value of an aspect."""
+        found = self._decoded.get(name)
+        if found is None:
+            stored = self.stored.get(name)
+            if stored is None:
+                return None
+            found = self._decoded[name] = orjson.loads(stored.value)
+        return found
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """The latest value of every aspect."""
+        return {name: self.aspect(name) or {} for name in self.stored}
+
+    def part(self, at: int) -> str:
+        """One part of the URN's key; of a key with fewer, the name."""
+        parts = self.urn.parts
+        return parts[at] if at < len(parts) else self.urn.name
+
+    def platform(self) -> str | None:
+        """The URN of the platform: the one in the key, else of the instance it came from."""
+        named = None if self.urn.entity_type in _NAMESPACED else self.urn.platform
+        if named is not None:
+            return str(Urn.of("dataPlatform", named))
+        instance = self.aspect("dataPlatformInstance")
+        platform = (instance or {}).get("platform")
+        return str(platform) if platform else None
+
+
+def _shallow(info: Info) -> bool:
+    """Whether a document asks nothing of an entity that its URN does not say."""
+    return all(_only_urn(node.selection_set, info) for node in info.field_nodes)
+
+
+def _only_urn(selection_set: SelectionSetNode | None, info: Info) -> bool:
+    for selection in selection_set.selections if selection_set else ():
+        match selection:
+            case FieldNode():
+                if selection.name.value not in _IN_THE_URN:
+                    return False
+            case InlineFragmentNode():
+                if not _only_urn(selection.selection_set, info):
+                    return False
+            case FragmentSpreadNode():
+                fragment = info.fragments[selection.name.value]
+                if not _only_urn(fragment.selection_set, info):
+                    return False
+            case _:
+                return False
+    return True

@@ -1,0 +1,317 @@
+"""Checking proposals against a registry, and applying them in a transaction."""
+
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from explorer.errors import InvalidAspect, InvalidInput, InvalidUrn, NotFound
+from explorer.metadata.proposal import Proposal, read_condition
+from explorer.metadata.registry import Aspect, Registry, key_value
+from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
+from explorer.metadata.urn import Urn
+from explorer.metadata.validation import Validator
+from explorer.server.cache import cached_short
+from explorer.server.dialect import Dialect, dialect_of_write
+from explorer.server.failures import Refusal
+from explorer.server.ingestion_rules import (
+    DERIVED,
+    UNKNOWN_ACTOR,
+    Change,
+    check_assignments,
+    check_definition,
+    default_aspects,
+    edges_to_store,
+    fill_derived,
+    keep_descriptions,
+    moved_paths,
+    require_condition,
+)
+from explorer.server.store import StoredAspect, StoredEdge, Transaction
+
+if TYPE_CHECKING:
+    from explorer.metadata.patch import Patcher
+
+__all__ = ["Intake", "remove_property_values"]
+
+_PLATFORM = "urn:li:dataPlatform:"
+_MAX_MILLIS = 2**62
+# Where the columns are listed.
+_COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
+
+Spoken = Collection[tuple[str, str]]
+
+
+class Intake:
+    """Checks and applies changes against a registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._validator = Validator(registry)
+        self.find_actor: Callable[[], str | None] = lambda: None
+        """Gives the URN of whom a change is by that names nobody; None where that is not known."""
+
+    @property
+    def default_actor(self) -> str:
+        """The URN of whom a change is by that names nobody: what `find_actor` says now."""
+        return self.find_actor() or UNKNOWN_ACTOR
+
+    def check_urn(self, urn: Urn) -> dict[str, str]:
+        """The value of the URN's key aspect.
+
+        Raises `UnknownName` for an entity type that is none, `InvalidUrn` for a URN that is not
+        of its shape or has a character that no URN may have.
+        """
+        urn.check_characters()
+        fields = self._registry.key_fields(urn.entity_type)
+        key = key_value(urn, fields)
+        platform = key.get("platform")
+        if platform is not None and not _is_platform(platform):
+            raise InvalidUrn(f"expected {_PLATFORM}<platform> as the platform in {urn}")
+        return key
+
+    def read_urn(self, text: str) -> Urn:
+        """Return the URN that a text is, of whatever entity type.
+
+        Raises `InvalidUrn` for one that is not of the shape of its entity type, where that is
+        known.
+        """
+        urn = Urn.parse(text)
+        urn.check_characters()
+        if urn.entity_type in self._registry.entities:
+            self.check_urn(urn)
+        return urn
+
+    def check(
+        self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
+    ) -> Change:
+        """Return the proposal as a change that may be applied, by `actor` if the caller proved to
+        be one.
+
+        DataHub's callers and connectors may write a key aspect that disagrees with the URN, and
+        hide an entity that does not exist; plain callers may not.
+
+        Raises `InvalidUrn` and `UnknownName` for what it is about, `InvalidAspect` for an aspect
+        that is none of the entity's or a value that does not fit (or names a column twice),
+        `InvalidInput` for a change
+        type that the aspect does not take, a patch or a condition that cannot be read.
+        """
+        urn, name, value = proposal.urn, proposal.aspect, proposal.value
+        dialect = dialect_of_write(proposal.system, dialect)
+        key = self.check_urn(urn)
+        declared = self._declared(urn.entity_type, name)
+        if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
+            raise InvalidInput(f"{name} is a timeseries aspect, which takes UPSERT and DELETE only")
+        if proposal.change == "PATCH":
+            # Most catalogs start, and serve for long, without one.
+            from explorer.metadata.patch import read_patch
+
+            value = read_patch(value)
+        elif proposal.change != "DELETE":
+            self._check_value(urn, name, value, key, dialect)
+        return Change(
+            urn,
+            str(urn),
+            name,
+            proposal.change,
+            value,
+            declared,
+            actor or proposal.actor or self.default_actor,
+            proposal.system,
+            read_condition(proposal.headers) if proposal.headers else None,
+            dialect,
+        )
+
+    def apply(
+        self, transaction: Transaction, change: Change, now_millis: int, spoken: Spoken = ()
+    ) -> None:
+        """Write or remove what the change says.
+
+        A new entity gets its key and what follows from its URN; of that, what `spoken` names (URN
+        and aspect) is left to the changes that come with this one. Raises `NotFound` when it
+        needs an entity that does not exist, `Refusal` when it needs one that does not exist yet
+        or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
+        `check_assignments` and `check_definition` for structured properties.
+        """
+        exists = transaction.exists(change.text)
+        stored = transaction.latest(change.text, change.aspect) if exists else None
+        if not self._may(change, stored, exists=exists):
+            return
+        if change.kind == "DELETE":
+            if change.aspect == ASSIGNMENTS and stored:
+                check_assignments(transaction, change.urn, {}, orjson.loads(stored.value))
+            self._delete(transaction, change, now_millis)
+            return
+        value = change.value
+        if change.kind == "PATCH":
+            value = self._patched(change, stored, now_millis)
+            if value is None:
+                return
+        if change.aspect == ASSIGNMENTS:
+            before = orjson.loads(stored.value) if stored else None
+            check_assignments(transaction, change.urn, value, before)
+        elif change.aspect == DEFINITION:
+            check_definition(value, orjson.loads(stored.value) if stored else None)
+        if not exists:
+            removes = change.aspect == "status" and value.get("removed") is True
+            if removes and change.dialect == "plain":
+                raise NotFound(f"{change.text} does not exist.")
+            self._begin(transaction, change, now_millis, spoken)
+        if change.declared.timeseries:
+            transaction.append(change.point(now_millis))
+            return
+        if stored and change.aspect == "editableSchemaMetadata" and change.kind != "PATCH":
+            value = keep_descriptions(orjson.loads(stored.value), value)
+        before = orjson.loads(stored.value) if stored and change.aspect in DERIVED else {}
+        value = fill_derived(change.aspect, before, value, adds=change.dialect == "datahub")
+        if change.aspect == "dataPlatformInfo":
+            for urn, paths in moved_paths(transaction, change.urn, value):
+                self._put(transaction, _about(change, urn), "browsePaths", paths, now_millis)
+        self._put(transaction, change, change.aspect, value, now_millis)
+
+    def edges(self, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
+        """The edges that a value declares."""
+        return edges_to_store(self._registry, aspect, value)
+
+    def _declared(self, entity_type: str, name: str) -> Aspect:
+        names = self._registry.aspects_of(entity_type)
+        if name not in names:
+            near = get_close_matches(name, names, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+            raise InvalidAspect(name, "", f"Unknown aspect {name} for entity {entity_type}; {hint}")
+        return self._registry.aspect(name)
+
+    def _check_value(
+        self, urn: Urn, name: str, value: Any, key: dict[str, str], dialect: Dialect
+    ) -> None:
+        self._validator.check(name, value)
+        _check_field_paths(name, value)
+        declared = self._registry.aspect(name)
+        if declared.timeseries and not -_MAX_MILLIS < value["timestampMillis"] < _MAX_MILLIS:
+            raise InvalidAspect(name, "timestampMillis", "expected milliseconds since 1970")
+        if dialect == "plain" and name == self._registry.entity(urn.entity_type).key:
+            _check_key(name, value, key)
+
+    def _may(self, change: Change, stored: StoredAspect | None, *, exists: bool) -> bool:
+        """Whether there is something to do; raises where the change must not be made."""
+        condition = change.condition
+        if condition is not None:
+            require_condition(condition, stored)
+        dropped = condition is not None and condition.none
+        match change.kind:
+            case "DELETE" | "UPDATE" if not exists:
+                raise NotFound(f"{change.text} does not exist.")
+            case "CREATE_ENTITY" if exists and not dropped:
+                raise Refusal(
+                    422, f"Cannot perform CREATE_ENTITY since {change.text} exists already."
+                )
+            case "CREATE" if stored and not dropped:
+                raise Refusal(422, "Cannot perform CREATE since the aspect already exists.")
+            case "CREATE_ENTITY":
+                return not exists
+            case "CREATE":
+                return stored is None
+            case _ if dropped and stored:
+                raise Refusal(412, f"Expected no {change.aspect} of {change.text}, there is one")
+        return True
+
+    @cached_property
+    def _patcher(self) -> "Patcher":
+        from explorer.metadata.patch import Patcher
+
+        return Patcher(self._registry)
+
+    def _patched(self, change: Change, stored: StoredAspect | None, now_millis: int) -> Any:
+        """The value with the patch applied; None when the patch leaves an absent aspect absent."""
+        stamp = {"time": now_millis, "actor": change.actor}
+        name, patch = change.aspect, change.value
+        if stored is None and patch.only_removes:
+            return None
+        start = orjson.loads(stored.value) if stored else self._patcher.start(name, stamp)
+        value = self._patcher.apply(name, start, patch, stamp)
+        self._check_value(change.urn, name, value, self.check_urn(change.urn), change.dialect)
+        return value
+
+    def _begin(
+        self, transaction: Transaction, change: Change, now_millis: int, spoken: Spoken
+    ) -> None:
+        """Write what a new entity has by itself; not what the change is about to write."""
+        key = self._registry.entity(change.urn.entity_type).key
+        if change.aspect != key:
+            value = key_value(change.urn, self._registry.key_fields(change.urn.entity_type))
+            self._put(transaction, change, key, value, now_millis)
+        for aspect, default in default_aspects(self._registry, transaction, change.urn):
+            if aspect != change.aspect and (change.text, aspect) not in spoken:
+                self._put(transaction, change, aspect, default, now_millis)
+
+    def _delete(self, transaction: Transaction, change: Change, now_millis: int) -> None:
+        key = self._registry.entity(change.urn.entity_type).key
+        if change.aspect == key:
+            transaction.erase(change.text, key, now_millis, change.actor)
+        elif change.declared.timeseries:
+            transaction.remove_points(
+                change.text, change.aspect, (None, None), now_millis, change.actor
+            )
+        else:
+            transaction.remove(change.text, change.aspect, now_millis, change.actor)
+
+    def _put(
+        self, transaction: Transaction, change: Change, aspect: str, value: Any, now_millis: int
+    ) -> None:
+        transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
+
+
+def remove_property_values(
+    transaction: Transaction, intake: Intake, entity: str, definition: Urn, now_millis: int, by: str
+) -> None:
+    """Take the values of a structured property off an entity, whatever is stored of them."""
+    stored = transaction.latest(entity, ASSIGNMENTS)
+    if stored is None:
+        return
+    value = orjson.loads(stored.value)
+    left = [one for one in value["properties"] if one.get("propertyUrn") != str(definition)]
+    if left != value["properties"]:
+        proposal = Proposal(Urn.parse(entity), ASSIGNMENTS, {**value, "properties": left}, actor=by)
+        intake.apply(transaction, intake.check(proposal), now_millis)
+
+
+@cached_short(1 << 20)
+def _is_platform(text: str) -> bool:
+    try:
+        return Urn.parse(text).entity_type == "dataPlatform"
+    except InvalidUrn:
+        return False
+
+
+def _about(change: Change, urn: Urn) -> Change:
+    """The same change's run and actor, for another entity that it moves along."""
+    return Change(
+        urn,
+        str(urn),
+        "browsePaths",
+        "UPSERT",
+        None,
+        change.declared,
+        change.actor,
+        change.system,
+    )
+
+
+def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
+    """Raise `InvalidAspect` for a column without a path, and for a path that comes twice."""
+    listed = _COLUMNS.get(aspect)
+    seen: set[str] = set()
+    for at, column in enumerate(value[listed] if listed else ()):
+        path = column["fieldPath"]
+        if not path or path in seen:
+            wrong = f"the field path {path!r} comes twice" if path else "the field path is empty"
+            raise InvalidAspect(aspect, f"{listed}[{at}].fieldPath", wrong)
+        seen.add(path)
+
+
+def _check_key(aspect: str, value: dict[str, Any], key: dict[str, str]) -> None:
+    for field, part in key.items():
+        if value.get(field) != part:
+            raise InvalidAspect(aspect, field, f"expected {part!r}, as the URN has it")

@@ -1,0 +1,531 @@
+"""A change that may be applied: the rules it must meet, and what is written along with it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import orjson
+from msgspec import Struct
+
+from explorer.errors import InvalidAspect, InvalidUrn
+from explorer.metadata.proposal import ChangeType, Condition
+from explorer.metadata.registry import Aspect, Registry, edges_of
+from explorer.metadata.structured_properties import (
+    ASSIGNMENTS,
+    DEFINITION,
+    Definition,
+    check_assignment,
+    plain_value,
+    read_definition,
+)
+from explorer.metadata.urn import Urn
+from explorer.server.browse import browse_paths, default_delimiter
+from explorer.server.dialect import Dialect
+from explorer.server.failures import Refusal
+from explorer.server.store import Point, StoredAspect, StoredEdge, Transaction, Write
+from explorer.server.store.interface import version_of
+
+__all__ = [
+    "DERIVED",
+    "NO_RUN",
+    "UNKNOWN_ACTOR",
+    "Change",
+    "check_assignments",
+    "check_definition",
+    "default_aspects",
+    "edges_to_store",
+    "fill_derived",
+    "keep_descriptions",
+    "moved_paths",
+    "require_condition",
+    "summarise_incidents",
+]
+
+UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
+NO_RUN = "no-run-id-provided"
+
+_FULL_TABLE = "FULL_TABLE_SNAPSHOT"
+
+
+class Change(Struct, frozen=True):
+    """A proposal that passed every check that needs no look at the store. The value of a PATCH is
+    the `Patch`. `dialect` says whose rules it is taken by."""
+
+    urn: Urn
+    text: str
+    aspect: str
+    kind: ChangeType
+    value: Any
+    declared: Aspect
+    actor: str
+    system: Mapping[str, Any] | None
+    condition: Condition | None = None
+    dialect: Dialect = "plain"
+
+    def write(
+        self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int
+    ) -> Write:
+        """A versioned aspect of this change's entity, as the store takes it; it carries the run
+        and actor of the change."""
+        system, run = _system(self.system, now_millis)
+        return Write(
+            self.text,
+            self.urn.entity_type,
+            aspect,
+            _dump(aspect, value),
+            now_millis,
+            self.actor,
+            system,
+            run,
+            edges,
+        )
+
+    def point(self, now_millis: int) -> Point:
+        """The document of a timeseries aspect, as the store takes it."""
+        system, run = _system(self.system, now_millis)
+        return Point(
+            self.text,
+            self.urn.entity_type,
+            self.aspect,
+            self.value["timestampMillis"],
+            _series(self.value),
+            _dump(self.aspect, self.value),
+            now_millis,
+            self.actor,
+            system,
+            run,
+        )
+
+
+def edges_to_store(registry: Registry, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
+    """Return the edges that the value of an aspect declares."""
+    return tuple(
+        StoredEdge(
+            relationship.name,
+            target,
+            (2 if relationship.source_is_upstream else 1) if relationship.lineage else 0,
+        )
+        for relationship, target in edges_of(registry.aspect(aspect), value)
+    )
+
+
+def _system(given: Mapping[str, Any] | None, now_millis: int) -> tuple[bytes, str | None]:
+    """The system metadata as it is stored, and the run it names."""
+    system = {"lastObserved": now_millis, "runId": NO_RUN, **(given or {})}
+    # Counted by the store, and by it alone.
+    system.pop("version", None)
+    run = system["runId"]
+    return _dump("systemMetadata", system), run if isinstance(run, str) and run != NO_RUN else None
+
+
+def _dump(aspect: str, value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise InvalidAspect(aspect, "", f"cannot be stored: {error}") from None
+
+
+def _series(value: Mapping[str, Any]) -> str:
+    """What tells documents of one moment apart: partition, granularity and message."""
+    partition = (value.get("partitionSpec") or {}).get("partition", _FULL_TABLE)
+    granularity = value.get("eventGranularity") or {}
+    told = [
+        "" if partition == _FULL_TABLE else partition,
+        granularity.get("unit", ""),
+        granularity.get("multiple", 1) if granularity else "",
+        value.get("messageId") or "",
+    ]
+    return orjson.dumps(told).decode() if any(told) else ""
+
+
+_ABSENT = -1
+
+
+def require_condition(condition: Condition, stored: StoredAspect | None) -> None:
+    """Raise `Refusal` (412) unless the condition holds of the stored aspect, or of there being
+    none."""
+    actual = version_of(stored.system) if stored else _ABSENT
+    if condition.version is not None and condition.version != actual:
+        raise Refusal(412, f"Expected version {condition.version}, actual version {actual}")
+    at = stored.time_millis if stored else None
+    since = condition.modified_since_millis
+    if since is not None and (at is None or at <= since):
+        raise Refusal(412, f"Expected a change after {since}, the last was {_moment(at)}")
+    since = condition.unmodified_since_millis
+    if since is not None and at is not None and at > since:
+        raise Refusal(412, f"Expected no change after {since}, the last was {_moment(at)}")
+
+
+def _moment(at_millis: int | None) -> str:
+    return "never" if at_millis is None else f"at {at_millis} (milliseconds since 1970)"
+
+
+def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The given value, with every column description it does not speak of.
+
+    Ingestion that tags a column sends the whole aspect without the descriptions people wrote; an
+    explicit empty text is the way to remove one.
+    """
+    kept = {
+        info["fieldPath"]: info["description"]
+        for info in stored["editableSchemaFieldInfo"]
+        if info.get("description")
+    }
+    for info in given["editableSchemaFieldInfo"]:
+        if info.get("description") is not None:
+            kept.pop(info["fieldPath"], None)
+    infos = []
+    for info in given["editableSchemaFieldInfo"]:
+        description = kept.pop(info["fieldPath"], None)
+        infos.append(info if description is None else {**info, "description": description})
+    infos += [{"fieldPath": path, "description": text} for path, text in kept.items()]
+    return {**given, "editableSchemaFieldInfo": infos}
+
+
+_PLATFORM = "urn:li:dataPlatform:"
+# The key's fields that name a platform, or an entity that does.
+_NAMING = frozenset({"platform", "dashboardTool", "orchestrator", "notebookTool", "flow"})
+
+Default = tuple[str, dict[str, Any]]
+
+
+def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> Iterator[Default]:
+    """The aspects, by name, that a new entity is given; those of its type only."""
+    carried = registry.entity(urn.entity_type).aspects
+    named = registry.key_fields(urn.entity_type)[0] in _NAMING
+    if named and urn.platform and "dataPlatformInstance" in carried:
+        yield "dataPlatformInstance", {"platform": _PLATFORM + urn.platform}
+    if "browsePaths" in carried:
+        path = _path(urn, _delimiter(transaction, urn.platform))
+        if path:
+            yield "browsePaths", {"paths": [path]}
+
+
+def moved_paths(
+    transaction: Transaction, platform: Urn, info: dict[str, Any]
+) -> Iterator[tuple[Urn, dict[str, Any]]]:
+    """The datasets whose default path changes when a platform's description does, each with its
+    `browsePaths`; a path that somebody wrote stays."""
+    before = _delimiter(transaction, platform.name)
+    after = _declared_delimiter(info) or default_delimiter(platform.name)
+    if before == after:
+        return
+    for text in transaction.urns_starting_with(f"urn:li:dataset:({platform},"):
+        urn = Urn.parse(text)
+        stored = transaction.latest(text, "browsePaths")
+        if stored and orjson.loads(stored.value).get("paths") == [_path(urn, before)]:
+            yield urn, {"paths": [_path(urn, after)]}
+
+
+def _path(urn: Urn, delimiter: str) -> str:
+    return next(iter(browse_paths(urn, None, delimiter)), "")
+
+
+def _delimiter(transaction: Transaction, platform: str | None) -> str:
+    stored = transaction.latest(f"{_PLATFORM}{platform}", "dataPlatformInfo") if platform else None
+    said = _declared_delimiter(orjson.loads(stored.value)) if stored else None
+    return said or default_delimiter(platform)
+
+
+def _declared_delimiter(info: dict[str, Any]) -> str | None:
+    found = info.get("datasetNameDelimiter")
+    return found if isinstance(found, str) and found else None
+
+
+_OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
+_INCIDENT = "urn:li:incident:"
+_SUMMARY = "incidentsSummary"
+_SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
+# Of each state an entity's summary names the incidents that were written last.
+_MOST_INCIDENTS = 100
+_Value = Mapping[str, Any]
+
+
+def fill_derived(
+    aspect: str, stored: _Value, value: dict[str, Any], *, adds: bool
+) -> dict[str, Any]:
+    """Return the value of an aspect with the parts that follow from others.
+
+    `ownership` gets `ownerTypes`, the owners by the URN of their ownership type; the two lists of
+    `domains` are kept in step. `stored` is the value before, empty where there was none. Unless it
+    `adds`, only a part that was left as it was stored is made to follow. Raises `InvalidAspect`
+    where what is given contradicts itself.
+    """
+    if aspect not in _FILLED:
+        return value
+    part, fill = _FILLED[aspect]
+    is_left = value.get(part) is not None and value[part] == stored.get(part)
+    return fill(stored, value) if adds or is_left else value
+
+
+def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, list[str]] = {}
+    for owner in value.get("owners") or ():
+        named = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
+        # DataHub's search takes a dot for a step into a field.
+        owners = found.setdefault(named.replace(".", "%2E"), [])
+        if owner.get("owner") not in (None, *owners):
+            owners.append(owner["owner"])
+    return {**value, "ownerTypes": found}
+
+
+def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
+    """Keep `domains` and `domainAssociations` in step.
+
+    Where both changed, the associations count and must agree with the domains; those that
+    propagation made name no domain of the entity itself.
+    """
+    domains = list(dict.fromkeys(value.get("domains") or ()))
+    given, before = value.get("domainAssociations"), stored.get("domainAssociations")
+    if given is not None and given != before:
+        named = list(dict.fromkeys(one["domain"] for one in given if not _is_propagated(one)))
+        if set(named) != set(domains) and value.get("domains") != stored.get("domains"):
+            raise InvalidAspect(
+                "domains", "domainAssociations", "they name other domains than 'domains' does"
+            )
+        return {**value, "domains": named}
+    # What is stored may be older than the model, and lack what it requires.
+    kept = [one for one in before or () if one.get("domain") in domains or _is_propagated(one)]
+    present = {one.get("domain") for one in kept if not _is_propagated(one)}
+    added = [{"domain": domain} for domain in domains if domain not in present]
+    return {**value, "domainAssociations": [*kept, *added]}
+
+
+def _is_propagated(association: _Value) -> bool:
+    detail = (association.get("attribution") or {}).get("sourceDetail") or {}
+    return str(detail.get("propagated")).lower() == "true"
+
+
+# The part that follows, and what fills it in.
+_FILLED: Mapping[str, tuple[str, Callable[[_Value, dict[str, Any]], dict[str, Any]]]] = {
+    "ownership": ("ownerTypes", _owner_types),
+    "domains": ("domainAssociations", _domains),
+}
+DERIVED = frozenset(_FILLED)
+"""The aspects that have parts that follow from others."""
+
+
+def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> None:
+    """Bring the `incidentsSummary` of entities up to date with the incidents that a transaction
+    wrote or removed.
+
+    An incident that is removed, or no longer about an entity, goes from its summary. An entity
+    that does not exist gets none.
+    """
+    for text in sorted(urn for urn in transaction.touched if urn.startswith(_INCIDENT)):
+        info = _stored(transaction, text, "incidentInfo")
+        about = info.get("entities") or ()
+        listed = [one.urn for one in transaction.references_to(text) if one.aspect == _SUMMARY]
+        for entity in dict.fromkeys((*listed, *about)):
+            urn = Urn.parse(entity)
+            known = registry.entities.get(urn.entity_type)
+            if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
+                continue
+            if transaction.exists(entity):
+                details = _incident_details(text, info) if entity in about else None
+                state = _state(info) if details else ""
+                _summarise(transaction, registry, urn, (text, state, details), now_millis)
+
+
+def _stored(transaction: Transaction, urn: str, aspect: str) -> dict[str, Any]:
+    """The value of an aspect; empty where there is none, or damage made it unreadable."""
+    stored = transaction.latest(urn, aspect)
+    try:
+        value = orjson.loads(stored.value) if stored else {}
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _state(info: _Value) -> str:
+    return str((info.get("status") or {}).get("state"))
+
+
+def _incident_details(urn: str, info: _Value) -> dict[str, Any]:
+    kind = info.get("type")
+    changed = (info.get("status") or {}).get("lastUpdated") or {}
+    told = {
+        "urn": urn,
+        "type": info.get("customType") or kind if kind == "CUSTOM" else kind,
+        "createdAt": (info.get("created") or {}).get("time"),
+        "resolvedAt": changed.get("time") if _state(info) == "RESOLVED" else None,
+        "priority": info.get("priority"),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _summarise(
+    transaction: Transaction,
+    registry: Registry,
+    entity: Urn,
+    incident: tuple[str, str, dict[str, Any] | None],
+    now_millis: int,
+) -> None:
+    """Put an incident into the summary of an entity by its state, or take it out."""
+    text, state, details = incident
+    before = _stored(transaction, str(entity), _SUMMARY)
+    value = dict(before)
+    for name, now in (("active", "ACTIVE"), ("resolved", "RESOLVED")):
+        # The lists of bare URNs are those of DataHub's older releases.
+        bare, full = f"{name}Incidents", f"{name}IncidentDetails"
+        value[bare] = [one for one in before.get(bare) or () if one != text]
+        entries = before.get(full) or []
+        if details is None or state != now:
+            value[full] = [one for one in entries if one.get("urn") != text]
+        elif details not in entries:
+            others = [one for one in entries if one.get("urn") != text]
+            value[full] = [*others, details][-_MOST_INCIDENTS:]
+        else:
+            value[full] = entries
+    if value == before or (not before and details is None):
+        return
+    transaction.put(
+        Write(
+            str(entity),
+            entity.entity_type,
+            _SUMMARY,
+            orjson.dumps(value),
+            now_millis,
+            _SYSTEM_ACTOR,
+            orjson.dumps({"lastObserved": now_millis, "runId": NO_RUN}),
+            None,
+            edges_to_store(registry, _SUMMARY, value),
+        )
+    )
+
+
+_PROPERTY = "structuredProperty"
+# A moment of UTC as digits, such as 20261231235959.
+_VERSION = re.compile(r"\d{14}", re.ASCII)
+
+
+def check_definition(value: _Value, stored: _Value | None) -> None:
+    """Raise `InvalidAspect` where a definition has no valid `version`, or forbids what the stored
+    one allowed and has no later one.
+
+    The rules are those of DataHub's `PropertyDefinitionValidator`: the qualified name stays; the
+    value type stays, MULTIPLE does not become SINGLE, and what was an allowed value stays one,
+    unless the version is raised.
+    """
+    version = value.get("version")
+    if version is not None and not _VERSION.fullmatch(version):
+        raise InvalidAspect(
+            DEFINITION, "version", f"expected 14 digits, such as 20261231235959, found {version!r}"
+        )
+    if stored is None:
+        return
+    if value.get("qualifiedName") != stored.get("qualifiedName"):
+        raise InvalidAspect(
+            DEFINITION,
+            "qualifiedName",
+            f"the qualified name {stored.get('qualifiedName')!r} cannot be changed; define another "
+            "property",
+        )
+    before = stored.get("version")
+    if version is not None and (before is None or version > before):
+        return
+    for field, problem in _narrowed(value, stored):
+        raise InvalidAspect(
+            DEFINITION,
+            field,
+            f"{problem}, for values that were allowed before may no longer be; give a "
+            f"version later than {before or 'none'} to change it all the same",
+        )
+
+
+def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
+    """The fields in which a definition allows less than the stored one, each with what is wrong."""
+    if value.get("valueType") != stored.get("valueType"):
+        yield "valueType", f"the value type cannot be changed from {stored.get('valueType')}"
+    if stored.get("cardinality") == "MULTIPLE" and value.get("cardinality") != "MULTIPLE":
+        yield "cardinality", "the cardinality cannot be changed from MULTIPLE to SINGLE"
+    if value.get("allowedValues") is None:
+        return
+    now = [plain_value(one.get("value")) for one in value["allowedValues"]]
+    if stored.get("allowedValues") is None:
+        yield "allowedValues", "a property that allows all values cannot be restricted to some"
+    for one in stored.get("allowedValues") or ():
+        known = plain_value(one.get("value"))
+        if known not in now:
+            yield "allowedValues", f"the allowed value {known!r} cannot be taken away"
+
+
+def check_assignments(
+    transaction: Transaction, entity: Urn, value: _Value, stored: _Value | None
+) -> None:
+    """Raise `InvalidAspect` unless an entity may carry these structured properties.
+
+    What is `stored` already and stays as it is passes: a definition that changed or went since
+    keeps nobody from writing the others. A value of an immutable property stays.
+    """
+    before = dict(_assigned(stored)) if stored else {}
+    seen: set[str] = set()
+    for at, (text, values) in enumerate(_assigned(value)):
+        path = f"properties[{at}]"
+        if text in seen:
+            raise InvalidAspect(
+                ASSIGNMENTS, path, f"{text} stands there twice; send all its values in one entry"
+            )
+        seen.add(text)
+        if before.get(text) == values:
+            continue
+        definition = _required(transaction, text, path)
+        if text in before and definition.is_immutable:
+            raise _unchangeable(definition, path)
+        check_assignment(definition, entity, _platform(transaction, entity), values, path)
+    for text in before.keys() - seen:
+        for urn in Urn.parse_all((text,)):
+            gone = _defined(transaction, urn)
+            if gone is not None and gone.is_immutable:
+                raise _unchangeable(gone, "properties")
+
+
+def _assigned(value: _Value) -> Iterator[tuple[str, list[Any]]]:
+    """Every property with its values as they stand, bare or not."""
+    for one in value.get("properties") or ():
+        values = [plain_value(given) for given in one.get("values") or ()]
+        yield str(one.get("propertyUrn")), values
+
+
+def _required(transaction: Transaction, text: str, path: str) -> Definition:
+    place = f"{path}.propertyUrn"
+    try:
+        urn = Urn.parse(text)
+    except InvalidUrn as error:
+        raise InvalidAspect(ASSIGNMENTS, place, f"expected a URN; {error}") from None
+    if urn.entity_type != _PROPERTY:
+        raise InvalidAspect(
+            ASSIGNMENTS, place, f"expected urn:li:{_PROPERTY}:<id>, found {text!r:.80}"
+        )
+    definition = _defined(transaction, urn)
+    if definition is not None:
+        return definition
+    status = transaction.latest(text, "status")
+    if status is not None and orjson.loads(status.value).get("removed") is True:
+        problem = "was removed; restore it (status removed=false) or leave it out"
+    else:
+        problem = "has no definition; write its propertyDefinition first or leave it out"
+    raise InvalidAspect(ASSIGNMENTS, place, f"the structured property {urn.name} {problem}")
+
+
+def _defined(transaction: Transaction, urn: Urn) -> Definition | None:
+    aspects = transaction.aspects(str(urn))
+    return read_definition(urn, {one.name: orjson.loads(one.value) for one in aspects})
+
+
+def _platform(transaction: Transaction, entity: Urn) -> str | None:
+    """The platform of an entity: that of its URN, else that of its instance."""
+    if entity.platform:
+        return entity.platform
+    stored = transaction.latest(str(entity), "dataPlatformInstance")
+    said = orjson.loads(stored.value).get("platform") if stored else None
+    return Urn.label(said) if isinstance(said, str) else None
+
+
+def _unchangeable(definition: Definition, path: str) -> InvalidAspect:
+    return InvalidAspect(
+        ASSIGNMENTS,
+        path,
+        f"the structured property {definition.urn.name} is immutable: a value of it stays; send "
+        "the one that is stored",
+    )

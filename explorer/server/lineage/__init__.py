@@ -1,1 +1,0 @@
-"""Lineage: what data is made of and what is made of it, walked next to the edges."""

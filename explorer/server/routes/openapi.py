@@ -1,0 +1,339 @@
+"""Reading and writing many entities, each with aspects of its own, as OpenAPI clients do."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from explorer.errors import InvalidInput
+from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
+from explorer.metadata.registry import Registry, key_value
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
+from explorer.server.failures import Refusal
+from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, parameter
+from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, URN, all_or_none
+from explorer.server.store import StoredAspect
+
+__all__ = ["OpenApiRoutes"]
+
+_PATH = "/openapi/v3/entity"
+_ASKED = '[{"urn": …, "<aspect>": {}}]'
+_WRITTEN = '[{"urn": …, "<aspect>": {"value": {…}}}]'
+_ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
+
+
+class OpenApiRoutes:
+    """`/openapi/v3/entity/<entity>`, its `batchGet`, and `/openapi/v1/trace/write/<id>`"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                _PATH,
+                self._post,
+                "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
+                "batchGet, write them",
+                role="reader",
+                item=True,
+                parameters=(
+                    parameter(
+                        "entity",
+                        "string",
+                        "an entity type, and batchGet to read",
+                        "dataset/batchGet",
+                        place="path",
+                    ),
+                    parameter(
+                        "systemMetadata",
+                        "boolean",
+                        "with each aspect's system metadata",
+                        "true",
+                        place="query",
+                        required=False,
+                    ),
+                    parameter(
+                        "createIfNotExists",
+                        "boolean",
+                        "write only the aspects that are not there yet",
+                        place="query",
+                        required=False,
+                    ),
+                    URN,
+                    parameter(
+                        "ownership",
+                        "object",
+                        "to read, an empty object for each aspect wanted, under its name, all "
+                        "without any; to write, its value, systemMetadata and headers",
+                        {},
+                        required=False,
+                    ),
+                    ALL_OR_NONE,
+                ),
+                gives="a list of urn and, by aspect name, value, and systemMetadata where asked; "
+                "for a write, what was sent",
+                notes=(
+                    "The body is a list of such objects; a single one will do.",
+                    "Entities that do not exist are left out, and so are aspects that are not "
+                    "stored. An entity named without aspects gives all it has; one named twice "
+                    "is given once, with all that was asked of it.",
+                    "Writing needs the role editor. Values are checked as those of ingestProposal "
+                    "are, and the answer follows the commit whatever async says.",
+                    BATCHED,
+                ),
+            ),
+            Endpoint(
+                "PATCH",
+                _PATH,
+                self._patch,
+                "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>",
+                role="editor",
+                item=True,
+                parameters=(
+                    parameter("entity", "string", "an entity type", "dataset", place="path"),
+                    URN,
+                    parameter(
+                        "globalTags",
+                        "object",
+                        "by aspect name an object whose value is a patch: patch, and "
+                        "arrayPrimaryKeys for arrays that the model names no keys for",
+                        {"value": {"patch": _ADD_TAG}},
+                        required=False,
+                    ),
+                    ALL_OR_NONE,
+                ),
+                gives="what was sent",
+                notes=("A patch is what ingestProposal takes with changeType PATCH.", BATCHED),
+            ),
+            Endpoint(
+                "DELETE",
+                _PATH,
+                self._delete,
+                "remove an entity, or some of its aspects, with all versions: "
+                "DELETE /openapi/v3/entity/<entity>/<urn>",
+                role="admin",
+                item=True,
+                parameters=(
+                    parameter(
+                        "entity",
+                        "string",
+                        "an entity type, and a URN",
+                        f"dataset/{DATASET}",
+                        place="path",
+                    ),
+                    parameter(
+                        "aspects",
+                        "array of strings",
+                        "aspects by name; the parameter may be repeated",
+                        "embed",
+                        place="query",
+                        required=False,
+                    ),
+                ),
+                gives="nothing: 200 and an empty body",
+                notes=("404 for an entity that does not exist; for DataHub's callers 200.",),
+            ),
+            Endpoint(
+                "POST",
+                "/openapi/v1/trace/write",
+                self._trace,
+                "whether aspects were written: POST /openapi/v1/trace/write/<id>",
+                role="reader",
+                item=True,
+                parameters=(
+                    parameter(
+                        "id",
+                        "string",
+                        "the second part of the header traceparent that a write was answered with",
+                        "0" * 32,
+                        place="path",
+                    ),
+                ),
+                gives="by URN and aspect, success, and primaryStorage and searchStorage with their "
+                "writeStatus",
+                notes=(
+                    "The body is an object with a list of aspect names by URN.",
+                    "Writes are answered once they are committed and can be found, so an aspect "
+                    "that is there is ACTIVE_STATE, and one that is not is ERROR, whatever the id.",
+                ),
+            ),
+        )
+
+    async def _post(self, call: Call) -> Answer:
+        entity, _, verb = call.key.partition("/")
+        if verb == "batchGet":
+            return await self._read(call, entity)
+        if verb:
+            raise Refusal(
+                404,
+                f"there is nothing at {call.path}/{call.key[:200]}; "
+                f"read with {call.path}/<entity>/batchGet",
+            )
+        call.access.require("editor", "writing")
+        is_new = _is_true(call, "createIfNotExists")
+        return await self._write(call, entity, "CREATE" if is_new else "UPSERT")
+
+    async def _patch(self, call: Call) -> Answer:
+        return await self._write(call, call.key, "PATCH")
+
+    async def _read(self, call: Call, entity: str) -> Answer:
+        self._catalog.registry.entity(entity)
+        asked = _asked(_items(await call.body(), _ASKED), entity)
+        for urn in asked:
+            self._catalog.intake.check_urn(Urn.parse(urn))
+        with_system = _is_true(call, "systemMetadata")
+        stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
+        return Answer.of(
+            [
+                {"urn": urn, **_aspects(stored[urn], names, with_system)}
+                for urn, names in asked.items()
+                if urn in stored
+            ]
+        )
+
+    async def _write(self, call: Call, entity: str, change: ChangeType) -> Answer:
+        self._catalog.registry.entity(entity)
+        given = _items(await call.body(), _WRITTEN)
+        await self._catalog.ingest_batch(
+            "entities",
+            given,
+            lambda one: _proposals(self._catalog.registry, one, entity, change),
+            call.actor,
+            call.dialect,
+            all_or_none=all_or_none(call),
+        )
+        answer = Answer.of(given)
+        answer.headers = ((b"traceparent", _trace_parent()),)
+        return answer
+
+    async def _delete(self, call: Call) -> Answer:
+        entity, _, text = call.key.partition("/")
+        urn = self._catalog.intake.read_urn(text)
+        if urn.entity_type != entity:
+            raise InvalidInput(f"{urn} is no {entity}")
+        for aspect in call.query.many("aspects") or (None,):
+            await self._catalog.delete(urn, aspect, (None, None), call.actor, call.dialect)
+        return Answer()
+
+    async def _trace(self, call: Call) -> Answer:
+        given = _loaded(await call.body())
+        if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
+            raise InvalidInput("the body is an object with a list of aspect names by URN")
+        stored = await self._catalog.offload(self._catalog.store.aspects, list(given))
+        registry = self._catalog.registry
+        return Answer.of(
+            {
+                urn: {
+                    str(name): _traced(_is_there(registry, stored.get(urn, ()), name))
+                    for name in names
+                }
+                for urn, names in given.items()
+            }
+        )
+
+
+def _loaded(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(f"the body is not JSON: {error}") from None
+
+
+def _items(body: bytes, form: str) -> list[Any]:
+    given = _loaded(body)
+    items = [given] if isinstance(given, dict) else given
+    if not isinstance(items, list):
+        raise InvalidInput(f"the body is {form}")
+    return items
+
+
+def _is_true(call: Call, name: str) -> bool:
+    return (call.query.one(name) or "").lower() == "true"
+
+
+def _is_there(registry: Registry, stored: Sequence[StoredAspect], name: Any) -> bool:
+    declared = registry.aspects.get(name) if isinstance(name, str) else None
+    # Documents over time are not told apart by the write that brought them.
+    if declared is not None and declared.timeseries:
+        return bool(stored)
+    return any(aspect.name == name for aspect in stored)
+
+
+def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) -> list[Proposal]:
+    """The changes that one element of a write stands for."""
+    text = one.get("urn") if isinstance(one, dict) else None
+    if not isinstance(text, str):
+        raise InvalidInput(f"an element is {_WRITTEN}, with a urn")
+    urn = Urn.parse(text)
+    if urn.entity_type != entity:
+        raise InvalidInput(f"{urn} is no {entity}")
+    found = []
+    for name, given in one.items():
+        if name == "urn" or given is None:
+            continue
+        if not isinstance(given, dict) or not isinstance(given.get("value"), dict):
+            raise InvalidInput(f"{name} of {urn} is an object with a value, which is an object")
+        said = given.get("headers")
+        if said is not None and not isinstance(said, dict):
+            raise InvalidInput("'headers' is an object of texts")
+        found.append(
+            Proposal(
+                urn,
+                name,
+                given["value"],
+                change,
+                read_system(given.get("systemMetadata")),
+                read_auditor(given.get("auditHeader")),
+                said or None,
+            )
+        )
+    if not found and change == "PATCH":
+        raise InvalidInput(f"element {urn} of the body names no aspect to change")
+    # Who names an entity alone wants it to be there.
+    key = registry.entity(entity).key
+    return found or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
+
+
+def _trace_parent() -> bytes:
+    """A trace of its own for a write, whose id begins with the time in microseconds."""
+    micros = time.time_ns() // 1_000
+    return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01".encode()
+
+
+def _traced(written: bool) -> dict[str, Any]:
+    status = {"writeStatus": "ACTIVE_STATE" if written else "ERROR"}
+    return {"success": written, "primaryStorage": status, "searchStorage": status}
+
+
+def _asked(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
+    """By URN the aspects wanted of it, none for all; an entity that is named twice is given once,
+    with all that was asked of it."""
+    if len(given) > MAX_PAGE:
+        raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
+    found: dict[str, frozenset[str]] = {}
+    for at, one in enumerate(given):
+        urn = one.get("urn") if isinstance(one, dict) else None
+        if not isinstance(urn, str):
+            raise InvalidInput(f"the body is {_ASKED}; its element {at} has no 'urn'")
+        if Urn.parse(urn).entity_type != entity:
+            raise InvalidInput(f"element {at} of the body is {urn}, which is no {entity}")
+        names = frozenset(one) - {"urn"}
+        known = found.get(urn, names)
+        found[urn] = known | names if known and names else frozenset()
+    return found
+
+
+def _aspects(
+    stored: Sequence[StoredAspect], names: frozenset[str], with_system: bool
+) -> dict[str, Any]:
+    return {
+        aspect.name: {"value": orjson.Fragment(aspect.value)}
+        | ({"systemMetadata": orjson.Fragment(aspect.system)} if with_system else {})
+        for aspect in stored
+        if not names or aspect.name in names
+    }

@@ -1,0 +1,407 @@
+"""Finding entities: search, autocomplete, scrolling through results, and folders."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from explorer.server.browse import browse_paths, components
+from explorer.server.catalog import Catalog
+from explorer.server.dialect import Dialect, search_hits
+from explorer.server.http import Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.projection import noted_delimiter
+from explorer.server.routes.parameters import (
+    COUNT,
+    ENTITIES,
+    ENTITY,
+    FILTER,
+    INPUT,
+    LIMIT,
+    SORT,
+    SORT_CRITERIA,
+    START,
+    URN,
+)
+from explorer.server.search.query import Facet, SearchPage, SearchQuery
+from explorer.server.search_request import (
+    begin_scroll,
+    drop_unknown_fields,
+    expand_related,
+    forgive_query,
+    leave_out_unlisted,
+    read_filter,
+    read_sort,
+    scroll_id,
+)
+from explorer.server.store import BrowsePage
+
+__all__ = ["BrowsingRoutes", "SearchRoutes"]
+
+GIVES_RESULTS = (
+    "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
+    "each entity, an explanation of each (its score, how much of it comes from use, the reason of "
+    "its place, the weights of the matched fields in their order), and the facets over the whole "
+    "result, as searchResultMetadatas and aggregations (hasMore where a facet has more than the "
+    "100 values given); metadata.corrected is what was searched for instead, where a word of the "
+    "text is one that nothing has"
+)
+SORTING = (
+    "A sorted result has entities without a value last, of several values the least one counts, "
+    "and the URN decides between what is alike. Without a sort the best fit comes first."
+)
+
+
+def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) -> SearchQuery:
+    """The search that an action's parameters ask for; raises `InvalidInput`."""
+    return SearchQuery(
+        text=text,
+        entity_types=entities or None,
+        filter=read_filter(parameters.given.get("filter")),
+        start=parameters.start(),
+        count=parameters.page("count"),
+        sort=read_sort(parameters),
+    )
+
+
+def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict[str, Any]:
+    """The `value` of a search's answer."""
+    matched = [
+        [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
+    ]
+    hits = [(hit.urn, hit.score, fields) for hit, fields in zip(page.hits, matched, strict=True)]
+    corrected = {} if page.corrected is None else {"corrected": page.corrected}
+    return {
+        "numEntities": page.total,
+        "pageSize": query.count,
+        "from": query.start,
+        "entities": search_hits(hits, dialect),
+        "metadata": {
+            "urns": [hit.urn for hit in page.hits],
+            "matches": [{"matchedFields": fields} for fields in matched],
+            "explanations": [
+                {
+                    "score": hit.score,
+                    "use": hit.use,
+                    "reason": hit.reason,
+                    "weights": list(hit.weights),
+                }
+                for hit in page.hits
+            ],
+            "searchResultMetadatas": [
+                {"name": facet.name, "aggregations": dict(facet.counts)} for facet in page.facets
+            ],
+            "aggregations": [_aggregation(facet) for facet in page.facets],
+            **corrected,
+        },
+    }
+
+
+def _aggregation(facet: Facet) -> dict[str, Any]:
+    return {
+        "name": facet.name,
+        "displayName": facet.label,
+        "hasMore": facet.has_more,
+        "aggregations": dict(facet.counts),
+        "filterValues": [
+            {"value": value, "facetCount": count}
+            | ({"entity": value} if value.startswith("urn:li:") else {})
+            for value, count in facet.counts.items()
+        ],
+    }
+
+
+class BrowsingRoutes:
+    """`/entities` where it browses"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._browse,
+                "folders and entities at a path",
+                role="reader",
+                action="browse",
+                parameters=(
+                    parameter("path", "string", "folders between slashes; / is the top", "/prod"),
+                    ENTITY,
+                    START,
+                    LIMIT,
+                    FILTER,
+                ),
+                gives=(
+                    "numEntities (right here), numGroups, numElements, pageSize, from, entities "
+                    "{name, urn}, groups {name, count}, and metadata with path, totalNumEntities "
+                    "(here and below) and the groups again"
+                ),
+                notes=(
+                    "Groups come before entities in a page. Soft-deleted entities are left out.",
+                    "A path that nothing is at gives empty lists.",
+                    "An entity without browse paths is found where its URN suggests.",
+                ),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._paths,
+                "the paths at which an entity is found when browsing",
+                role="reader",
+                action="getBrowsePaths",
+                parameters=(URN,),
+                gives="the paths as stored, or the one that the URN suggests; none for no entity",
+            ),
+        )
+
+    async def _browse(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entity, path = parameters.text("entity"), parameters.text("path")
+        self._catalog.registry.entity(entity)
+        start, limit = parameters.start(), parameters.page("limit")
+        narrowed_by = read_filter(parameters.given.get("filter"))
+        narrowed_by = expand_related(narrowed_by, self._catalog.store)
+        if call.dialect == "datahub":
+            narrowed_by = drop_unknown_fields(
+                narrowed_by, (entity,), self._catalog.index.vocabulary
+            )
+        query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None
+        page = await self._catalog.offload(self._read, entity, path, start, limit, query)
+        groups = [{"name": name, "count": count} for name, count in page.groups]
+        return Answer.of(
+            {
+                "value": {
+                    "numEntities": page.total_entities,
+                    "numGroups": page.total_groups,
+                    "numElements": page.total_groups + page.total_entities,
+                    "pageSize": limit,
+                    "from": start,
+                    "entities": [{"name": name, "urn": urn} for name, urn in page.entities],
+                    "groups": groups,
+                    "metadata": {
+                        "path": path,
+                        "totalNumEntities": page.total_below,
+                        "groups": groups,
+                    },
+                }
+            }
+        )
+
+    def _read(
+        self, entity: str, path: str, start: int, limit: int, query: SearchQuery | None
+    ) -> BrowsePage:
+        store, folders = self._catalog.store, components(path)
+        if query is None:
+            return store.browse(entity, folders, start, limit)
+        return store.browse_among(
+            entity, folders, start, limit, self._catalog.index.found_urns(query)
+        )
+
+    async def _paths(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        urn = self._catalog.intake.read_urn(parameters.text("urn"))
+        self._catalog.registry.entity(urn.entity_type)
+        store = self._catalog.store
+        found: list[str] = []
+        if store.existing([str(urn)]):
+            stored = store.aspect(str(urn), "browsePaths")
+            value = orjson.loads(stored.value) if stored else {}
+            delimiter = noted_delimiter(store.note, urn.platform)
+            found = browse_paths(urn, value.get("paths"), delimiter)
+        return Answer.of({"value": found})
+
+
+_NARROWED = (FILTER, SORT, SORT_CRITERIA)
+_PAGED = (START, COUNT)
+_SEARCHED = (
+    "Soft-deleted entities are left out unless the filter names removed.",
+    "A write that was answered is found by the next search.",
+    SORTING,
+)
+
+
+class SearchRoutes:
+    """`/entities` where it finds"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint(
+                "POST",
+                "/entities",
+                self._search,
+                "search one entity type",
+                role="reader",
+                action="search",
+                parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._search_across,
+                "search several entity types, or all",
+                role="reader",
+                action="searchAcrossEntities",
+                parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._scroll,
+                "go through all that a search finds, page by page",
+                role="reader",
+                action="scrollAcrossEntities",
+                parameters=(
+                    INPUT,
+                    ENTITIES,
+                    COUNT,
+                    *_NARROWED,
+                    parameter(
+                        "scrollId",
+                        "string",
+                        "what the page before answered; nothing for the first",
+                        required=False,
+                    ),
+                    parameter(
+                        "keepAlive",
+                        "string",
+                        "taken and not needed: a scroll id does not expire",
+                        "5m",
+                        required=False,
+                    ),
+                ),
+                gives=f"{GIVES_RESULTS}; scrollId, null when there is no more",
+                notes=(
+                    "Pages are in the order of the sort, or of URNs without one. What is there "
+                    "from the first page to the last is met exactly once, whatever is written "
+                    "meanwhile.",
+                    "A scroll id belongs to its search: with another one it is refused.",
+                ),
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._filter,
+                "the entities of one type that a filter lets pass",
+                role="reader",
+                action="filter",
+                parameters=(ENTITY, *_PAGED, *_NARROWED),
+                gives=GIVES_RESULTS,
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._list,
+                "the URNs of one type that a filter lets pass",
+                role="reader",
+                action="list",
+                parameters=(ENTITY, *_PAGED, *_NARROWED),
+                gives="start, count, total, and entities: URNs",
+                notes=_SEARCHED,
+            ),
+            Endpoint(
+                "POST",
+                "/entities",
+                self._autocomplete,
+                "names that begin as typed",
+                role="reader",
+                action="autocomplete",
+                parameters=(
+                    parameter("query", "string", "the beginning of a name", "fct_us"),
+                    ENTITY,
+                    LIMIT,
+                    START,
+                    FILTER,
+                ),
+                gives="query, suggestions: texts, entities: for each the URN of one called so",
+                notes=("No text is suggested twice, and no soft-deleted entity.",),
+            ),
+        )
+
+    async def _search(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entity = parameters.text("entity")
+        return await self._found(call, read_search(parameters, parameters.text("input"), (entity,)))
+
+    async def _search_across(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entities = tuple(parameters.texts("entities") or ())
+        return await self._found(call, read_search(parameters, parameters.text("input"), entities))
+
+    async def _filter(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        return await self._found(call, read_search(parameters, "*", (parameters.text("entity"),)))
+
+    async def _list(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        query = read_search(parameters, "*", (parameters.text("entity"),))
+        page = await self._asked(call, query)
+        return Answer.of(
+            {
+                "value": {
+                    "start": query.start,
+                    "count": len(page.hits),
+                    "total": page.total,
+                    "entities": [hit.urn for hit in page.hits],
+                }
+            }
+        )
+
+    async def _scroll(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entities = tuple(parameters.texts("entities") or ())
+        asked = read_search(parameters, parameters.text("input"), entities)
+        query = begin_scroll(asked, parameters.optional_text("scrollId"))
+        page = await self._asked(call, query)
+        value = search_value(query, page, call.dialect)
+        return Answer.of({"value": value | {"scrollId": scroll_id(query, page)}})
+
+    async def _found(self, call: Call, query: SearchQuery) -> Answer:
+        page = await self._asked(call, query)
+        return Answer.of({"value": search_value(query, page, call.dialect)})
+
+    async def _asked(self, call: Call, query: SearchQuery) -> SearchPage:
+        for entity in query.entity_types or ():
+            self._catalog.registry.entity(entity)
+        index = self._catalog.index
+        query = replace(query, filter=expand_related(query.filter, self._catalog.store))
+        if call.dialect == "datahub":
+            query = forgive_query(query, index.vocabulary)
+        query = leave_out_unlisted(query, index.vocabulary)
+        return await self._catalog.offload(index.search, query)
+
+    async def _autocomplete(self, call: Call) -> Answer:
+        parameters = await call.parameters()
+        entity = parameters.text("entity")
+        self._catalog.registry.entity(entity)
+        text = parameters.text("query")
+        index = self._catalog.index
+        narrowed_by = read_filter(parameters.given.get("filter"))
+        narrowed_by = expand_related(narrowed_by, self._catalog.store)
+        if call.dialect == "datahub":
+            narrowed_by = drop_unknown_fields(narrowed_by, (entity,), index.vocabulary)
+        suggestions = await self._catalog.offload(
+            index.autocomplete,
+            text,
+            (entity,),
+            narrowed_by,
+            parameters.start(),
+            parameters.page("limit"),
+        )
+        return Answer.of(
+            {
+                "value": {
+                    "suggestions": [suggestion.text for suggestion in suggestions],
+                    "query": text,
+                    "entities": [{"urn": suggestion.urn} for suggestion in suggestions],
+                }
+            }
+        )

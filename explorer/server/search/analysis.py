@@ -1,0 +1,524 @@
+"""The analyser: how names, prose and queries become words, and documents ready to search.
+
+    fct_users_created    fct users created
+    usersCreated         users created, and the whole as well: userscreated
+    HTML5Parser          html5 parser, html5parser
+    café au lait         cafe au lait
+
+Words are runs of letters and digits, cut again where the case says so, lower-cased, without
+accents. Scripts written without spaces (Han, kana) give one word a character.
+
+What a document answers to a query is defined one document at a time, in plain Python. The index on
+disk gives the same answers from its own structures (`explorer.server.search.terms`).
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain, pairwise
+from unicodedata import normalize
+
+from explorer.errors import InvalidUrn
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.structured_properties import PREFIX
+from explorer.metadata.urn import Urn
+from explorer.server.cache import cached_short
+from explorer.server.search import fields
+from explorer.server.search.document import Document, Scalar, folder_keys
+from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
+
+__all__ = [
+    "CUT",
+    "GAP",
+    "MAX_WORD",
+    "NAME_CUT",
+    "SEAM",
+    "USED_MOST",
+    "AnalysedDocument",
+    "analyse",
+    "as_number",
+    "as_text",
+    "chunks",
+    "fold",
+    "forms",
+    "in_words",
+    "join_names",
+    "joined",
+    "names_of",
+    "needle",
+    "number",
+    "number_form",
+    "order_key",
+    "pieces",
+    "plain_letters",
+    "readable",
+    "singulars",
+    "split",
+    "usage_step",
+    "values_of",
+    "word_line",
+]
+
+MAX_TEXT = 16_000
+MAX_WORD = 100
+GAP = "|"
+
+_CHUNK = re.compile(r"[^\W_]+")
+_WORD_OR_GAP = re.compile(rf"[^\W_]+|{re.escape(GAP)}")
+_SIGNS = re.compile("([^a-z0-9]+)")
+_SIGNS_OF_ANY = re.compile(r"([\W_]+)")
+# Many times faster than an expression, for text in ASCII.
+_ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
+_RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
+# Control characters, which no folded text has.
+SEAM = "\x1c"
+CUT = "\x1f"
+_ACCENT = re.compile("[\u0300-\u036f]")
+_CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
+# Endings of plurals that are more than an s, with those of the singulars.
+_PLURALS = (
+    ("ies", ("y",)),
+    ("ses", ("s", "sis")),
+    ("xes", ("x",)),
+    ("zes", ("z",)),
+    ("ches", ("ch",)),
+    ("shes", ("sh",)),
+    ("oes", ("o",)),
+    ("ices", ("ex", "ix")),
+)
+_UNSPACED = (
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u4dbf"),
+    ("\u4e00", "\u9fff"),
+    ("\uf900", "\ufaff"),
+)
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: without case, control characters as spaces, its first
+    `MAX_TEXT` characters. Lone surrogates, which no index can hold, become `?`."""
+    text = text[:MAX_TEXT]
+    if text.isascii():
+        return text.lower() if text.isprintable() else text.translate(_CONTROL).lower()
+    text = text.encode("utf-8", "replace").decode()
+    return text.translate(_CONTROL).casefold()[:MAX_TEXT]
+
+
+def chunks(text: str) -> list[str]:
+    """The runs of letters and digits of a text, as written but for accents."""
+    return _CHUNK.findall(plain_letters(text[:MAX_TEXT]))
+
+
+def plain_letters(text: str) -> str:
+    """The text without accents."""
+    if text.isascii():
+        return text
+    text = text.encode("utf-8", "replace").decode()
+    return normalize("NFKC", _ACCENT.sub("", normalize("NFKD", text)))
+
+
+@cached_short(32 << 20, longest=64)
+def split(chunk: str) -> tuple[str, ...]:
+    """The words of one run, cut where the case or the script changes."""
+    if chunk.isascii() and (chunk.islower() or chunk.isupper() or chunk.isdigit()):
+        return (chunk.lower()[:MAX_WORD],)
+    cuts = [0, *(at for at in range(1, len(chunk)) if _is_cut(chunk, at)), len(chunk)]
+    return tuple(chunk[begin:end].casefold()[:MAX_WORD] for begin, end in pairwise(cuts))
+
+
+def _is_cut(chunk: str, at: int) -> bool:
+    before, here = chunk[at - 1], chunk[at]
+    if _is_unspaced(before) or _is_unspaced(here):
+        return True
+    if not here.isupper():
+        return False
+    return not before.isupper() or chunk[at + 1 : at + 2].islower()
+
+
+def _is_unspaced(char: str) -> bool:
+    return char > "\u3000" and any(first <= char <= last for first, last in _UNSPACED)
+
+
+def singulars(word: str) -> tuple[str, ...]:
+    """The words of which a folded English word may be the plural, by its ending: `categories` of
+    `category`, `statuses` of `status`. Some are no words, which find nothing; what does not look
+    like a plural has none."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()) or not word.endswith("s"):
+        return ()
+    if word.endswith(("ss", "us", "is")):
+        return ()
+    found = [word[:-1]]
+    for ending, instead in _PLURALS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            found += [word[: -len(ending)] + one for one in instead]
+    return tuple(found)
+
+
+def joined(text: str) -> str:
+    """The text as one word: its letters and digits only, `fct_users` as `fctusers`."""
+    return "".join("".join(split(chunk)) for chunk in chunks(text))
+
+
+def word_line(values: Iterable[str]) -> str:
+    """Every word of the values on one line, in order, `GAP` between values and around wholes.
+
+    ` users created | orders | userscreated ` has the word users if it contains ` users `, a word
+    that begins so if it contains ` us`, and a phrase if it contains the words side by side.
+    """
+    text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
+    if text.isascii():
+        found = text.translate(_RUNS_AND_GAPS).split()
+    else:
+        found = _WORD_OR_GAP.findall(plain_letters(text))
+    parts_of = list(map(split, found))
+    words = list(chain.from_iterable(parts_of))
+    if len(words) > len(found):
+        wholes = ("".join(parts)[:MAX_WORD] for parts in parts_of if len(parts) > 1)
+        for whole in dict.fromkeys(wholes):
+            words += (GAP, whole)
+    return f" {' '.join(words)} "
+
+
+def in_words(folded: str) -> str:
+    """A folded text as its runs of letters and digits, one space between: how prose is compared."""
+    if folded.isascii():
+        return " ".join(folded.translate(_ONLY_RUNS).split())
+    return " ".join(_CHUNK.findall(folded))
+
+
+@cached_short(16 << 20)
+def pieces(folded: str) -> tuple[str, ...]:
+    """A folded text cut after every run of characters that are neither letter nor digit.
+
+    `db.fct_orders` gives `db<SEAM>.`, `fct<SEAM>_`, `orders`: each piece is letters and digits,
+    then what follows them, with a `SEAM` between. Put together they are the text, so a part of a
+    text can be found as neighbouring pieces, the first and the last of them cut short.
+    """
+    runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
+    found = [f"{runs[at]}{SEAM}{runs[at + 1]}" for at in range(0, len(runs) - 1, 2)]
+    return (*found, runs[-1]) if runs[-1] else tuple(found)
+
+
+_LONGEST_TERM = 512
+# Before a number among texts: `1.10` equals the number 1.1, and not the text.
+_NUMBER = "="
+_TRUE = frozenset({"true", "yes", "1"})
+_FALSE = frozenset({"false", "no", "0"})
+
+
+def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
+    """The folded texts that a value equals, itself first.
+
+    A URN equals its bare name too (`pii` for `urn:li:tag:PII`), the path of a column its plain
+    path and its last name. Of prose only the letters and digits are compared.
+    """
+    if isinstance(value, str):
+        if trait.prose:
+            return (in_words(fold(value)),)
+        if trait.nature == "text":
+            return _text_forms(value, trait.column)
+        found = _term_forms(value)
+        return (_plain_type(found[0]),) if trait.name == ENTITY_TYPE else found
+    if isinstance(value, bool):
+        return ("true",) if value else ("false",)
+    if trait.mixed:
+        return _digits(value), number_form(value)
+    return (_digits(value),)
+
+
+@cached_short(16 << 20)
+def bare_names(value: str) -> tuple[str, ...]:
+    """What a URN is called in short, as written; nothing for what is no URN."""
+    if not value.startswith("urn:li:"):
+        return ()
+    try:
+        urn = Urn.parse(value)
+    except InvalidUrn:
+        return ()
+    last = urn.name.rpartition(".")[2]
+    return (urn.name, last) if urn.entity_type == "glossaryTerm" and last else (urn.name,)
+
+
+def readable(trait: Trait, value: str) -> str:
+    """What free text looks into: the name of a URN, the path of a column without the types and
+    the version in it, which every column of its kind has; any other text as it is."""
+    if value.startswith("urn:li:"):
+        return (bare_names(value) or (value,))[0]
+    return _plain_path(value) if trait.column and value.startswith("[") else value
+
+
+@cached_short(16 << 20)
+def _plain_path(value: str) -> str:
+    return FieldPath(value).simple
+
+
+def needle(trait: Trait, text: str) -> str:
+    """What is asked for, in the form it is compared in."""
+    if trait.nature in ("number", "date"):
+        asked = number(trait, text)
+        return fold(text) if asked is None else _digits(asked)
+    folded = fold(text)
+    if trait.nature == "boolean":
+        return "true" if folded in _TRUE else "false" if folded in _FALSE else folded
+    if trait.name == ENTITY_TYPE:
+        folded = _plain_type(folded)
+    if trait.prose:
+        return in_words(folded)
+    return folded if trait.nature == "text" else _bounded(folded)
+
+
+def number_form(value: float) -> str:
+    """What a number in a mixed field equals, and no text does."""
+    return f"{_NUMBER}{_digits(value)}"
+
+
+def number(trait: Trait, text: str) -> float | None:
+    """A text as the number it is; as milliseconds since 1970 for a date of a date field."""
+    found = as_number(text)
+    return _date_millis(text) if found is None and trait.nature == "date" else found
+
+
+def as_number(text: str) -> float | None:
+    """A text as the finite number it is."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _digits(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _bounded(text: str) -> str:
+    """A term no longer than terms are kept; a longer one ends in a digest of the whole."""
+    if len(text) <= _LONGEST_TERM:
+        return text
+    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return f"{text[: _LONGEST_TERM - 20]}…{digest}"
+
+
+@cached_short(16 << 20)
+def _term_forms(value: str) -> tuple[str, ...]:
+    found = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
+    return tuple(_bounded(text) for text in found)
+
+
+@cached_short(32 << 20)
+def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
+    if "." not in value and not value.startswith("urn:li:"):
+        return (fold(value),)
+    found = [value, *bare_names(value)]
+    if is_column and "." in value:
+        path = FieldPath(value)
+        found += [path.simple, path.name]
+    return tuple(dict.fromkeys(fold(text) for text in found))
+
+
+def _plain_type(folded: str) -> str:
+    # GraphQL says CORP_USER where the registry says corpuser.
+    return folded.replace("_", "")
+
+
+def _date_millis(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp() * 1000
+
+
+def _called(document: Document) -> tuple[Scalar, ...]:
+    found: dict[Scalar, None] = {document.name: None} if document.name else {}
+    for name in fields.CALLED:
+        found.update(dict.fromkeys(document.fields.get(name, ())))
+    return tuple(found)
+
+
+_VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
+    fields.URN: lambda document: (document.urn,),
+    fields.ENTITY_TYPE: lambda document: (document.entity_type,),
+    fields.REMOVED: lambda document: (document.removed,),
+    fields.DISPLAY: _called,
+    fields.USE: lambda document: (float(document.usage),),
+}
+
+NAME_CUT = 200
+USED_MOST = 15
+
+_MAX_FACET = 1_000
+
+
+@dataclass(frozen=True)
+class AnalysedDocument:
+    """A document with what is asked of it prepared.
+
+    lines         its words: those of its names, those of each weight above the common one (best
+                  first), those of the common weight, those below it
+    joined_names  its names as one word each, and the last part of a dotted name
+    references    the URNs among what free text looks into
+    """
+
+    document: Document
+    lines: tuple[str, ...]
+    joined_names: tuple[str, ...]
+    references: tuple[str, ...]
+    vocabulary: Vocabulary
+
+    @cached_property
+    def words(self) -> str:
+        """All lines as one; words of different lines are not side by side in it."""
+        return "".join(self.lines)
+
+    @cached_property
+    def key(self) -> str:
+        """Puts documents that fit equally well in order, see `order_key`."""
+        return order_key(self.document)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """Every folder it is in or below, from the top."""
+        return tuple(folder_keys([one for one, _ in self.document.folders]))
+
+    @cached_property
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        """Every facet field with every value that it counts; structured properties are counted
+        whether they are shown as facets or not, for that may change."""
+        own = [name for name in self.document.fields if name.startswith(PREFIX)]
+        return tuple(
+            (name, value)
+            for name in (*self.vocabulary.facet_names, *own)
+            for value in facet_values(self.document, name, self.vocabulary)
+        )
+
+    @cached_property
+    def _forms(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {}
+
+    def each(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The forms of each value of a field, see `explorer.server.search.analysis`."""
+        found = self._forms.get(name)
+        if found is None:
+            trait = self.vocabulary.trait(name)
+            found = tuple([forms(trait, value) for value in self.values(name)])
+            self._forms[name] = found
+        return found
+
+    def forms(self, name: str) -> Iterator[str]:
+        """The folded texts that a field equals."""
+        return chain.from_iterable(self.each(name))
+
+    def bodies(self, name: str) -> Iterator[str]:
+        """The folded texts that are looked into for a part of a field."""
+        if self.vocabulary.trait(name).nature == "text":
+            return (one[0] for one in self.each(name))
+        return self.forms(name)
+
+    def values(self, name: str) -> tuple[Scalar, ...]:
+        """The values of a field as they are stored."""
+        return values_of(self.document, name)
+
+
+def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
+    """Prepare a document; about 0.1 ms."""
+    entity_type = document.entity_type
+    strong = vocabulary.strong
+    by_rank: list[list[str]] = [[] for _ in range(len(strong) + 2)]
+    references: dict[str, None] = {}
+    for name, values in document.fields.items():
+        weight = vocabulary.weight(entity_type, name)
+        if weight is None:
+            continue
+        rank = _rank(weight, strong)
+        trait = vocabulary.trait(name)
+        for value in values:
+            if isinstance(value, str):
+                if value.startswith("urn:li:"):
+                    references[value] = None
+                    by_rank[rank] += bare_names(value)[:1]
+                else:
+                    by_rank[rank].append(readable(trait, value))
+    names = names_of(vocabulary, document)
+    joined_names = join_names(names)
+    return AnalysedDocument(
+        document=document,
+        lines=(word_line((*names, *joined_names)), *(word_line(values) for values in by_rank)),
+        joined_names=joined_names,
+        references=tuple(references),
+        vocabulary=vocabulary,
+    )
+
+
+def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
+    """The values of a field of a document, those that every entity has among them."""
+    if name in _VIRTUAL:
+        return _VIRTUAL[name](document)
+    return document.fields.get(name, ())
+
+
+def order_key(document: Document) -> str:
+    """What puts documents that fit equally well in order: more used first, then by URN.
+
+    In hexadecimal, which keeps the order and can be named in a query of the index.
+    """
+    return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
+
+
+def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The values of a field as a facet counts them, each of those that a filter takes for one
+    once; far too long ones are not counted."""
+    found: dict[str, str] = {}
+    for field in vocabulary.counted_for(name):
+        for value in values_of(document, field):
+            text = as_text(value)
+            if len(text) <= _MAX_FACET:
+                found.setdefault(needle(vocabulary.trait(name), text), text)
+    return tuple(found.values())
+
+
+def as_text(value: Scalar) -> str:
+    """A value as text."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case _:
+            return str(int(value)) if value.is_integer() else repr(value)
+
+
+def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:
+    """What an entity is called, as written: the name it is shown by, then those in its fields."""
+    found = [document.name]
+    for name in vocabulary.naming(document.entity_type):
+        found += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
+    return tuple(dict.fromkeys(found))
+
+
+def _rank(weight: float, strong: tuple[float, ...]) -> int:
+    if weight > 1:
+        return strong.index(weight)
+    return len(strong) + (weight < 1)
+
+
+def join_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as one word each, and the last parts of dotted names."""
+    found: dict[str, None] = {}
+    for name in names:
+        found[joined(name)[:NAME_CUT]] = None
+        if "." in name:
+            found[joined(name.rpartition(".")[2])[:NAME_CUT]] = None
+    found.pop("", None)
+    return tuple(found)
+
+
+def usage_step(usage: float) -> int:
+    """Usage in doublings, at most 15, so that only a clear difference changes the order."""
+    return min(int(math.log2(1 + usage)), USED_MOST) if usage > 0 else 0

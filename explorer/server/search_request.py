@@ -1,0 +1,236 @@
+"""What a request says of a search: its filter, its order, and where it goes on.
+
+Every answer of a scroll names the place it ended at, as an opaque text. It belongs to one search
+and is refused with another; the server keeps nothing for it, and so it never expires.
+"""
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from explorer.errors import InvalidInput
+from explorer.query.filters import Criterion, Filter
+from explorer.server.http import Parameters
+from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
+from explorer.server.search.parser import names_field
+from explorer.server.search.query import SearchPage, SearchQuery, SortBy
+from explorer.server.store import Store
+
+__all__ = [
+    "MAX_VALUES",
+    "begin_scroll",
+    "check_size",
+    "drop_unknown_fields",
+    "expand_related",
+    "forgive_query",
+    "leave_out_unlisted",
+    "read_filter",
+    "read_sort",
+    "scroll_id",
+]
+
+_DESCENDING = {None: False, "ASCENDING": False, "DESCENDING": True}
+
+
+def read_sort(parameters: Parameters) -> tuple[SortBy, ...]:
+    """The `sortCriteria` of a request, or its single `sort`; nothing for the best first.
+
+    Raises `InvalidInput` for what is neither.
+    """
+    criteria = parameters.given.get("sortCriteria")
+    if criteria is not None:
+        return tuple(_criterion(one) for one in parameters.items("sortCriteria"))
+    single = parameters.given.get("sort")
+    return () if single is None else (_criterion(single),)
+
+
+def _criterion(given: Any) -> SortBy:
+    match given:
+        case {"field": str(field)} if field:
+            order = given.get("order")
+            if isinstance(order, str | None) and order in _DESCENDING:
+                return SortBy(field.removesuffix(".keyword"), _DESCENDING[order])
+            raise InvalidInput(f"the 'order' of a sort is ASCENDING or DESCENDING, not {order!r}")
+    raise InvalidInput('a sort is {"field": …, "order": "ASCENDING" or "DESCENDING"}')
+
+
+_DIGEST = 9
+_BY_URN = (SortBy("urn"),)
+
+
+def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
+    """The query for the page that follows a scroll id, or for the first page without one.
+
+    The pages are in the order of the query's sort, and of URNs where it has none. Raises
+    `InvalidInput` for a text that is no scroll id of this search.
+    """
+    begun = replace(query, sort=query.sort or _BY_URN)
+    if token is None:
+        return begun
+    try:
+        raw = urlsafe_b64decode(token.encode() + b"=" * (-len(token) % 4))
+        digest, key = raw[:_DIGEST], raw[_DIGEST:].decode("ascii")
+    except ValueError:
+        raise InvalidInput("the scrollId is none; leave it out to begin anew") from None
+    if digest != _digest(begun, key):
+        raise InvalidInput(
+            "the scrollId is not one of this search: send it with the same entities, input, "
+            "filter and sort, or leave it out to begin anew"
+        )
+    return replace(begun, after=key)
+
+
+def scroll_id(query: SearchQuery, page: SearchPage) -> str | None:
+    """What to go on with after a page; None when it was the last."""
+    if page.last is None or len(page.hits) < query.count:
+        return None
+    raw = _digest(query, page.last) + page.last.encode()
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _digest(query: SearchQuery, key: str) -> bytes:
+    asked = replace(query, start=0, count=0, facets=True, after=None)
+    return hashlib.blake2b(f"{asked!r}{key}".encode(), digest_size=_DIGEST).digest()
+
+
+MAX_VALUES = 10_000
+
+_PART_OF = "IsPartOf"
+# What is part of one another, and by what entities are grouped.
+_NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
+_DEEPEST = 100
+_UNLISTED = ("dataPlatform", "ownershipType")
+_SYSTEM = "system"
+
+
+def read_filter(given: Any) -> Filter:
+    """A filter from its wire form; nothing gives the filter that lets all pass.
+
+    Callers may name the untokenised twin of a field, `name.keyword`: the field itself is meant.
+    Raises `InvalidInput`, see `Filter.from_wire` and `check_size`.
+    """
+    read = Filter.from_wire(given)
+    check_size(read)
+    return Filter(
+        tuple(
+            tuple(replace(one, field=one.field.removesuffix(".keyword")) for one in group)
+            for group in read.any_of
+        )
+    )
+
+
+def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Filter:
+    """Return a filter in which DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the
+    values and, if it `rewrites`, to the entities that are part of them or that they are part of.
+
+    One query a level, and one for each entity upwards. Raises `InvalidInput` when that are more
+    values than a filter may have.
+    """
+    if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
+        return asked
+
+    def expanded(one: Criterion) -> Criterion:
+        if not one.condition.endswith("_INCL"):
+            return one
+        values = dict.fromkeys(one.values)
+        if rewrites and one.condition != "ANCESTORS_INCL":
+            values |= _related(values, lambda urns: store.sources(urns, _PART_OF))
+        if rewrites and one.condition != "DESCENDANTS_INCL":
+            values |= _related(values, lambda urns: _above(store, urns))
+        return replace(one, values=tuple(values), condition="EQUAL")
+
+    found = Filter(tuple(tuple(map(expanded, group)) for group in asked.any_of))
+    check_size(found)
+    return found
+
+
+def _related(
+    values: Mapping[str, None], step: Callable[[Sequence[str]], Iterable[str]]
+) -> dict[str, None]:
+    found: dict[str, None] = {}
+    frontier = [value for value in values if _is_nested(value)]
+    for _ in range(_DEEPEST):
+        near = dict.fromkeys(filter(_is_nested, step(frontier)))
+        frontier = [urn for urn in near if urn not in found and urn not in values]
+        if not frontier:
+            break
+        found |= dict.fromkeys(frontier)
+    return found
+
+
+def _above(store: Store, urns: Sequence[str]) -> Iterator[str]:
+    for urn in urns:
+        _, edges = store.relationships(urn, "OUTGOING", [_PART_OF], 0, _DEEPEST)
+        yield from (target for target, _ in edges)
+
+
+def _is_nested(urn: str) -> bool:
+    return urn.startswith("urn:li:") and urn.split(":", 3)[2] in _NESTED
+
+
+def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
+    """Return a search of all entity types without those that only describe what others name, data
+    platforms and ownership types, and without the system's own users. They stay where the filter
+    asks for types or URNs."""
+    asked = query.filter
+    if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
+        return query
+    listed = [Criterion(ENTITY_TYPE, _UNLISTED, negated=True)]
+    if vocabulary.meant_by(_SYSTEM, vocabulary.known(None)):
+        listed.append(Criterion(_SYSTEM, ("true",), negated=True))
+    groups = asked.any_of or ((),)
+    return replace(query, filter=Filter(tuple((*group, *listed) for group in groups)))
+
+
+def check_size(asked: Filter) -> None:
+    """Raise `InvalidInput` for a filter of more than 10,000 values; a criterion without values
+    counts as one."""
+    count = sum(len(one.values) or 1 for group in asked.any_of for one in group)
+    if count > MAX_VALUES:
+        raise InvalidInput(
+            f"the filter has {count:,} values, at most {MAX_VALUES:,} are taken in one request; "
+            "ask in several"
+        )
+
+
+def forgive_query(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
+    """Return a search in which fields that cannot be searched have no values, as in DataHub's:
+    a filter finds nothing by them, and sorts by them are left out."""
+    known = _known(query.entity_types, vocabulary)
+    return replace(
+        query,
+        filter=drop_unknown_fields(query.filter, query.entity_types, vocabulary),
+        sort=tuple(
+            one
+            for one in query.sort
+            if (meant := vocabulary.meant_by(one.field, known))
+            and not vocabulary.trait(meant[0]).mixed
+        ),
+    )
+
+
+def drop_unknown_fields(
+    asked: Filter,
+    entity_types: Sequence[str] | None,
+    vocabulary: Vocabulary,
+    others: Sequence[str] = (),
+) -> Filter:
+    """Return a filter in which fields that cannot be searched among the entity types have no
+    values. `others` are fields that are no searchable ones and stay."""
+    known = _known(entity_types, vocabulary)
+
+    def forgiven(one: Criterion) -> Criterion:
+        if one.field in others or vocabulary.meant_by(one.field, known):
+            return one
+        # Every entity has a URN, so these let nothing pass, or everything.
+        missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
+        return Criterion(URN, (), "EXISTS" if missing else "IS_NULL", one.negated)
+
+    return Filter(tuple(tuple(map(forgiven, group)) for group in asked.any_of))
+
+
+def _known(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
+    kept = (name for name in entity_types or () if name in vocabulary.registry.entities)
+    return vocabulary.known(tuple(sorted(set(kept))) or None)

@@ -1,1 +1,0 @@
-"""What is documented and what is not, counted once and kept: worklist and coverage."""

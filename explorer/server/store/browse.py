@@ -1,0 +1,229 @@
+"""The browse tree: folders with counts, and the entities placed in them."""
+
+import sqlite3
+from collections.abc import Collection
+
+from explorer.metadata.names import natural_key
+from explorer.server.store.interface import BrowsePage, Placement
+
+__all__ = ["BrowseFolders", "browse", "browse_among"]
+
+_Keys = tuple[str, ...]
+_ALL = 1 << 40
+
+
+class BrowseFolders:
+    """Changes to the tree within one transaction. Paths compare without regard to case; a folder
+    keeps the case it was first seen in. `finish` before the commit."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection.execute
+        self._known: dict[tuple[str, _Keys], int] = {}
+        self._deltas: dict[int, int] = {}
+
+    def place(
+        self,
+        entity: int,
+        urn: str,
+        entity_type: str,
+        name: str,
+        placements: Collection[Placement],
+    ) -> None:
+        """Make the entity found at these places and at no other."""
+        sort = natural_key(name)
+        wanted: dict[int, set[str]] = {}
+        for placement in placements:
+            folder = self._folder(entity_type, placement.folder)
+            leaves = wanted.setdefault(folder, set())
+            if placement.leaf is not None:
+                leaves.add(placement.leaf.casefold())
+        rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
+        stored = dict(rows.fetchall())
+        if stored != dict.fromkeys(wanted, name):
+            self._run("DELETE FROM placements WHERE entity = ?", (entity,))
+            for folder in wanted:
+                self._run(
+                    "INSERT INTO placements (folder, sort, urn, entity, name) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    (folder, sort, urn, entity, name),
+                )
+            self._count(stored.keys(), wanted.keys())
+        leaves_wanted = {(folder, leaf) for folder, leaves in wanted.items() for leaf in leaves}
+        rows = self._run("SELECT folder, leaf FROM leaves WHERE entity = ?", (entity,))
+        if set(rows.fetchall()) != leaves_wanted:
+            self._run("DELETE FROM leaves WHERE entity = ?", (entity,))
+            for folder, leaf in leaves_wanted:
+                self._run(
+                    "INSERT INTO leaves (folder, leaf, entity) VALUES (?, ?, ?)",
+                    (folder, leaf, entity),
+                )
+
+    def finish(self) -> None:
+        """Write the counts that changed and drop the folders that became empty."""
+        changed = [(delta, folder) for folder, delta in self._deltas.items() if delta]
+        for delta, folder in changed:
+            self._run("UPDATE folders SET entities = entities + ? WHERE id = ?", (delta, folder))
+        for folder in self._deltas:
+            self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
+        self._deltas.clear()
+        self._known.clear()
+
+    def _folder(self, entity_type: str, names: _Keys) -> int:
+        keys = tuple(name.casefold() for name in names)
+        known = self._known.get((entity_type, keys))
+        if known is not None:
+            return known
+        if not names:
+            parent, key, name = 0, "", ""
+        else:
+            parent, key, name = self._folder(entity_type, names[:-1]), keys[-1], names[-1]
+        row = self._run(
+            "SELECT id FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, parent, key),
+        ).fetchone()
+        if row is None:
+            row = self._run(
+                "INSERT INTO folders (type, parent, key, name) VALUES (?, ?, ?, ?) RETURNING id",
+                (entity_type, parent, key, name),
+            ).fetchone()
+        found: int = row[0]
+        self._known[entity_type, keys] = found
+        # A folder made for nothing must go again, so every folder looked at is settled at the end.
+        self._deltas.setdefault(found, 0)
+        return found
+
+    def _count(self, old: Collection[int], new: Collection[int]) -> None:
+        before, after = self._with_ancestors(old), self._with_ancestors(new)
+        for folder in before - after:
+            self._deltas[folder] = self._deltas.get(folder, 0) - 1
+        for folder in after - before:
+            self._deltas[folder] = self._deltas.get(folder, 0) + 1
+
+    def _with_ancestors(self, folders: Collection[int]) -> set[int]:
+        found: set[int] = set()
+        for folder in folders:
+            at = folder
+            while at and at not in found:
+                found.add(at)
+                row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
+                at = row[0] if row else 0
+        return found
+
+
+_HERE = "SELECT name, sort, urn FROM placements WHERE folder = :folder"
+_EXACT = """
+SELECT p.name, p.sort, p.urn FROM leaves l
+JOIN placements p ON p.folder = l.folder AND p.entity = l.entity
+WHERE l.folder = :parent AND l.leaf = :leaf
+"""
+
+
+def browse(
+    connection: sqlite3.Connection, entity_type: str, path: _Keys, start: int, limit: int
+) -> BrowsePage:
+    """A page of what is found at a path; call it inside a read transaction."""
+    run = connection.execute
+    parent, folder, below = 0, 0, 0
+    for at, key in enumerate(("", *(name.casefold() for name in path))):
+        parent = folder
+        row = run(
+            "SELECT id, entities FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, parent, key),
+        ).fetchone()
+        if row is None:
+            if at < len(path):
+                return BrowsePage((), (), 0, 0, 0)
+            folder, below = -1, 0
+            break
+        folder, below = row
+    groups = _groups(connection, entity_type, folder)
+    found = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
+    exact = [urn for _, _, urn in run(_EXACT, found)]
+    listed = f"{_HERE} UNION {_EXACT}" if exact else _HERE
+    total: int = run(f"SELECT COUNT(*) FROM ({listed})", found).fetchone()[0]
+    page = run(
+        f"SELECT name, urn FROM ({listed}) ORDER BY sort, urn LIMIT :limit OFFSET :start",
+        found
+        | {
+            "limit": max(0, start + limit - max(start, len(groups))),
+            "start": max(0, start - len(groups)),
+        },
+    ).fetchall()
+    below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
+    return BrowsePage(tuple(groups[start : start + limit]), tuple(page), len(groups), total, below)
+
+
+_BELOW = """
+WITH RECURSIVE below (id, name) AS (
+    SELECT id, name FROM folders WHERE type = :type AND parent = :folder
+    UNION ALL
+    SELECT f.id, b.name FROM below b JOIN folders f ON f.type = :type AND f.parent = b.id
+)
+SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
+"""
+
+
+def browse_among(
+    connection: sqlite3.Connection,
+    entity_type: str,
+    path: _Keys,
+    start: int,
+    limit: int,
+    among: set[str],
+) -> BrowsePage:
+    """As `browse`, as if there were no other entities than those; looks at all below the path."""
+    whole = browse(connection, entity_type, path, 0, _ALL)
+    entities = [(name, urn) for name, urn in whole.entities if urn in among]
+    folder = _find(connection, entity_type, path)
+    by_group: dict[str, set[str]] = {}
+    for name, urn in connection.execute(_BELOW, {"type": entity_type, "folder": folder}):
+        if urn in among:
+            by_group.setdefault(name, set()).add(urn)
+    groups = [(name, len(by_group[name])) for name, _ in whole.groups if name in by_group]
+    below = {urn for _, urn in entities}.union(*by_group.values())
+    first = max(0, start - len(groups))
+    last = max(0, start + limit - len(groups))
+    return BrowsePage(
+        tuple(groups[start : start + limit]),
+        tuple(entities[first:last]),
+        len(groups),
+        len(entities),
+        len(below),
+    )
+
+
+def _find(connection: sqlite3.Connection, entity_type: str, path: _Keys) -> int:
+    """The folder at a path, -1 when there is none."""
+    folder = 0
+    for key in ("", *(name.casefold() for name in path)):
+        row = connection.execute(
+            "SELECT id FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, folder, key),
+        ).fetchone()
+        if row is None:
+            return -1
+        folder = row[0]
+    return folder
+
+
+def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> list[tuple[str, int]]:
+    rows = connection.execute(
+        "SELECT name, entities FROM folders WHERE type = ? AND parent = ?", (entity_type, folder)
+    ).fetchall()
+    return sorted(rows, key=lambda row: (natural_key(row[0]), row[0]))
+
+
+def _is_below(connection: sqlite3.Connection, urn: str, folder: int) -> bool:
+    """Whether an entity is also found in or below the folder, and so counted already."""
+    row = connection.execute(
+        """
+        WITH RECURSIVE up (id) AS (
+            SELECT p.folder FROM urns u JOIN placements p ON p.entity = u.id WHERE u.urn = ?
+            UNION
+            SELECT f.parent FROM up JOIN folders f ON f.id = up.id
+        )
+        SELECT 1 FROM up WHERE id = ?
+        """,
+        (urn, folder),
+    ).fetchone()
+    return row is not None

@@ -1,0 +1,502 @@
+"""The tables of the SQLite engine: opening a file, migrating an older one, finding damage.
+
+To change the tables: raise `FORMAT`, change the tables here, and add, under the number of the
+format before, the function that turns such a file into the new one. A file is brought up to date as
+a whole or not at all.
+"""
+
+import logging
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from explorer.errors import CatalogError, Unusable
+from explorer.metadata.names import natural_key
+
+__all__ = [
+    "SQLITE_ERRORS",
+    "Damage",
+    "check_readable",
+    "connect",
+    "connect_read_only",
+    "copy_database",
+    "find_damage",
+    "flush_directory",
+    "is_read_only",
+    "open_file",
+    "read_id",
+    "renew_id",
+]
+
+Migration = Callable[[sqlite3.Connection], None]
+"""Changes the tables, by single `execute`s: it runs inside a transaction that it must not end."""
+
+LAST_VERSIONS = """
+-- The number of the last version of an aspect that was removed. It goes on from there when the
+-- aspect is written again, so that a version which somebody has read never names another value.
+CREATE TABLE last_versions (
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (entity, name)
+) WITHOUT ROWID
+"""
+
+
+def _keep_last_versions(connection: sqlite3.Connection) -> None:
+    """Make the table, with the aspects that are gone as far as the change log knows of them."""
+    connection.execute(LAST_VERSIONS)
+    connection.execute(
+        "INSERT INTO last_versions "
+        "SELECT u.id, l.aspect, "
+        "max(CAST(json_extract(CAST(l.system AS TEXT), '$.version') AS INTEGER)) AS version "
+        "FROM log l JOIN urns u ON u.urn = l.urn "
+        "WHERE l.change = 'UPSERT' AND NOT EXISTS "
+        "(SELECT 1 FROM aspects a WHERE a.entity = u.id AND a.name = l.aspect) "
+        "GROUP BY u.id, l.aspect HAVING version IS NOT NULL"
+    )
+
+
+def _sort_placements(connection: sqlite3.Connection) -> None:
+    """Have the entities of a folder in the order in which people expect names."""
+    connection.create_function("natural_key", 1, natural_key, deterministic=True)
+    connection.execute("UPDATE placements SET sort = natural_key(name)")
+
+
+MIGRATIONS: Mapping[int, Migration] = MappingProxyType(
+    {1: _keep_last_versions, 2: _sort_placements}
+)
+"""By the format that each starts from, to the next one."""
+
+_log = logging.getLogger("explorer.server")
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    found: int,
+    wanted: int,
+    migrations: Mapping[int, Migration],
+) -> None:
+    """Take every step from the format found to the one wanted, in one transaction.
+
+    A copy of the file as it was is made first, beside it. Nothing is done when the formats are
+    the same. Raises `Unusable`, with the file as it was, when a step fails.
+    """
+    if found == wanted:
+        return
+    kept = path.with_name(f"{path.name}.format-{found}")
+    _log.warning(
+        "%s is brought from format %d to %d; a copy stays in %s", path, found, wanted, kept
+    )
+    try:
+        copy_database(connection, kept)
+    except OSError as error:
+        raise Unusable(
+            f"{path} is not brought to this release's format, for no copy of it can be kept in "
+            f"{kept}: {error.strerror or error}; make room for it"
+        ) from error
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in range(found, wanted):
+            migrations[step](connection)
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(wanted),))
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise Unusable(
+            f"{path} cannot be brought from format {found} to {wanted}: {error}; "
+            "it is as it was, for the release that wrote it"
+        ) from error
+
+
+def copy_database(source: sqlite3.Connection, target: Path) -> None:
+    """A copy of one moment of a database, on disk when this returns; in place of what was there.
+
+    Writers of the source go on meanwhile. Raises `sqlite3.Error` and `OSError`, and leaves nothing
+    half done under the target's name.
+    """
+    draft = target.with_name(f"{target.name}.partial")
+    draft.unlink(missing_ok=True)
+    try:
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(sqlite3.connect(draft)) as copy:
+            # In one step: in several, a write in between would begin it anew each time.
+            source.backup(copy, pages=-1)
+        descriptor = os.open(draft, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        draft.replace(target)
+        flush_directory(target.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def flush_directory(directory: Path) -> None:
+    """Make the names in a directory durable, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# The module decodes SQLite's messages, and those about a damaged file may quote any bytes of it.
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What calls of sqlite3 raise."""
+
+_PRIMARY = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+# Not what a full disk or a limit gives: such a write is taken back and may be tried again. After a
+# flush that failed nobody knows what is on the disk.
+_EXTENDED = {
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+    sqlite3.SQLITE_IOERR_DATA,
+}
+
+
+class Damage:
+    """Whether a database file was found to be damaged. From then on nothing is written to it, and
+    what can be read is read. Any thread may call."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.problem: str | None = None
+
+    def check(self) -> None:
+        """Raise `Unusable` when the file is known to be damaged."""
+        if self.problem is not None:
+            raise Unusable(self.problem)
+
+    def note(self, error: BaseException) -> CatalogError | None:
+        """Note an error that means damage; what to raise for it, nothing for any other error."""
+        if not is_damage(error):
+            return None
+        if self.problem is None:
+            self.problem = (
+                f"the catalog's database {self._path.name} is damaged ({error}): nothing is "
+                "written any more; stop the service, run catalog check, and go back to a backup "
+                "with catalog restore"
+            )
+            _log.critical(
+                "%s is damaged; the service only reads from now on: %s", self._path, error
+            )
+        return Unusable(self.problem)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error, raised by sqlite3, means that the file does not hold what was written."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
+    if not isinstance(error, sqlite3.Error):
+        return False
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        # Raised by the Python module, for a text that SQLite gave.
+        return "Could not decode to UTF-8" in str(error)
+    return code & 0xFF in _PRIMARY or code in _EXTENDED
+
+
+def find_damage(connection: sqlite3.Connection, *, quick: bool = False) -> list[str]:
+    """Return what SQLite finds wrong with a file, 10 lines at most; seconds for a large one.
+
+    `quick` does not compare the indexes of the tables with their rows.
+    """
+    check = "quick_check" if quick else "integrity_check"
+    try:
+        found = [str(line) for (line,) in connection.execute(f"PRAGMA {check}(10)")]
+    except SQLITE_ERRORS as error:
+        if not is_damage(error):
+            raise
+        return [str(error)]
+    return [] if found == ["ok"] else found
+
+
+FORMAT = 3
+
+_TABLES = f"""
+{LAST_VERSIONS};
+
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Every URN that is stored or pointed at; `live` when an entity stands behind it.
+CREATE TABLE urns (
+    id INTEGER PRIMARY KEY,
+    urn TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    live INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX live_urns ON urns (type) WHERE live;
+
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE aspects (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    value BLOB NOT NULL,
+    superseded INTEGER NOT NULL DEFAULT 0,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, name)
+);
+CREATE INDEX aspects_by_run ON aspects (run) WHERE run IS NOT NULL;
+
+CREATE TABLE versions (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, name, version)
+);
+CREATE INDEX versions_by_run ON versions (run) WHERE run IS NOT NULL;
+
+CREATE TABLE points (
+    id INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    aspect TEXT NOT NULL,
+    at_millis INTEGER NOT NULL,
+    series TEXT NOT NULL,
+    value BLOB NOT NULL,
+    system BLOB NOT NULL,
+    run INTEGER,
+    UNIQUE (entity, aspect, at_millis, series)
+);
+CREATE INDEX points_by_run ON points (run) WHERE run IS NOT NULL;
+
+CREATE TABLE edges (
+    source INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    target INTEGER NOT NULL,
+    aspect TEXT NOT NULL,
+    flow INTEGER NOT NULL,
+    PRIMARY KEY (source, type, target, aspect)
+) WITHOUT ROWID;
+CREATE INDEX incoming ON edges (target, type, source);
+
+-- Folders of the browse tree. `entities` counts what is found in or below one.
+CREATE TABLE folders (
+    id INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    parent INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    entities INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (type, parent, key)
+);
+CREATE TABLE placements (
+    folder INTEGER NOT NULL,
+    sort TEXT NOT NULL,
+    urn TEXT NOT NULL,
+    entity INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (folder, sort, urn)
+) WITHOUT ROWID;
+CREATE INDEX placed ON placements (entity, folder);
+-- The last component of a path that ended in the entity itself.
+CREATE TABLE leaves (
+    folder INTEGER NOT NULL,
+    leaf TEXT NOT NULL,
+    entity INTEGER NOT NULL,
+    PRIMARY KEY (folder, leaf, entity)
+) WITHOUT ROWID;
+CREATE INDEX leaves_of ON leaves (entity);
+
+CREATE TABLE log (
+    offset INTEGER PRIMARY KEY,
+    urn TEXT NOT NULL,
+    aspect TEXT NOT NULL,
+    change TEXT NOT NULL,
+    value BLOB,
+    previous BLOB,
+    time_millis INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    system BLOB NOT NULL
+);
+"""
+
+_CACHE = f"cache_size = -{32 * 1024}"
+_MMAP = f"mmap_size = {1 << 30}"
+
+
+def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
+    """A connection of our own settings; any thread may use it, one at a time."""
+    connection = sqlite3.connect(
+        path, timeout=10.0, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    settings = ["query_only = ON"] if reading else ["synchronous = FULL", _CACHE]
+    try:
+        for setting in (_MMAP, *settings):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a catalog file lies where we may not write, as on read-only media."""
+    return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, also to a file on read-only media.
+
+    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it, and
+    `sqlite3.Error`.
+    """
+    if not is_read_only(path):
+        return connect(path, reading=True)
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise Unusable(
+            f"{path} cannot be written, and its latest changes are in {log.name} beside it: copy "
+            "both to a directory that can be written"
+        )
+    # Nobody writes to it, so that it needs neither a lock nor the log.
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro&immutable=1",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_readable(connection: sqlite3.Connection, path: Path, wanted: int = FORMAT) -> None:
+    """Raise `Unusable` when a file is no catalog, or one of a newer release."""
+    with _sentences(path):
+        found = _find_format(connection, path)
+    if found is None:
+        raise Unusable(f"{path} is empty; name another file")
+    _check_format(found, wanted, MIGRATIONS, path)
+
+
+def open_file(
+    path: Path, *, wanted: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
+) -> sqlite3.Connection:
+    """The writer's connection to a catalog file, which is made when it is not there.
+
+    One of an older format is first brought up to the one that is `wanted`; a copy of it as it was
+    stays beside it, as `catalog.db.format-1`. The caller holds the directory. Raises `Unusable`
+    when the file is no catalog, of a newer format, or cannot be written.
+    """
+    with _sentences(path):
+        # What SQLite would make anybody on the machine could read.
+        path.touch(mode=0o600, exist_ok=True)
+        connection = connect(path)
+        try:
+            found = _find_format(connection, path)
+            if found is not None:
+                _check_format(found, wanted, migrations, path)
+            _log_ahead(connection, path)
+            if found is not None:
+                migrate(connection, path, found, wanted, migrations)
+            else:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;{_TABLES}"
+                    f"INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;"
+                )
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def read_id(connection: sqlite3.Connection) -> str:
+    """The random id of a catalog, which is made when it has none. Raises `sqlite3.Error`."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'id'").fetchone()
+    return str(row[0]) if row else renew_id(connection)
+
+
+def renew_id(connection: sqlite3.Connection) -> str:
+    """Give a catalog a new random id, so that no index made before belongs to it."""
+    found = secrets.token_hex(16)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (found,))
+    return found
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, *SQLITE_ERRORS) as error:
+        if is_damage(error):
+            raise Unusable(
+                f"{path} cannot be used as a catalog: it is damaged, or something else ({error}); "
+                "run catalog check, and go back to a backup with catalog restore, or name another "
+                "data directory"
+            ) from error
+        raise Unusable(
+            f"{path} cannot be used as a catalog: {error}; name another data directory"
+        ) from error
+
+
+def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The format of the catalog in a file; None when the file is empty."""
+    tables = {
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
+    if not tables:
+        return None
+    row = None
+    if "meta" in tables:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    found = row[0] if row else None
+    if found is None or not found.isdecimal():
+        raise Unusable(f"{path} is a database of something else; name another data directory")
+    return int(found)
+
+
+def _check_format(found: int, wanted: int, migrations: Mapping[int, Migration], path: Path) -> None:
+    if found > wanted:
+        raise Unusable(
+            f"{path} was written by a newer release (format {found}; this one reads {wanted}): "
+            "upgrade catalog-explorer, or name another data directory"
+        )
+    if any(step not in migrations for step in range(found, wanted)):
+        raise Unusable(
+            f"{path} has the unknown format {found} (this release reads {wanted}); "
+            "name another data directory"
+        )
+
+
+def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise Unusable(
+            f"the file system of {path} does not support write-ahead logging; "
+            "name a data directory on a local disk"
+        )
