@@ -1,27 +1,38 @@
-"""The two places a command writes to: results on standard output, all else on standard error.
-
-What a catalog says is shown as literal text only: cleaned by `explorer.client.display` and given
-to rich as `Text`, so that no name or description is ever read as markup or reaches the terminal
-as a command.
+"""What commands write: results on standard output, everything else on standard error; tables for
+people, CSV, JSON and URNs for programs.
 """
 
 import re
 import sys
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
 import orjson
 from rich.console import Console, RenderableType
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from explorer.client.display import block, line
+from explorer.client.display import block, line, visible
+from explorer.metadata.urn import Urn
+from explorer.views import table as values
+from explorer.views.table import Column
 
 __all__ = [
     "EDITED",
+    "Cell",
+    "Column",
+    "Table",
+    "as_objects",
     "escaped_json",
     "note",
     "notes",
+    "print_csv",
+    "print_exactly",
     "print_json",
+    "print_rows_as_json",
+    "print_table",
+    "print_urns",
     "results",
     "said",
     "told",
@@ -112,3 +123,142 @@ def told(text: str | None, style: str = "") -> Text:
 def words(parts: Iterable[Text | None], between: str = " · ") -> Text:
     """Parts side by side; those that are empty are left out."""
     return Text(between, "dim").join(part for part in parts if part)
+
+
+Cell = values.Cell | Text
+"""The value of a cell; a `Text` is shown as it is."""
+
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_GAP: Final = 2
+# A column that gives way is not made narrower than this.
+_LEAST: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, and rows with a cell for each of them."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+
+    def plain(self) -> values.Table:
+        """Return the table without attributes of text, for programs."""
+        rows = [
+            [cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows
+        ]
+        return values.Table(self.columns, rows)
+
+
+def print_table(table: Table, *, headings: bool = True) -> None:
+    """The table for people, in the width of the terminal; numbers stand to the right."""
+    shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
+    drawn = RichTable(
+        box=None,
+        pad_edge=False,
+        padding=(0, _GAP, 0, 0),
+        header_style="bold",
+        show_header=headings,
+    )
+    cells = [[_shown(row[at], table.columns[at]) for at in shown] for row in table.rows]
+    console = results()
+    widths = _widths(table, shown, cells, console.width, headings=headings)
+    for place, at in enumerate(shown):
+        column = table.columns[at]
+        numbers = [row[at] for row in table.rows if row[at] is not None]
+        right = bool(numbers) and all(_is_number(value) for value in numbers)
+        drawn.add_column(
+            column.title,
+            width=widths[place],
+            justify="right" if right else "left",
+            no_wrap=not column.folds,
+            overflow="fold" if column.folds else "ellipsis",
+        )
+    for texts in cells:
+        drawn.add_row(*texts)
+    console.print(drawn)
+
+
+def print_csv(table: Table) -> None:
+    """Print the table as CSV; see `explorer.views.table.to_csv`."""
+    print_exactly(values.to_csv(table.plain()))
+
+
+def print_rows_as_json(table: Table) -> None:
+    """Print the table as a JSON list with an object for each row."""
+    print_json(as_objects(table))
+
+
+def as_objects(table: Table) -> list[dict[str, Any]]:
+    """Return each row as a dictionary from column name to value, for JSON."""
+    return values.to_objects(table.plain())
+
+
+def print_urns(urns: Iterable[str | Urn]) -> None:
+    """One URN a line, and nothing else."""
+    print_exactly("".join(f"{_one_line(str(urn))}\n" for urn in urns))
+
+
+def print_exactly(text: str) -> None:
+    """Write text for other programs, unchanged; to a terminal, with marks in the place of
+    characters that it would act on."""
+    if sys.stdout.isatty():
+        text = visible(text.replace("\r\n", "\n"))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _shown(value: Cell, column: Column) -> Text:
+    match value:
+        case None:
+            return Text()
+        case Text():
+            return value
+        case bool():
+            return Text("yes" if value else "no", column.style)
+        case int():
+            return Text(f"{value:,}", column.style)
+        case float():
+            return Text(f"{value:,.6g}", column.style)
+        case str():
+            return said(value, column.style)
+        case _:
+            return said(", ".join(value), column.style)
+
+
+def _widths(
+    table: Table,
+    shown: Sequence[int],
+    cells: Sequence[Sequence[Text]],
+    width: int,
+    *,
+    headings: bool,
+) -> list[int]:
+    """As wide as the cells are, and where that is too wide the widest ones narrower."""
+    found = []
+    for place, at in enumerate(shown):
+        column = table.columns[at]
+        heading = len(column.title) if headings else 0
+        widest = max((row[place].cell_len for row in cells), default=0)
+        if column.max_width is not None:
+            widest = min(widest, column.max_width)
+        found.append(max(heading, widest, 1))
+    over = sum(found) + _GAP * max(len(found) - 1, 0) - width
+    cut = [place for place, at in enumerate(shown) if not table.columns[at].folds]
+    for giving in (cut, range(len(found))):
+        while over > 0 and max((found[place] for place in giving), default=0) > _LEAST:
+            at = max(giving, key=lambda place: found[place])
+            second = max((found[one] for one in giving if found[one] < found[at]), default=_LEAST)
+            less = min(over, max(found[at] - max(second, _LEAST), 1))
+            found[at] -= less
+            over -= less
+    return found
+
+
+def _is_number(value: Cell) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _one_line(text: str) -> str:
+    """A mark stands where a line ends, so that there is one."""
+    return _LINE_END.sub("␤", text)

@@ -1,19 +1,17 @@
-"""What a chart shows, said once and drawn three times: by plotly, as a picture and as text.
-
-A chart holds a catalog's text as it is; whoever draws it cleans and escapes it.
-"""
+"""Charts: their lines and bars, drawn as an SVG picture, as text, and by plotly where it is."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from html import escape
 from itertools import pairwise
+from math import ceil, floor, log10
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
-from explorer.notebook.amounts import Unit, written
 from explorer.notebook.view import Cell, Facts, Grid, Part, Picture, Say, Table, Title
 
 if TYPE_CHECKING:
@@ -21,20 +19,152 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 __all__ = [
+    "COLOURS",
+    "DARK",
+    "LIGHT",
     "Bar",
     "Bars",
     "Chart",
     "Charted",
     "Line",
     "Lines",
-    "Panel",
+    "Palette",
     "Point",
+    "Unit",
     "Zone",
     "clock",
+    "compact",
+    "days_named",
     "local_time",
+    "round_numbers",
     "sparkline",
     "with_gaps",
+    "written",
 ]
+
+Unit = Literal["number", "share", "bytes", "times"]
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_STEPS = (1, 2, 2.5, 5, 10)
+_ALMOST = 1e-9
+
+
+def written(value: float, unit: Unit = "number") -> str:
+    """A number in full; a share that is not nothing is not said to be nothing."""
+    if unit == "share":
+        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+    if unit == "bytes":
+        return _size(value)
+    if unit == "times":
+        return f"{value:,.1f}×"
+    return f"{value:,.6g}" if value % 1 else f"{value:,.0f}"
+
+
+def compact(value: float, unit: Unit = "number") -> str:
+    """A number for an axis: short, with as many digits as neighbours on an axis differ by."""
+    if unit == "share":
+        return f"{value * 100:.4g}%"
+    if unit == "bytes":
+        return _size(value)
+    if unit == "times":
+        return f"{value:.4g}×"
+    size = abs(value)
+    for least, prefix in _PREFIXES:
+        if size >= least:
+            return f"{value / (1e3 if prefix == 'k' else least):,.4g} {prefix}"
+    return f"{value:,.4g}" if size % 1 else f"{value:,.0f}"
+
+
+def round_numbers(low: float, high: float, most: int = 4) -> Sequence[float]:
+    """Round numbers, the same distance apart, the first at or below `low` and the last at or above
+    `high`, about `most` of them."""
+    if not high > low:
+        low, high = low - (abs(low) * 0.005 or 0.5), high + (abs(high) * 0.005 or 0.5)
+    rough = (high - low) / max(most - 1, 1)
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * one for one in _STEPS if size * one >= rough * (1 - _ALMOST))
+    first, last = floor(low / step + _ALMOST), ceil(high / step - _ALMOST)
+    return [at * step for at in range(first, last + 1)]
+
+
+def _size(value: float) -> str:
+    size, at = abs(value), 0
+    while size >= 1000 and at < len(_SIZES) - 1:
+        size, at = size / 1000, at + 1
+    return f"{'-' if value < 0 else ''}{size:.3g} {_SIZES[at]}"
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+"""Of those that Okabe and Ito found told apart with any kind of colour vision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The ground of a chart, and what is written and ruled on it.
+
+    No single colour has a contrast of 4.5 on white and on the ground of a dark notebook, so a chart
+    brings its own ground.
+    """
+
+    ground: str
+    text: str
+    grid: str
+
+
+LIGHT = Palette("#ffffff", "#4b5563", "rgba(128,128,128,0.25)")
+DARK = Palette("#161a1d", "#c3cad1", "rgba(128,128,128,0.35)")
+
+
+_DAY = timedelta(days=1)
+_HOURS = (1, 2, 3, 6, 12)
+_MANY_DAYS = 4_000
+_FEW_DAYS = 2
+
+
+def days_named(first: datetime, last: datetime, most: int) -> Iterator[tuple[datetime, str]]:
+    """At most about `most` moments on the calendar's own boundaries between two, and their names:
+    hours, days, Mondays, months or years. Moments have no zone, or one and the same."""
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = (last - midnight).days + 1
+    if days <= _FEW_DAYS:
+        yield from _hours(midnight, first, last, most)
+        return
+    if days > _MANY_DAYS:
+        years = range(first.year + 1, last.year + 1)
+        for year in years[:: max(1, -(-len(years) // most))]:
+            yield datetime(year, 1, 1, tzinfo=first.tzinfo), f"{year}"
+        return
+    every = [midnight + _DAY * at for at in range(days)]
+    every = [day for day in every if first <= day <= last]
+    mondays = [day for day in every if day.weekday() == 0]
+    months = [day for day in every if day.day == 1]
+    if len(every) <= most:
+        chosen, form = every, ""
+    elif len(mondays) <= most * 2:
+        chosen, form = mondays, ""
+    elif len(months) <= most * 3:
+        chosen, form = months, "%b %Y"
+    else:
+        chosen, form = [day for day in months if day.month == 1], "%Y"
+    for day in chosen[:: max(1, -(-len(chosen) // most))]:
+        yield day, f"{day:{form}}" if form else f"{day:%b} {day.day}"
+
+
+def _hours(
+    midnight: datetime, first: datetime, last: datetime, most: int
+) -> Iterator[tuple[datetime, str]]:
+    if first == last:
+        yield first, f"{first:%b} {first.day}, {first:%H:%M}"
+        return
+    hours = (last - first) / timedelta(hours=1)
+    step = timedelta(hours=next((one for one in _HOURS if hours / one <= most), 24))
+    at = midnight
+    while at <= last:
+        if at >= first:
+            yield at, f"{at:%b} {at.day}" if at.hour == 0 else f"{at:%H:%M}"
+        at += step
+
 
 Zone = Literal["UTC", "local"]
 Point = tuple[datetime, float | None]
@@ -44,7 +174,6 @@ _MOST_LEVELS = 60
 _BAR_WIDTH = 24
 _MOST_LISTED = 30
 _NAME_LIMIT = 48
-_DAY = timedelta(days=1)
 _GAP = 1.5
 _LEAST_SPAN = 0.005
 # The calendar's first and last year have no such day in every zone.
@@ -134,15 +263,14 @@ class Charted(Table):
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
         """The chart as a plotly figure, to be changed and shown as any other."""
-        from explorer.notebook import figures
+        from explorer.notebook import plotly_charts
 
-        return figures.draw(self.chart(zone))
+        return plotly_charts.draw(self.chart(zone))
 
     def svg(self, zone: Zone = "UTC") -> str:
         """The chart as the text of an SVG file."""
-        from explorer.notebook import picture
 
-        return picture.draw(self.chart(zone))
+        return draw_svg(self.chart(zone))
 
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
@@ -303,3 +431,247 @@ def _table(panel: Bars) -> Iterator[Part]:
     yield Grid(headers, rows, frozenset({panel.title}))
     if len(shown) < len(panel.bars):
         yield Say(f"{len(shown)} of {len(panel.bars):,} listed; .to_frame() has them all")
+
+
+_WIDTH = 680
+_SIDE = 10
+_LEFT, _RIGHT, _TOP, _FOOT = 64.0, 16.0, 8.0, 4.0
+_PLOT_HEIGHT, _CAPTION, _AXIS, _BETWEEN = 110.0, 26.0, 20.0, 10.0
+_BAR, _BAR_ROOM, _NAMES, _NUMBERS = 12.0, 18.0, 220.0, 110.0
+_LEGEND = 18.0
+_LABEL_LIMIT, _LEGEND_LIMIT, _TOLD_LIMIT = 32, 24, 96
+_DASHES = ("", "7 4", "2 3", "7 3 2 3", "12 4", "12 3 2 3")
+_MOST_MARKED = 120
+_MOST_BARS = 40
+_LABEL_WIDTH = 74
+_FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
+_FAINT = f'stroke="{LIGHT.text}" stroke-opacity="0.3"'
+
+Place = tuple[float, float]
+
+
+def draw_svg(chart: Chart) -> str:
+    """The panels of a chart below each other; a sentence where it is empty."""
+    pieces: list[str] = []
+    top = _TOP
+    if chart.is_empty:
+        pieces.append(_text(0, top + 14, chart.empty, _TOLD_LIMIT))
+        top += 24
+    else:
+        for panel in chart.panels:
+            drawn, top = _bars(panel, top) if isinstance(panel, Bars) else _lines(panel, top, chart)
+            pieces += drawn
+            top += _BETWEEN
+    width, height = _WIDTH + 2 * _SIDE, top + _FOOT
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
+        f'viewBox="{-_SIDE} 0 {width} {height:.0f}" font-family="{_FONT}" font-size="11" '
+        f'fill="{LIGHT.text}"><path d="M{-_SIDE} 0h{width}v{height:.0f}h{-width}z" '
+        f'fill="{LIGHT.ground}"/>{"".join(pieces)}</svg>'
+    )
+
+
+def _lines(panel: Lines, top: float, chart: Chart) -> tuple[list[str], float]:
+    """The drawing of a panel, and where it ends."""
+    pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
+    span = panel.span
+    top += _CAPTION
+    if span is None:
+        return [*pieces, _text(_LEFT, top + 14, "not measured")], top + _CAPTION
+    if len(panel.lines) > 1:
+        drawn, top = _legend(panel, top)
+        pieces += drawn
+    numbers = round_numbers(*span)
+    bottom = top + _PLOT_HEIGHT
+    moments = [[local_time(at, chart.zone) for at, _ in one.points] for one in panel.lines]
+    first = min(times[0] for times in moments if times)
+    last = max(times[-1] for times in moments if times)
+    whole = (last - first).total_seconds()
+    wide = _WIDTH - _LEFT - _RIGHT
+
+    def across(at: datetime) -> float:
+        return _LEFT + (wide * (at - first).total_seconds() / whole if whole else wide / 2)
+
+    def down(value: float) -> float:
+        return bottom - _PLOT_HEIGHT * (value - numbers[0]) / (numbers[-1] - numbers[0])
+
+    for number in numbers:
+        y = down(number)
+        pieces.append(f'<path d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}" {_FAINT}/>')
+        pieces.append(_text(_LEFT - 6, y + 4, compact(number, panel.unit), anchor="end"))
+    for day, name in days_named(first, last, int(wide // _LABEL_WIDTH)):
+        x = across(day)
+        pieces.append(f'<path d="M{x:.1f} {bottom:.1f}v4" {_FAINT}/>')
+        pieces.append(_text(x, bottom + 15, name, anchor="middle"))
+    pieces.append(_text(0, bottom + 15, clock(chart.zone).partition(",")[0]))
+    for at, (one, times) in enumerate(zip(panel.lines, moments, strict=True)):
+        look = at if len(panel.lines) > 1 else chart.panels.index(panel)
+        places = [
+            None if value is None else (across(moment), down(value))
+            for moment, (_, value) in zip(times, one.points, strict=True)
+        ]
+        pieces += _line(places, look % len(COLOURS))
+    return pieces, bottom + _AXIS
+
+
+def _line(places: Sequence[Place | None], look: int) -> list[str]:
+    colour, dash = COLOURS[look], _DASHES[look]
+    path, pen = [], "M"
+    for place in _thinned(places):
+        if place is None:
+            pen = "M"
+            continue
+        path.append(f"{pen}{place[0]:.1f} {place[1]:.1f}")
+        pen = "L"
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    pieces = [
+        f'<path d="{"".join(path)}" fill="none" stroke="{colour}" stroke-width="1.8" '
+        f'stroke-linejoin="round"{dashes}/>'
+    ]
+    if len(places) <= _MOST_MARKED:
+        marks = "".join(_mark(x, y, look) for x, y in filter(None, places))
+        pieces.append(f'<path d="{marks}" fill="{colour}"/>')
+    return pieces
+
+
+def _thinned(places: Sequence[Place | None]) -> Sequence[Place | None]:
+    """Of many points, the first, the highest, the lowest and the last of each pixel across."""
+    if len(places) <= 2 * _WIDTH:
+        return places
+    kept: list[Place | None] = []
+    pixel: list[Place] = []
+    for place in [*places, None]:
+        if pixel and (place is None or int(place[0]) != int(pixel[0][0])):
+            ends = {0, len(pixel) - 1}
+            ends.add(min(range(len(pixel)), key=lambda at: pixel[at][1]))
+            ends.add(max(range(len(pixel)), key=lambda at: pixel[at][1]))
+            kept += [pixel[at] for at in sorted(ends)]
+            pixel = []
+        if place is None:
+            kept.append(None)
+        else:
+            pixel.append(place)
+    return kept
+
+
+def _mark(x: float, y: float, look: int) -> str:
+    """A circle, square, diamond, cross, triangle or x of the size of a point."""
+    match look:
+        case 0:
+            return f"M{x - 2.4:.1f} {y:.1f}a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0z"
+        case 1:
+            return f"M{x - 2.2:.1f} {y - 2.2:.1f}h4.4v4.4h-4.4z"
+        case 2:
+            return f"M{x:.1f} {y - 3.1:.1f}l3.1 3.1l-3.1 3.1l-3.1 -3.1z"
+        case 3:
+            return f"M{x - 1:.1f} {y - 3:.1f}h2v2h2v2h-2v2h-2v-2h-2v-2h2z"
+        case 4:
+            return f"M{x:.1f} {y - 3:.1f}l3 5.4h-6z"
+        case _:
+            return (
+                f"M{x - 3:.1f} {y - 2:.1f}l1 -1l2 2l2 -2l1 1l-2 2l2 2l-1 1l-2 -2l-2 2l-1 -1l2 -2z"
+            )
+
+
+def _legend(panel: Lines, top: float) -> tuple[list[str], float]:
+    pieces = []
+    x = _LEFT
+    for at, one in enumerate(panel.lines):
+        name = _cut(one.name, _LEGEND_LIMIT)
+        wide = 34 + 6.4 * len(name)
+        if x > _LEFT and x + wide > _WIDTH:
+            x, top = _LEFT, top + _LEGEND
+        look = at % len(COLOURS)
+        pieces += _line([(x, top + 6), (x + 11, top + 6), (x + 22, top + 6)], look)
+        pieces.append(_text(x + 28, top + 10, name))
+        x += wide
+    return pieces, top + _LEGEND + 4
+
+
+def _bars(panel: Bars, top: float) -> tuple[list[str], float]:
+    pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
+    top += _CAPTION
+    shown = panel.bars[:_MOST_BARS]
+    if not shown:
+        return [*pieces, _text(_LEFT, top + 14, "nothing to compare")], top + _CAPTION
+    drawn, bottom = _upright(panel, shown, top) if panel.upright else _flat(panel, shown, top)
+    if len(shown) < len(panel.bars):
+        drawn.append(_text(0, bottom + 12, f"{len(shown)} of {len(panel.bars):,} are drawn"))
+        bottom += _CAPTION
+    return pieces + drawn, bottom
+
+
+def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], float]:
+    """Bars below each other, from nothing to the right, or to the left where they are less."""
+    values = [*(bar.value for bar in bars), panel.rule or 0.0]
+    low, high = min(0.0, *values), max(0.0, *values)
+    wide = _WIDTH - _NAMES - _NUMBERS
+    each = wide / ((high - low) or 1)
+    zero = _NAMES + each * -low
+    colour = COLOURS[0]
+    bottom = top + _BAR_ROOM * len(bars)
+    pieces = [f'<path d="M{zero:.1f} {top:.1f}V{bottom:.1f}" {_FAINT}/>']
+    for at, bar in enumerate(bars):
+        y = top + _BAR_ROOM * at + (_BAR_ROOM - _BAR) / 2
+        long = abs(bar.value) * each
+        x = zero - long if bar.value < 0 else zero
+        pieces += [
+            _text(_NAMES - 8, y + 10, bar.name, anchor="end"),
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{long:.1f}" height="{_BAR:g}" fill="{colour}"/>',
+            _text(max(x + long, zero) + 6, y + 10, written(bar.value, panel.unit)),
+        ]
+    if panel.rule is not None:
+        x = zero + panel.rule * each
+        pieces.append(
+            f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{LIGHT.text}" '
+            'stroke-dasharray="2 3"/>'
+        )
+    return pieces, bottom
+
+
+def _upright(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], float]:
+    """Bars next to each other."""
+    numbers = round_numbers(min(0.0, *(bar.value for bar in bars)), max(bar.value for bar in bars))
+    bottom = top + _PLOT_HEIGHT
+
+    def down(value: float) -> float:
+        return bottom - _PLOT_HEIGHT * (value - numbers[0]) / (numbers[-1] - numbers[0])
+
+    pieces = []
+    for number in numbers:
+        y = down(number)
+        pieces.append(f'<path d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}" {_FAINT}/>')
+        pieces.append(_text(_LEFT - 6, y + 4, compact(number, panel.unit), anchor="end"))
+    wide = (_WIDTH - _LEFT - _RIGHT) / len(bars)
+    every = max(1, -(-_LABEL_WIDTH // int(wide or 1)))
+    for at, bar in enumerate(bars):
+        x = _LEFT + wide * at
+        y, zero = down(max(bar.value, 0.0)), down(min(bar.value, 0.0))
+        pieces.append(
+            f'<rect x="{x + 0.5:.1f}" y="{y:.1f}" width="{max(wide - 1, 0.5):.1f}" '
+            f'height="{zero - y:.1f}" fill="{COLOURS[0]}"/>'
+        )
+        if at % every == 0:
+            pieces.append(_text(x + wide / 2, bottom + 15, bar.name, 14, anchor="middle"))
+    return pieces, bottom + _AXIS
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    limit: int = _LABEL_LIMIT,
+    *,
+    anchor: str = "start",
+    weight: int = 400,
+) -> str:
+    bold = f' font-weight="{weight}"' if weight != 400 else ""
+    to = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{to}{bold}>{escape(_cut(text, limit))}</text>'
+
+
+def _cut(text: str, limit: int) -> str:
+    # Two characters are none of XML's, nor are halves of any.
+    sound = line(text).encode(errors="replace").decode()
+    sound = sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    return sound if len(sound) <= limit else sound[: limit - 1] + "…"

@@ -1,35 +1,51 @@
-"""One entity that shows itself and can be asked for more."""
+"""One entity, which shows itself: its page, owners, links and relationships, and edits of it
+with undo.
+"""
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import moment
-from explorer.client.records import Direction, Health
+from explorer.client.entity import Entity as ClientEntity
+from explorer.client.records import Direction, Edge, Edges, Health
 from explorer.errors import ServerFault
+from explorer.metadata.aspects import Link, Owner
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.notebook.edits import Edit, shown_edit
 from explorer.notebook.history import Diff, History, read_diff, read_history
-from explorer.notebook.impact import Impact
 from explorer.notebook.lineage import (
     ColumnLineage,
+    Impact,
     Lineage,
+    Paths,
     read_column_lineage,
     read_lineage,
 )
-from explorer.notebook.paths import Paths
-from explorer.notebook.related import Links, Owners, Relationships
-from explorer.notebook.results import EDITED
 from explorer.notebook.schema import Comparison, Schema, shown_schema
-from explorer.notebook.seen import edited_text
-from explorer.notebook.series import Profile, Usage, Window, users_of
-from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Table, Title
+from explorer.notebook.search import EDITED
+from explorer.notebook.timeseries import Profile, Usage, Window, users_of
+from explorer.notebook.view import (
+    Cell,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Prose,
+    Say,
+    Shown,
+    Table,
+    Title,
+    tabulated,
+)
 from explorer.views import parts
 from explorer.views.entity import detail_parts
 
@@ -39,7 +55,224 @@ if TYPE_CHECKING:
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
 
-__all__ = ["Entity"]
+__all__ = ["Entity", "Owners", "TextsSeen", "edited_text", "role_of"]
+
+_MOST_KEPT = 1_000
+
+
+class TextsSeen:
+    """The edited texts of the entities last read; for any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: dict[Urn, Mapping[str | None, str]] = {}
+
+    def see(self, entity: ClientEntity) -> None:
+        """Remember them of an entity read whole."""
+        texts: dict[str | None, str] = {None: entity.edited_description}
+        texts |= {column.path.raw: column.edited or "" for column in entity.schema}
+        with self._lock:
+            self._texts.pop(entity.urn, None)
+            self._texts[entity.urn] = texts
+            for urn in list(self._texts)[: len(self._texts) - _MOST_KEPT]:
+                del self._texts[urn]
+
+    def of(self, urn: Urn, column: str | None) -> str | None:
+        """The edited text of an entity, or of its column of that exact path, as it was read last;
+        "" where there was none, None where it was not read."""
+        with self._lock:
+            return self._texts.get(urn, {}).get(column)
+
+
+def edited_text(entity: ClientEntity, column: str | None) -> str:
+    """What people wrote of it, or of its column of that exact path; "" for nothing."""
+    if column is None:
+        return entity.edited_description
+    found = entity.schema.column(column)
+    return (found.edited or "") if found else ""
+
+
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Edit(Shown, records.Edit):
+    """An edit, with the catalog it was made in."""
+
+    catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    def undo(self, *, force: bool = False) -> "Entity":
+        """Take it back, and give the entity as it is afterwards, whose `edit` is the undoing.
+
+        Where somebody else changed the same since, nothing is written and `Conflict` says so,
+        unless with `force`. Four requests.
+        """
+        if not self.changed:
+            return self.catalog.entity(self.urn)
+        undone = self.catalog.undo(self, force=force)
+        return self.catalog.entity(self.urn).made_by(undone)
+
+    @property
+    def summary(self) -> str:
+        """What it changed, in a few words: `tags: + PII`."""
+        where = f" of {FieldPath(self.column).simple}" if self.column else ""
+        before, after = _held(self.before), _held(self.after)
+        if not self.changed:
+            return f"{self.what}{where}: nothing changed"
+        if isinstance(self.before, str) or isinstance(self.after, str):
+            return f"{self.what}{where} {'changed' if after else 'taken away'}"
+        signs = [f"+ {one}" for one in after if one not in before]
+        signs += [f"- {one}" for one in before if one not in after]
+        return f"{self.what}{where}: {', '.join(signs)}"
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        at = moment(round(self.at.timestamp() * 1000), utc=True)
+        yield Title(f"Edit of {self.urn.name}", self.summary)
+        yield Facts(
+            [("when", Cell(at)), ("before", _cell(self.before)), ("now", _cell(self.after))]
+        )
+        if self.changed:
+            yield Say(".undo() takes it back")
+
+
+def shown_edit(edit: records.Edit, catalog: "Catalog") -> Edit:
+    """The same, showing itself."""
+    held = {one.name: getattr(edit, one.name) for one in fields(records.Edit)}
+    return Edit(**held, catalog=catalog)
+
+
+def _held(held: records.Held) -> tuple[str, ...]:
+    """Each thing that was held, as people read it."""
+    if held is None or held == "":
+        return ()
+    if isinstance(held, str):
+        return (held,)
+    if isinstance(held, dict):
+        return tuple(f"{name} {value}" for name, value in held.items())
+    return tuple(map(_label, held))
+
+
+def _label(text: str) -> str:
+    # An owner is its URN and the kind of ownership.
+    urn, _, kind = text.partition(" ")
+    name = next((one.name for one in Urn.parse_all([urn])), urn)
+    return f"{name} ({kind})" if kind else name
+
+
+def _cell(held: records.Held) -> Cell:
+    text = ", ".join(_held(held))
+    if not text:
+        return Cell("nothing", tone="quiet")
+    return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+_MOST_ROWS = 60
+
+
+class Owners(Table, tuple[Owner, ...]):
+    """Who answers for an entity, as written."""
+
+    names: Mapping[Urn, str]
+
+    def __new__(cls, owners: Iterable[Owner] = (), names: Mapping[Urn, str] | None = None) -> Self:
+        """The owners, with what people call them."""
+        made = super().__new__(cls, owners)
+        made.names = names or {}
+        return made
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Each owner's name and role, in order."""
+        return tuple(f"{name.text} ({role.text})" for name, _, role in map(self._row, self))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each owner; see `explorer.frames.owners_frame`."""
+        from explorer import frames
+
+        return frames.owners_frame(self, self.names)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title("Owners", f"{len(self):,}" if self else "nobody")
+        if self:
+            yield Grid(("owner", "kind", "role"), [self._row(owner) for owner in self])
+
+    def _row(self, owner: Owner) -> tuple[Cell, Cell, Cell]:
+        urn = next(iter(Urn.parse_all([owner.owner])), None)
+        role = role_of(owner)
+        if urn is None:
+            return Cell(owner.owner), Cell(""), Cell(role)
+        kind = {"corpuser": "person", "corpGroup": "group"}.get(urn.entity_type, urn.entity_type)
+        name = self.names.get(urn) or urn.name
+        return Cell(name, detail=str(urn), tone="loud"), Cell(kind), Cell(role)
+
+
+class Links(Table, tuple[Link, ...]):
+    """The documentation links of an entity."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each link: `url`, `description`, and `actor`, who added it. No request."""
+        rows = [(one.url, one.description or None, one.create_stamp.actor) for one in self]
+        return tabulated(rows, dict.fromkeys(("url", "description", "actor"), "string"))
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title("Links", f"{len(self):,}" if self else "none")
+        if self:
+            yield Grid(("link",), [[Cell(link.description, link=link.url)] for link in self])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Relationships(Table):
+    """The edges of an entity, in the directions that were asked for."""
+
+    edges: tuple[Edges, ...]
+    names: Mapping[Urn, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(len(group.edges) for group in self.edges)
+
+    def __iter__(self) -> Iterator[Edge]:
+        return (edge for group in self.edges for edge in group.edges)
+
+    @property
+    def total(self) -> int:
+        """How many there are, which may be more than the server gave."""
+        return sum(group.total for group in self.edges)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each edge; see `explorer.frames.edges_frame`."""
+        from explorer import frames
+
+        return frames.edges_frame(self.edges, self.names)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        count = f"{len(self):,}" if len(self) == self.total else f"{len(self):,} of {self.total:,}"
+        yield Title("Relationships", count if self.total else "none")
+        rows = [self._row(group, edge) for group in self.edges for edge in group.edges]
+        if rows:
+            headers = ("", "relationship", "name", "type", "platform")
+            yield Grid(headers, rows[:_MOST_ROWS])
+        if len(rows) > _MOST_ROWS:
+            yield Say(f"{_MOST_ROWS} of {len(rows):,} rows drawn; .to_frame() has them all")
+
+    def _row(self, group: Edges, edge: Edge) -> tuple[Cell, ...]:
+        urn = edge.urn
+        return (
+            Cell("→" if group.direction == "OUTGOING" else "←"),
+            Cell(edge.relationship),
+            Cell(self.names.get(urn) or urn.name, detail=str(urn), tone="loud"),
+            Cell(urn.entity_type),
+            Cell(urn.platform or ""),
+        )
+
+
+def role_of(owner: Owner) -> str:
+    """What an owner is called by the kind of ownership, in words: `data owner`."""
+    return ownership(owner.type)
+
 
 _Names = str | Urn | Iterable[str | Urn]
 # These aspects are in the table of columns.

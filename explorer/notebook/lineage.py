@@ -1,6 +1,8 @@
-"""What an entity is made from and what is made from it, showing itself as a picture and a tree."""
+"""Lineage, impact and paths between entities, which show themselves as pictures, trees and
+frames.
+"""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,27 +11,224 @@ from typing import TYPE_CHECKING, Any
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.names import singular
+from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.notebook.impact import Impact
-from explorer.notebook.paths import Paths
-from explorer.notebook.progress import during
-from explorer.notebook.tabular import tabulated
-from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title
+from explorer.notebook.progress import with_progress
+from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, tabulated
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from explorer import graph
     from explorer.client.records import Flow
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
-    from explorer.notebook.widgets.lineage.widget import LineageWidget
+    from explorer.notebook.widgets.lineage_widget import LineageWidget
 
-__all__ = ["ColumnLineage", "Lineage", "read_column_lineage", "read_lineage", "state_of"]
+__all__ = ["ColumnLineage", "Impact", "Lineage", "Paths", "read_column_lineage", "read_lineage"]
+
+_MOST_WAYS = 20
+_PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
+    ("urn", "name", "type", "platform", "relationship"), "string"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Paths(Table):
+    """All shortest ways between two entities: iterable, each the URNs along it."""
+
+    found: "graph.Paths"
+    names: Mapping[Urn, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, catalog: "Catalog", source: Urn, target: str | Urn) -> "Paths":
+        """Ask for them; see `Entity.paths_to`."""
+        from explorer.graph import find_paths
+
+        end = Urn.parse(target)
+        found = with_progress(
+            catalog, lambda _: find_paths(catalog.core, source, end), "looking for ways"
+        )
+        met = dict.fromkeys((str(source), str(end), *(urn for way in found.ways for urn in way)))
+        summaries = catalog.summaries(Urn.parse_all(met))
+        return cls(found, {urn: one.name for urn, one in summaries.items()})
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self.found.ways)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each step of each way, the source being step 0. No request.
+
+        way, step                   int64
+        urn, name, type, platform   string
+        relationship                string   why the step before leads here
+        """
+        rows = []
+        for at, way in enumerate(self.found.ways):
+            reasons = ("", *(self.found.joined_by[at] if self.found.joined_by else ()))
+            for step, urn in enumerate(Urn.parse_all(way)):
+                reason = reasons[step] if step < len(reasons) else ""
+                named = (str(urn), self._called(urn), urn.entity_type, urn.platform)
+                rows.append((at, step, *named, reason or None))
+        return tabulated(rows, _PATH_FRAME)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        source, target = Urn.parse(self.found.source), Urn.parse(self.found.target)
+        title = f"From {self._called(source)} to {self._called(target)}"
+        if not len(self):
+            yield Title(title, "no way along lineage")
+        else:
+            hops = self.found.hops or 0
+            ways = f"{len(self):,} {'way' if len(self) == 1 else 'ways'} {self.found.direction}"
+            yield Title(title, f"{ways}, {hops} {'hop' if hops == 1 else 'hops'}")
+            # Data flows from left to right in every drawing.
+            upstream = self.found.direction == "upstream"
+            rows = []
+            for way in self.found.ways[:_MOST_WAYS]:
+                steps = [self._called(urn) for urn in Urn.parse_all(way)]
+                rows.append([Cell((" ← " if upstream else " → ").join(steps))])
+            yield Grid(("way",), rows)
+            if len(self) > _MOST_WAYS:
+                yield Say(f"{_MOST_WAYS} of {len(self):,} drawn; .to_frame() has them all")
+        if self.found.truncated:
+            yield Say(f"incomplete: {self.found.truncated}", "loud")
+
+    def _called(self, urn: Urn) -> str:
+        return self.names.get(urn) or urn.name
+
+
+_MOST_ROWS = 60
+_TEXTS = ("urn", "name", "type", "platform", "owners", "domain", "columns", "certainty")
+_IMPACT_FRAME = (
+    dict.fromkeys(_TEXTS[:4], "string")
+    | {"hops": "int64"}
+    | dict.fromkeys(_TEXTS[4:], "string")
+    | dict.fromkeys(("queries", "users"), "Int64")
+    | dict.fromkeys(("exists", "removed", "deprecated"), "bool")
+)
+_CERTAINTY: Mapping[str, str] = {"said": "", "guessed": "a guess", "table": "table only"}
+
+
+@dataclass(frozen=True, repr=False)
+class Impact(Table):
+    """What is made from a table, or from one of its columns: most used first, then nearest.
+
+    Iterable for `explorer.graph.Affected`. `names` holds what people call owners and domains.
+    """
+
+    name: str
+    found: "graph.Impact"
+    names: Mapping[Urn, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, catalog: "Catalog", urn: Urn, name: str, column: str | None) -> "Impact":
+        """Ask for it; see `Entity.impact`."""
+        from explorer.graph import find_impact
+
+        found = with_progress(
+            catalog,
+            lambda _: find_impact(catalog.core, urn, column),
+            f"looking at what depends on {line(name, 40)}",
+        )
+        others = [urn for one in found.affected for urn in (*one.owners, one.domain) if urn]
+        summaries = catalog.summaries(Urn.parse_all(dict.fromkeys(others)))
+        return cls(name, found, {urn: one.name for urn, one in summaries.items()})
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> "Iterator[graph.Affected]":
+        return iter(self.found.affected)
+
+    @property
+    def truncated(self) -> str | None:
+        """What was not walked to, in words; None when the list is complete."""
+        return self.found.truncated
+
+    @property
+    def owners(self) -> dict[str, int]:
+        """Whom to ask: the name of each owner and how much of it is theirs, most first; "" for
+        what nobody owns."""
+        return {self._called(urn): len(group) for urn, group in self.found.by("owner").items()}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each entity affected, most used first. No request.
+
+        urn, name, type, platform   string
+        hops                        int64
+        owners, domain              string   names, joined by ", "
+        columns                     string   its columns made from the one in question
+        certainty                   string   said, guessed, or table where only that is known
+        queries, users              Int64    of the last 30 days; missing where not counted
+        exists, removed, deprecated bool
+        """
+        return tabulated([self._row(one) for one in self], _IMPACT_FRAME)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        column = f".{self.found.column}" if self.found.column else ""
+        count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
+        after = f"{count}, {self.found.queries:,} queries in 30 days" if len(self) else count
+        yield Title(f"Impact of {self.name}{column}", after)
+        if len(self):
+            kinds = Counter(one.type for one in self)
+            yield Say(" · ".join(_counted(count, kind) for kind, count in kinds.most_common()))
+            owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
+            yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
+            shown = self.found.affected[:_MOST_ROWS]
+            headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
+            kept = headers if column else headers[:-2]
+            rows = [self._cells(one)[: len(kept)] for one in shown]
+            yield Grid(kept, rows, frozenset({"hops", "queries"}))
+            if len(shown) < len(self):
+                yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+        if column and any(one.certainty == "table" for one in self):
+            yield Say("table only: it uses an affected table; which of its columns, nobody said")
+        if column and any(one.certainty == "guessed" for one in self):
+            yield Say("a guess: a column of the same name is all there is for a part of the way")
+        if self.found.uncounted:
+            yield Say(self.found.uncounted)
+        if self.truncated:
+            yield Say(f"incomplete: {self.truncated}", "loud")
+
+    def _cells(self, one: "graph.Affected") -> tuple[Cell, ...]:
+        kinds = (singular(one.type), None if self.found.column else one.platform)
+        state = "removed" if one.removed else "" if one.exists else "only named by others"
+        marks = ", ".join(word for word in (state, "deprecated" * one.deprecated) if word)
+        return (
+            Cell(one.name, marks and f"{marks}:", detail=one.urn, tone="loud"),
+            Cell(" · ".join(word for word in kinds if word)),
+            Cell(f"{one.hops:,}"),
+            Cell("" if one.queries is None else f"{one.queries:,}"),
+            Cell(", ".join(map(self._called, one.owners)), tone="quiet"),
+            Cell(", ".join(one.columns)),
+            Cell(_CERTAINTY[one.certainty], tone="quiet"),
+        )
+
+    def _row(self, one: "graph.Affected") -> tuple[Any, ...]:
+        return (
+            *(one.urn, one.name, one.type, one.platform, one.hops),
+            ", ".join(map(self._called, one.owners)) or None,
+            self._called(one.domain) if one.domain else None,
+            ", ".join(one.columns) or None,
+            one.certainty,
+            *(one.queries, one.users, one.exists, one.removed, one.deprecated),
+        )
+
+    def _called(self, urn: str) -> str:
+        return next((self.names.get(one) or one.name for one in Urn.parse_all([urn])), urn)
+
+
+def _counted(count: int, entity_type: str) -> str:
+    return f"{count:,} {singular(entity_type) if count == 1 else plural(entity_type)}"
+
 
 _MOST_DRAWN = 60
-_MOST_ROWS = 60
 _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string") | {
     "hops": "int64",
     "owners": "string",
@@ -121,7 +320,7 @@ class Lineage(Table):
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The same to be walked: unfolded, narrowed, searched, and followed by column. It starts
         `hops` far, and reads nothing again that was read here."""
-        from explorer.notebook.widgets.lineage.widget import LineageWidget
+        from explorer.notebook.widgets.lineage_widget import LineageWidget
 
         extent: Extent = self.graph.graph["direction"]
         return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=self.graph)
@@ -302,7 +501,7 @@ class ColumnLineage(Table):
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The tables around it to be walked, with the ways of this column drawn."""
-        from explorer.notebook.widgets.lineage.widget import LineageWidget
+        from explorer.notebook.widgets.lineage_widget import LineageWidget
 
         made = LineageWidget(self.catalog, self.root, hops=hops)
         made.follow_column(self.root, self.column)
@@ -390,7 +589,7 @@ def read_column_lineage(
     _check(direction, hops)
     asked: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
     found = [
-        during(
+        with_progress(
             catalog,
             lambda _, side=side: read_columns(  # type: ignore[misc]
                 catalog.core, urn, column, side, hops=hops, limit=limit
@@ -421,7 +620,7 @@ def read_lineage(
     from explorer.graph import lineage
 
     wanted = _check(direction, hops)
-    graph = during(
+    graph = with_progress(
         catalog,
         lambda _: lineage.read_lineage(
             catalog.core, urn, wanted, hops=hops, limit=limit, with_details=True

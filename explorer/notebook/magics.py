@@ -6,25 +6,185 @@
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from IPython import display
 from IPython.core.error import UsageError
 
+from explorer import client, config
+from explorer.client.difference import Change
 from explorer.client.display import line
-from explorer.errors import CatalogError, Conflict, InvalidInput
+from explorer.client.editable import TextConflict
+from explorer.client.entity import Entity
+from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import Catalog
-from explorer.notebook.describing import Described, describe
-from explorer.notebook.names import NamesKnown, find
-from explorer.notebook.profiles import ProfilesKept
+from explorer.notebook.catalog import Catalog, NamesKnown, find
+from explorer.notebook.entity import edited_text
+from explorer.notebook.schema import Schema
+from explorer.notebook.view import (
+    Cell,
+    Difference,
+    Grid,
+    Part,
+    Prose,
+    Say,
+    Shown,
+    Table,
+    Title,
+    tabulated,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["CatalogMagics"]
+__all__ = ["CatalogMagics", "Described", "ProfilesKept"]
+
+State = Literal["saved", "unchanged", "tried", "conflict"]
+
+_WORDS: dict[State, str] = {
+    "saved": "saved",
+    "unchanged": "it says so already; nothing was written",
+    "tried": "not saved: this was a dry run",
+    "conflict": "not saved: somebody else changed it meanwhile",
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Described(Shown):
+    """What became of a description, and what differs.
+
+    `before` is what the catalog held right before, `after` what was to be written. `base` is what
+    this session had read, where that is something else.
+    """
+
+    urn: Urn
+    name: str
+    column: str | None
+    state: State
+    before: str
+    after: str
+    base: str | None = None
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        column = f".{self.column}" if self.column else ""
+        yield Title(f"Description of {self.name}{column}", _WORDS[self.state])
+        if self.state == "conflict":
+            yield Say("what they changed:", "loud")
+            yield Difference(_lines(self.base or "", self.before))
+            yield Say("yours against theirs:", "loud")
+        if self.before != self.after:
+            yield Difference(_lines(self.before, self.after))
+        if self.state == "conflict":
+            yield Say("write it into theirs and run again with --force to save it")
+        elif self.state != "unchanged" and self.after:
+            yield Prose("it reads", self.after)
+
+
+def describe(
+    catalog: "Catalog",
+    urn: Urn,
+    column: str | None,
+    text: str,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+) -> Described:
+    """Write the description of an entity or of its column, by its path, exact or as people write
+    it; with `dry_run` only say what that would change.
+
+    What stands there now may be written over where it is what this session last read
+    (`Catalog.last_seen`), or was never read; else the state is `conflict`, unless with `force`.
+    One request, and four more to write. Raises `NotFound` or `UnknownName` where there is no
+    such entity or column.
+    """
+    held = client.Catalog.entity(catalog, urn)
+    if not held.exists:
+        raise NotFound(f"{urn} is not in this catalog")
+    path = None if column is None else _exact(held, column)
+    now = edited_text(held, path)
+    base = catalog.last_seen(urn, path)
+    name = held.name
+
+    def told(state: State, before: str = now) -> Described:
+        return Described(urn, name, column, state, before, text, base)
+
+    if now == text:
+        return told("unchanged")
+    if base is not None and now != base and not force:
+        return told("conflict")
+    if dry_run:
+        return told("tried")
+    try:
+        catalog.describe(urn, text, column=path, instead_of=now, force=force)
+    except TextConflict as conflict:
+        return told("conflict", conflict.theirs)
+    catalog.entity(urn)
+    return told("saved")
+
+
+def _exact(held: Entity, column: str) -> str:
+    schema = held.schema
+    return Schema(schema.name, schema.columns)[column].path.raw
+
+
+def _lines(before: str, after: str) -> list[str]:
+    return [
+        row
+        for row in Change((), "changed", before, after).lines(context=2)
+        if not row.startswith("@@")
+    ]
+
+
+_FRAME = dict.fromkeys(("name", "place"), "string") | {"read_only": "bool", "in_use": "bool"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProfilesKept(Table):
+    """Each profile: its name, where its catalog is, whether it only reads, whether it is in use."""
+
+    rows: tuple[tuple[str, str, bool, bool], ...]
+
+    @classmethod
+    def read(cls) -> "ProfilesKept":
+        """Those there are. Reads a file, asks no server."""
+        kept = config.read_profiles()
+        profiles = {config.EMBEDDED: kept.named(config.EMBEDDED), **kept.by_name}
+        current = kept.current or config.EMBEDDED
+        return cls(
+            tuple(
+                (name, one.url or one.data_dir or "", one.read_only, name == current)
+                for name, one in profiles.items()
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, *_ in self.rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each: `name`, `place` (an address or a directory), `read_only`, `in_use`."""
+        return tabulated(self.rows, _FRAME)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title("Profiles", f"{len(self):,}")
+        rows = [
+            (
+                Cell(name, tone="loud"),
+                Cell("this machine" if name == config.EMBEDDED else place),
+                Cell(", ".join(word for word in (("in use" * used), "read-only" * reads) if word)),
+            )
+            for name, place, reads, used in self.rows
+        ]
+        yield Grid(("name", "catalog", ""), rows)
+
 
 _VARIABLE = "cat"
 _CATALOG = """\

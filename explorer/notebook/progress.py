@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from explorer.client.blocking import BlockingFace
     from explorer.stewardship.documentation import Progress
 
-__all__ = ["counted", "during", "each"]
+__all__ = ["counted", "each", "with_progress"]
 
 _T = TypeVar("_T")
 
@@ -61,7 +61,7 @@ def each(
             bar.close()
 
 
-def during(
+def with_progress(
     waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]", what: str
 ) -> _T:
     """What comes of the work, done on the thread of `waiting` and waited for here.

@@ -13,10 +13,21 @@ from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
-from explorer.notebook.progress import during, each
-from explorer.notebook.results import EDITED
-from explorer.notebook.tabular import tabulated
-from explorer.notebook.view import Cell, Facts, Fold, Grid, Part, Prose, Say, Shown, Table, Title
+from explorer.notebook.progress import each, with_progress
+from explorer.notebook.search import EDITED
+from explorer.notebook.view import (
+    Cell,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Prose,
+    Say,
+    Shown,
+    Table,
+    Title,
+    tabulated,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -314,7 +325,9 @@ def read_columns_named(
     pages = catalog.hits("*", entity="dataset", narrowed_by=narrowing, limit=limit)
     with pages:
         urns = [hit.urn for hit in each(pages, f"reading tables with {line(name, 40)}")]
-    held = during(catalog, lambda _: catalog.core.entities(urns, _ASPECTS), "reading their columns")
+    held = with_progress(
+        catalog, lambda _: catalog.core.entities(urns, _ASPECTS), "reading their columns"
+    )
     found = [
         (entity, column)
         for entity in (held[urn] for urn in urns if urn in held)

@@ -9,10 +9,9 @@ from explorer import stewardship
 from explorer.client.records import LoadReport
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.progress import during
+from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.tabular import tabulated
-from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title
+from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, tabulated
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 
@@ -235,7 +234,7 @@ class Stewardship(stewardship.Stewardship):
         progress: "Progress | None" = None,
     ) -> Documentation:
         """See `explorer.stewardship.changeset.read_documentation`."""
-        found = during(
+        found = with_progress(
             self._shown_in,
             lambda tell: self.core.documentation(
                 urns,
@@ -259,7 +258,7 @@ class Stewardship(stewardship.Stewardship):
         progress: "Progress | None" = None,
     ) -> Coverage:
         """See `explorer.stewardship.coverage.read_coverage`."""
-        found = during(
+        found = with_progress(
             self._shown_in,
             lambda tell: self.core.coverage(
                 urns,
@@ -285,7 +284,7 @@ class Stewardship(stewardship.Stewardship):
         progress: "Progress | None" = None,
     ) -> Worklist:
         """See `explorer.stewardship.worklist.read_worklist`."""
-        found = during(
+        found = with_progress(
             self._shown_in,
             lambda tell: self.core.worklist(
                 urns,
@@ -308,7 +307,7 @@ class Stewardship(stewardship.Stewardship):
         progress: "Progress | None" = None,
     ) -> Changeset:
         """See `explorer.stewardship.changeset.read_changeset`."""
-        found = during(
+        found = with_progress(
             self._shown_in,
             lambda tell: self.core.changeset(
                 entries, clear_empty=clear_empty, progress=progress or tell

@@ -1,14 +1,20 @@
-"""What an object shows of itself, said once and drawn twice: as plain text and as HTML.
-
-The parts hold a catalog's text as it is. Both drawings clean it (`explorer.client.display`), and
-the HTML one escapes it; nothing else in this package writes text into a page.
+"""What an object shows of itself: parts, drawn as plain text and as HTML that survives
+everywhere a notebook is shown.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
+from rich.cells import cell_len, set_cell_size
+
+from explorer.client.display import block, line
 from explorer.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from itables.widget import ITable
 
 __all__ = [
+    "AS_WRITTEN",
     "Cell",
     "Difference",
     "Facts",
@@ -28,7 +35,18 @@ __all__ = [
     "Shown",
     "Table",
     "Title",
+    "draw_html",
+    "draw_text",
+    "tabulated",
 ]
+
+
+def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
+    """The rows under the columns of `dtypes`, pandas' names for them; None is what is missing."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(dtypes), dtype="object").astype(dict(dtypes))
+
 
 _MOMENT = "%Y-%m-%d %H:%M"
 
@@ -135,14 +153,12 @@ class Shown(ABC):
         """What it shows of itself, from top to bottom."""
 
     def __repr__(self) -> str:
-        from explorer.notebook import plain
 
-        return plain.draw(self.parts())
+        return draw_text(self.parts())
 
     def _repr_html_(self) -> str:
-        from explorer.notebook import markup
 
-        return markup.draw(self.parts())
+        return draw_html(self.parts())
 
 
 class Table(Shown):
@@ -181,3 +197,260 @@ class Table(Shown):
         if frame.index.dtype.kind == "M":
             frame = frame.set_axis(frame.index.map(lambda at: f"{at:{_MOMENT}}"))
         return ITable(frame, **options)
+
+
+_WIDTH = 100
+_GAP = "  "
+_NARROWEST = 8
+_FIRST = 28
+
+
+def draw_text(parts: Iterable[Part]) -> str:
+    """The parts below each other, no line of a table wider than 100 cells."""
+    return "\n".join(row.rstrip() for part in parts for row in _part_as_text(part))
+
+
+def _part_as_text(part: Part) -> Iterator[str]:
+    match part:
+        case Title(text, after):
+            yield _GAP.join(piece for piece in (line(text), line(after)) if piece)
+        case Say(text):
+            yield line(text)
+        case Prose(label, text):
+            yield f"{label}:"
+            for row in block(text).strip("\n").split("\n"):
+                yield _GAP + row
+        case Facts(rows):
+            width = max((cell_len(name) for name, _ in rows), default=0)
+            for name, cell in rows:
+                yield set_cell_size(name, width) + _GAP + _one_line(cell)
+        case Grid():
+            yield from _table_as_text(part)
+        case Fold(label, inner):
+            yield f"{label}:"
+            for below in inner:
+                for row in _part_as_text(below):
+                    yield _GAP + row
+        case Difference(lines):
+            for row in lines:
+                yield _GAP + row[:1] + block(row[1:]).replace("\n", " ")
+        case Picture(instead=instead):
+            for below in instead:
+                yield from _part_as_text(below)
+
+
+def _table_as_text(grid: Grid) -> Iterator[str]:
+    rows = [[[_one_line(cell), *map(line, cell.below)] for cell in row] for row in grid.rows]
+    columns = zip(*rows, strict=True) if rows else ([] for _ in grid.headers)
+    widths = _fitted(
+        [
+            max(cell_len(text) for text in (header, *(text for cell in column for text in cell)))
+            for header, column in zip(grid.headers, columns, strict=True)
+        ]
+    )
+    right = [header in grid.numbers for header in grid.headers]
+    yield _row(grid.headers, widths, right)
+    for row in rows:
+        for texts in zip_longest(*row, fillvalue=""):
+            yield _row(texts, widths, right)
+
+
+def _fitted(widths: list[int]) -> list[int]:
+    """The widths with the widest columns made narrower until all fit; the first, which says what a
+    row is about, is the last to go below 28 cells."""
+    fitted = list(widths)
+    room = _WIDTH - len(_GAP) * (len(widths) - 1)
+    for spared in (_FIRST, 0):
+        while sum(fitted) > room:
+            asked = [fitted[0] if fitted[0] > spared else 0, *fitted[1:]]
+            if max(asked) <= _NARROWEST:
+                break
+            fitted[asked.index(max(asked))] -= 1
+    return fitted
+
+
+def _row(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return _GAP.join(
+        _cut_text(text, width).rjust(width)
+        if to_right
+        else set_cell_size(_cut_text(text, width), width)
+        for text, width, to_right in zip(texts, widths, right, strict=True)
+    )
+
+
+def _cut_text(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def _one_line(cell: Cell) -> str:
+    text = "  " * cell.indent + " ".join(part for part in (cell.mark, line(cell.text)) if part)
+    link = line(cell.link)
+    return f"{text}  {link}" if link and link != line(cell.text) else text
+
+
+AS_WRITTEN = "mathjax_ignore tex2jax_ignore"
+"""The classes of the outermost element of a page of ours: within it no notebook sets formulas,
+which it would wherever a catalog's text has two dollars."""
+
+_SCHEMES = frozenset({"http", "https", "mailto"})
+_TONES: dict[Tone, str] = {
+    "plain": "",
+    # As pale as text may be on any theme: 4.5 to 1 against its ground.
+    "quiet": "opacity:.72;",
+    "loud": "font-weight:600;",
+}
+_CELL = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;border:none;"
+_NUMBER = "text-align:right;white-space:nowrap;"
+_HEAD = f"{_CELL}font-weight:600;opacity:.75;border-bottom:1px solid currentColor;"
+_TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4px 0;"
+_SMALL = 0.85
+_PROSE = "margin:0 0 4px 1em;max-width:60em;"
+_ONE_LINE = (
+    "max-width:22em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;user-select:all;"
+)
+_WORD_END = re.compile(r"(_+)(?=[^_])")
+_LINES = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
+    "font-family:var(--jp-code-font-family,monospace);font-size:.9em;"
+)
+# The blue and the orange of Okabe and Ito; the signs say the same.
+_SIGNS = {
+    "+": "background:rgba(0,114,178,.16);",
+    "-": "background:rgba(213,94,0,.16);",
+    "@": "opacity:.72;",
+}
+
+
+def draw_html(parts: Iterable[Part]) -> str:
+    """The parts below each other in one element."""
+    inside = "".join(_drawn(part) for part in parts)
+    # marimo cuts off what is wider than its page.
+    style = "line-height:1.45;color:inherit;background:transparent;overflow-x:auto"
+    return f'<div class="{AS_WRITTEN}" style="{style}">{inside}</div>'
+
+
+def _drawn(part: Part) -> str:
+    match part:
+        case Title(text, after):
+            name = _span(line(text), "font-weight:600;font-size:1.15em;")
+            quiet = f" {_span(line(after), _TONES['quiet'])}" if after else ""
+            return _div(name + quiet, "margin-top:6px;")
+        case Say(text, tone):
+            return _div(escape(line(text)), _TONES[tone])
+        case Prose(label, text):
+            from explorer.notebook.safe_markdown import safe_markdown
+
+            return _div(escape(label), "font-weight:600;margin-top:4px;") + _div(
+                safe_markdown(text), _PROSE
+            )
+        case Facts(rows):
+            return _table((), [[Cell(name, tone="quiet"), cell] for name, cell in rows])
+        case Grid(headers, cells, numbers):
+            return _table(headers, cells, numbers)
+        case Fold(label, inner):
+            summary = f'<summary style="{_TONES["quiet"]}">{escape(label)}</summary>'
+            return f"<details>{summary}{''.join(_drawn(below) for below in inner)}</details>"
+        case Difference(lines):
+            return _div("".join(map(_changed, lines)), _LINES)
+        case Picture(svg, alt, listed=listed):
+            below = _drawn(Fold("as a list", listed)) if listed else ""
+            return _picture(svg, alt) + below
+
+
+def _table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    numbers: frozenset[str] = frozenset(),
+) -> str:
+    aligned = [_CELL + (_NUMBER if header in numbers else "") for header in headers]
+    head = "".join(
+        f'<th style="{_HEAD}{"text-align:right;" if header in numbers else ""}">'
+        f"{escape(header)}</th>"
+        for header in headers
+    )
+    body = "".join(
+        '<tr style="background:transparent">'
+        + "".join(
+            f'<td style="{aligned[at] if aligned else _CELL}">{_cell(cell)}</td>'
+            for at, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<table style="{_TABLE}">{f"<thead><tr>{head}</tr></thead>" if head else ""}'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    if cell.markdown:
+        from explorer.notebook.safe_markdown import safe_markdown_line
+
+        text = safe_markdown_line(cell.text)
+    else:
+        text = _breakable(line(cell.text))
+    address = line(cell.link)
+    if address and _is_safe(address):
+        text = (
+            f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer" '
+            f'style="color:inherit;text-decoration:underline">'
+            f"{text or escape(address)}</a>"
+        )
+    elif address and address != line(cell.text):
+        text = f"{text} {escape(address)}"
+    if cell.mark:
+        text = f"{_span(cell.mark, _TONES['quiet'])} {text}"
+    style = _TONES[cell.tone] + _indent(cell.indent)
+    drawn = _div(text, style) if style else text
+    indent = _indent(cell.indent / _SMALL)
+    small = f"{_TONES['quiet']}font-size:{_SMALL}em;{indent}"
+    below = "".join(
+        _div(escape(line(one)), f"{small}overflow-wrap:anywhere;") for one in cell.below
+    )
+    return drawn + below + (_cut(line(cell.detail), small) if cell.detail else "")
+
+
+def _cut(text: str, style: str) -> str:
+    """On one line, however long; whole under the pointer, and taken whole by a click."""
+    told = escape(text)
+    return f'<div title="{told}" style="{style}{_ONE_LINE}">{told}</div>'
+
+
+def _breakable(text: str) -> str:
+    """A text in which a name of several words may be broken after an underscore."""
+    told = escape(text)
+    return told if " " in text else _WORD_END.sub(r"\1<wbr>", told)
+
+
+def _picture(svg: str, alt: str) -> str:
+    data = b64encode(svg.encode()).decode("ascii")
+    image = (
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(line(alt))}" '
+        f'style="max-width:100%;height:auto">'
+    )
+    return _div(image, "margin:4px 0;")
+
+
+def _changed(row: str) -> str:
+    text = row[:1] + block(row[1:]).replace("\n", " ")
+    return _div(escape(text) or "&nbsp;", _SIGNS.get(row[:1], ""))
+
+
+def _indent(levels: float) -> str:
+    return f"padding-left:{levels * 1.2:.1f}em;" if levels else ""
+
+
+def _is_safe(address: str) -> bool:
+    try:
+        return urlsplit(address).scheme.lower() in _SCHEMES
+    except ValueError:
+        return False
+
+
+def _span(text: str, style: str) -> str:
+    return f'<span style="{style}">{escape(text)}</span>'
+
+
+def _div(inside: str, style: str = "") -> str:
+    return f'<div style="{style}">{inside}</div>' if style else f"<div>{inside}</div>"

@@ -30,7 +30,7 @@ from explorer.graph.export.pictures import box_size, to_svg
 from explorer.graph.layout import lay_out_pairs
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import Charted
-from explorer.notebook.series import Profile, Usage, Window
+from explorer.notebook.timeseries import Profile, Usage, Window
 
 HEAVY = ("pandas", "plotly", "ipywidgets", "anywidget", "networkx", "tqdm", "IPython")
 STARTS = {

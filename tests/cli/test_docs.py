@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from explorer.cli.care.docs_page import Outcome
+from explorer.cli.rendering.documentation import Outcome
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from explorer.cli import command
-from explorer.cli.commands import SECTIONS
+from explorer.cli.command import SECTIONS
 
 HEAVY = (
     *("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "ipywidgets", "uvicorn"),

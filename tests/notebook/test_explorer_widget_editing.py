@@ -12,7 +12,7 @@ from explorer import Catalog
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.explorer.editing import Draft
+from explorer.notebook.widgets.explorer.editor import Draft
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.opening import Opening
 

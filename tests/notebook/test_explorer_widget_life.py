@@ -11,7 +11,7 @@ import pytest
 from explorer import Catalog
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer import Explorer, opening
+from explorer.notebook.widgets.explorer import Explorer, widget
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30
@@ -39,7 +39,7 @@ def in_cell(monkeypatch):
     """Says which cell runs, as a front end does."""
 
     def say(cell):
-        monkeypatch.setattr(opening, "_cell", lambda: cell)
+        monkeypatch.setattr(widget, "_cell", lambda: cell)
 
     return say
 

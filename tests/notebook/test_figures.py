@@ -11,11 +11,20 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from explorer.errors import InvalidInput
-from explorer.notebook.amounts import compact, round_numbers, written
-from explorer.notebook.chart import Bar, Bars, Chart, Line, Lines, with_gaps
-from explorer.notebook.palette import COLOURS
-from explorer.notebook.tabular import tabulated
-from explorer.notebook.ticks import days_named
+from explorer.notebook.chart import (
+    COLOURS,
+    Bar,
+    Bars,
+    Chart,
+    Line,
+    Lines,
+    compact,
+    days_named,
+    round_numbers,
+    with_gaps,
+    written,
+)
+from explorer.notebook.view import tabulated
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)

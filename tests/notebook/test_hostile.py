@@ -5,11 +5,11 @@ import pytest
 from explorer.errors import CatalogError
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook import describing
-from explorer.notebook.figures import label
-from explorer.notebook.profiles import ProfilesKept
+from explorer.notebook import magics
+from explorer.notebook.catalog import Server
+from explorer.notebook.magics import ProfilesKept
+from explorer.notebook.plotly_charts import label
 from explorer.notebook.safe_markdown import plain_markdown, safe_markdown
-from explorer.notebook.server import Server
 
 PAYLOADS = {
     "script": "<script>window.__xss = 1</script>",
@@ -121,8 +121,8 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
         "folder": cat.browse("/hostile"),
         "names": cat.names("hostile", entity="dataset"),
         "question": cat.search(bad.replace('"', " "), entity="dataset", count=1),
-        "described": describing.Described(entity.urn, bad, bad, "conflict", bad, f"{bad}\n+", "b"),
-        "saved": describing.Described(entity.urn, bad, None, "saved", "", bad),
+        "described": magics.Described(entity.urn, bad, bad, "conflict", bad, f"{bad}\n+", "b"),
+        "saved": magics.Described(entity.urn, bad, None, "saved", "", bad),
         "column": entity.schema["column"],
         "owner": cat.entity("urn:li:corpuser:eve"),
         "all": found.all(),

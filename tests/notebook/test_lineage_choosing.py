@@ -6,28 +6,28 @@ import networkx as nx
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.notebook.widgets.lineage import choosing, scene, still
-from explorer.notebook.widgets.lineage.held import Held
+from explorer.notebook.widgets import lineage_drawing, lineage_widget
+from explorer.notebook.widgets.lineage_drawing import KnownLineage
 
 
 def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise():
     graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("d", "e")])
     graph.graph["root"] = "r"
-    assert choosing.folded(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
-    assert choosing.folded(graph, set("rabcde"), "a", "UPSTREAM") == set()
-    assert choosing.folded(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
+    assert lineage_drawing.folded(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
+    assert lineage_drawing.folded(graph, set("rabcde"), "a", "UPSTREAM") == set()
+    assert lineage_drawing.folded(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
 
 
 def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for():
     graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
-    first = choosing.first(graph, "BOTH", 1, choosing.MOST)
+    first = lineage_drawing.first(graph, "BOTH", 1, lineage_drawing.MOST)
     assert len(first) == 13
-    more = choosing.unfolded(graph, first, "r", "DOWNSTREAM", 20)
+    more = lineage_drawing.unfolded(graph, first, "r", "DOWNSTREAM", 20)
     assert len(first) + len(more) == 20
 
 
 def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
-    held = Held("r")
+    held = KnownLineage("r")
     read = nx.DiGraph([("a", "r"), ("r", "b"), ("a", "x")], root="r", truncated=None)
     nx.set_node_attributes(read, {"a": -1, "r": 0, "b": 1, "x": 0}, "hops")
     held.absorb(read, "BOTH", 1)
@@ -37,9 +37,9 @@ def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
 
 
 def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
-    seen = scene.Scene("r", 1, "BOTH")
+    seen = lineage_drawing.LineageView("r", 1, "BOTH")
     seen.take(nx.DiGraph([("a", "r"), ("r", "b")], truncated=None), "r", "BOTH", 2)
-    draw, asked = scene.draw, []
+    draw, asked = lineage_drawing.draw, []
 
     def slowly(*given):
         asking = threading.Thread(target=lambda: asked.extend(seen.copied()))
@@ -47,7 +47,7 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
         asking.join(20)
         return draw(*given)
 
-    monkeypatch.setattr(scene, "draw", slowly)
+    monkeypatch.setattr(lineage_drawing, "draw", slowly)
     said, told = seen.drawn()
     assert set(asked) == {"a", "r", "b"}
     assert len(told["nodes"]) == 3
@@ -55,7 +55,7 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
 
 
 def test_more_hops_than_are_ever_drawn_are_refused():
-    seen = scene.Scene("r", 1, "BOTH")
+    seen = lineage_drawing.LineageView("r", 1, "BOTH")
     with pytest.raises(InvalidInput, match="1 to 20"):
         seen.set_reach(21, None)
     assert seen.reach == (1, "BOTH")
@@ -64,6 +64,6 @@ def test_more_hops_than_are_ever_drawn_are_refused():
 def test_a_saved_picture_sets_no_formula_of_a_name():
     graph = nx.DiGraph(root="r")
     graph.add_node("r", name="r", type="dataset")
-    html = still.as_html(graph, "costs $5 <b> \\(x\\) $6")
+    html = lineage_widget.as_html(graph, "costs $5 <b> \\(x\\) $6")
     assert html.startswith('<div class="mathjax_ignore tex2jax_ignore"')
     assert "costs $5 &lt;b&gt; \\(x\\) $6" in html

@@ -11,7 +11,7 @@ from explorer.client.editable import TextConflict
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import Entity
-from explorer.notebook.results import Results
+from explorer.notebook.search import Results
 
 NUMBERS = count()
 

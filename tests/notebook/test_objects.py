@@ -14,10 +14,9 @@ from explorer.errors import CatalogError, InvalidInput, MissingExtra, NotFound, 
 from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import Entity
-from explorer.notebook.figures import COLOURS
-from explorer.notebook.related import Owners
-from explorer.notebook.series import sparkline
+from explorer.notebook.entity import Entity, Owners
+from explorer.notebook.plotly_charts import COLOURS
+from explorer.notebook.timeseries import sparkline
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 

@@ -45,7 +45,7 @@ def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(cat, at_once, ca
             await asyncio.sleep(0.05)
         return "done"
 
-    assert progress.during(cat, work, "loading") == "done"
+    assert progress.with_progress(cat, work, "loading") == "done"
     shown = capsys.readouterr().err
     assert "loading" in shown
     assert "/3" in shown
@@ -60,7 +60,7 @@ def test_errors_come_through(cat, at_once):
         raise NotFound("there is nothing")
 
     with pytest.raises(NotFound, match="there is nothing"):
-        progress.during(cat, work, "looking")
+        progress.with_progress(cat, work, "looking")
 
 
 def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat):
@@ -75,7 +75,7 @@ def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat):
 
     interrupt_when(begun)
     with pytest.raises(KeyboardInterrupt):
-        progress.during(cat, work, "walking")
+        progress.with_progress(cat, work, "walking")
     assert ended.is_set()
     assert cat.search("orders", count=1).total
     assert not [one for one in threading.enumerate() if one.name.startswith("catalog-waiting")]
@@ -143,7 +143,7 @@ def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(cat, at_o
             tell(done, 3)
             await asyncio.sleep(0.05)
 
-    progress.during(cat, work, "loading <all>")
+    progress.with_progress(cat, work, "loading <all>")
     assert any("of 3" in one["text/plain"] for one in told)
     assert any('max="3"' in one["text/html"] for one in told[:-1])
     assert all("&lt;all&gt;" in one["text/html"] for one in told[:-1])

@@ -8,7 +8,7 @@ from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.series import Profile, Usage, Window
+from explorer.notebook.timeseries import Profile, Usage, Window
 
 FIRST = 1_772_409_600_000  # 2026-03-02, a Monday
 DAY = 86_400_000

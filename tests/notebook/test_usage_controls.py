@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from explorer.errors import CatalogError, InvalidInput
-from explorer.notebook.series import Usage
+from explorer.notebook.timeseries import Usage
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 PLOTLY = "application/vnd.plotly.v1+json"

@@ -3,8 +3,8 @@
 import pytest
 
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.explorer.finding import ORDERS as ORDERINGS
-from explorer.notebook.widgets.explorer.marked import difference_lines, marked, marked_line
+from explorer.notebook.widgets.explorer.markup import difference_lines, marked, marked_line
+from explorer.notebook.widgets.explorer.search import ORDERS as ORDERINGS
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",

@@ -8,10 +8,8 @@ import networkx as nx
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.lineage.columns import Columns
-from explorer.notebook.widgets.lineage.drawing import Shown, draw
-from explorer.notebook.widgets.lineage.held import Held
-from explorer.notebook.widgets.lineage.widget import LineageWidget
+from explorer.notebook.widgets.lineage_drawing import Columns, KnownLineage, ShownLineage, draw
+from explorer.notebook.widgets.lineage_widget import LineageWidget
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",
@@ -29,10 +27,10 @@ def table(name):
 
 def state(graph, shown=None, hops=1, **more):
     """What the kernel would tell of a graph, drawn whole unless `shown` names nodes."""
-    held = Held(graph.graph["root"])
+    held = KnownLineage(graph.graph["root"])
     held.absorb(graph, "BOTH", 50)
     nodes = list(graph) if shown is None else shown
-    drawing = draw(held, Shown(nodes, columns=more.pop("columns", Columns())), None)
+    drawing = draw(held, ShownLineage(nodes, columns=more.pop("columns", Columns())), None)
     picture = {
         **drawing.told,
         "hops": hops,

@@ -1,26 +1,382 @@
-"""The explorer widget: a catalog in a notebook's page, and its state in Python."""
+"""The explorer widget: its search, folders, open entity and drafts, its messages to and from the
+page, and its HTML for where it cannot live.
+"""
 
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import traitlets
 
+from explorer.client.display import line
+from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer import still
-from explorer.notebook.widgets.explorer.finding import ORDERS, Search
-from explorer.notebook.widgets.explorer.page import MODULE, STYLE
-from explorer.notebook.widgets.explorer.pages import TABS
-from explorer.notebook.widgets.explorer.session import Session
-from explorer.notebook.widgets.page import Widget
+from explorer.notebook import view
+from explorer.notebook.view import Fold, Part, Say, Title
+from explorer.notebook.widgets.base import EXPLORER_MODULE, EXPLORER_STYLE, ExplorerRequests, Widget
+from explorer.notebook.widgets.explorer.editor import Writing
+from explorer.notebook.widgets.explorer.entity_page import TABS, head_of, read_tab, tabs_of
+from explorer.notebook.widgets.explorer.search import (
+    ORDERS,
+    Answer,
+    Entry,
+    Portion,
+    Search,
+    Tree,
+    measured,
+    offers_of,
+    read_answer,
+    types_of,
+)
+from explorer.query import FilterSyntax
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from explorer.client.entity import Entity as Summary
+    from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
-    from explorer.notebook.widgets.explorer.pages import Tab
+    from explorer.notebook.widgets.explorer.entity_page import Tab
+    from explorer.notebook.widgets.lineage_widget import EmbeddedLineage
 
-__all__ = ["Explorer"]
+__all__ = ["Explorer", "explore"]
+
+_OFFERED = 8
+
+
+class Session:
+    """Hears what the reader wants, asks the catalog, and shows what it says. Called from any
+    thread; nothing here waits."""
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        show: Callable[[str, Any], None],
+        opened: Callable[[str], None],
+    ) -> None:
+        """`opened` is told the URN of whatever the reader opens, "" when it is closed."""
+        self.lock = threading.RLock()
+        self.catalog, self._show, self._opened = catalog, show, opened
+        self.asking = ExplorerRequests(
+            catalog,
+            self.lock,
+            busy=lambda said: show("busy", said),
+            failed=lambda sentence: show("problem", sentence),
+        )
+        self.search = Search()
+        self.answer: Answer | None = None
+        self.ticked: dict[str, tuple[Hit, Summary | None]] = {}
+        self.urn = ""
+        self.entity: Entity | None = None
+        self.tab: Tab = "overview"
+        self.writing = Writing(catalog, self.asking, show, self._written)
+        self.drawing: EmbeddedLineage | None = None
+        self._drawn = ""
+        self.measures: dict[Urn, Measures] = {}
+        self._tree = Tree()
+        self._details: dict[str, Mapping[str, Any]] = {}
+        self._put = 0
+
+    # Searching.
+
+    def find(self, search: Search, *, put: bool = True, offering: bool = False) -> None:
+        """Ask for something else. `put` has the page's boxes say what is asked, `offering` has it
+        complete the words as well."""
+        with self.lock:
+            self.search = search
+            self._put += put
+
+        def failed(error: Exception) -> bool:
+            if not isinstance(error, FilterSyntax):
+                return False
+            begun = error.position >= len(error.text.rstrip())
+            fault = line(f"{'…' if begun else '✗'} {error}", 300)
+            self._show("find", {**self._told(), "fault": fault})
+            return True
+
+        self.asking.forget("measures")
+        self.asking.ask(
+            "search",
+            "searching …",
+            lambda catalog: read_answer(catalog, search),
+            self._found,
+            failed=failed,
+        )
+        if offering:
+            self._offer(search.words.strip())
+
+    def tick(self, urn: str, *, on: bool) -> None:
+        """Choose a result, or no longer."""
+        with self.lock:
+            page = self.answer.page if self.answer else None
+            hit = next((one for one in page or () if str(one.urn) == urn), None)
+            if on and hit is not None and page is not None:
+                self.ticked[urn] = (hit, page.summaries.get(hit.urn))
+            elif not on:
+                self.ticked.pop(urn, None)
+            self._show("find", self._told())
+
+    def _found(self, answer: Answer) -> None:
+        self.answer = answer
+        self._show("find", self._told())
+
+        def take_measures(more: Answer) -> None:
+            self.measures.update(more.page.measures)
+            if self.answer is answer:
+                self.answer = more
+                self._show("find", self._told())
+
+        # Results are shown before it is known how large and how much used they are.
+        if any(urn.entity_type == "dataset" for urn in answer.page.urns):
+            self.asking.ask(
+                "measures",
+                "",
+                lambda catalog: measured(catalog, answer),
+                take_measures,
+                failed=lambda error: isinstance(error, CatalogError),
+            )
+
+    def _told(self) -> dict[str, Any]:
+        held = self.answer.told(self.ticked) if self.answer else {}
+        search = self.search
+        return {
+            **held,
+            "text": search.words,
+            "filter": search.filter,
+            "order": search.order,
+            "put": self._put,
+            "ticked": len(self.ticked),
+            "fault": "",
+        }
+
+    def _offer(self, words: str) -> None:
+        if not words:
+            self.asking.forget("offers")
+            self._show("offers", {"for": "", "rows": []})
+            return
+        self.asking.ask(
+            "offers",
+            "",
+            lambda catalog: catalog.suggest(words, limit=_OFFERED),
+            lambda found: self._show("offers", {"for": words, "rows": offers_of(found)}),
+            # What is found says the same; a completion that fails is none.
+            failed=lambda error: isinstance(error, CatalogError),
+        )
+
+    # Browsing.
+
+    def plant(self) -> None:
+        """Read the topmost of the folders."""
+
+        def then(entries: tuple[Entry, ...]) -> None:
+            self._tree.plant(entries)
+            self._show("tree", self._tree.told())
+            self.unfold(self._tree.first)
+
+        self.asking.ask("tree", "reading what there is …", types_of, then)
+
+    def unfold(self, key: str) -> None:
+        """Show what is in a folder."""
+        with self.lock:
+            self._read_folder(key, self._tree.unfold(key))
+
+    def more(self, key: str) -> None:
+        """Read the next page of a folder."""
+        with self.lock:
+            self._read_folder(key, self._tree.reading(key))
+
+    def fold(self, key: str) -> None:
+        """Close a folder."""
+        with self.lock:
+            self._tree.fold(key)
+            self._show("tree", self._tree.told())
+
+    def _read_folder(self, key: str, read: "Callable[[Catalog], Portion] | None") -> None:
+        self._show("tree", self._tree.told())
+        if read is None:
+            return
+
+        def then(portion: Portion) -> None:
+            self._tree.take(key, portion)
+            self._show("tree", self._tree.told())
+
+        def failed(error: Exception) -> bool:
+            if not isinstance(error, CatalogError):
+                return False
+            self._tree.fail(key, str(error))
+            self._show("tree", self._tree.told())
+            return True
+
+        said = f"reading the folder {self._tree.name(key)} …"
+        self.asking.ask("tree", said, read, then, failed=failed, in_turn=True)
+
+    # The entity that is open.
+
+    def open(self, urn: str, tab: "Tab" = "overview") -> None:
+        """Open an entity, at a tab unless it was open already. Raises `InvalidUrn` for a text
+        that is none."""
+        target = Urn.parse(urn)
+        with self.lock:
+            again = str(target) == self.urn
+            self.urn = str(target)
+            self.writing.close()
+            if not again:
+                self.entity, self.tab, self._details = None, tab, {}
+                self._show("entity", {"urn": self.urn, "name": line(target.name), "tabs": []})
+                self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
+        if not again:
+            self.end_drawing()
+        self._opened(self.urn)
+        self._read_entity(target)
+
+    def close_entity(self) -> None:
+        """Back to the results; drafts stay."""
+        with self.lock:
+            self.urn, self.entity = "", None
+            for kind in ("entity", "tab"):
+                self.asking.forget(kind)
+            self.writing.close()
+            self._show("entity", {})
+            self._show("tab", {})
+        self.end_drawing()
+        self._opened("")
+
+    def turn(self, tab: "Tab", detail: Mapping[str, Any] | None = None) -> None:
+        """Look at a tab; `detail` is what is asked within it."""
+        with self.lock:
+            self.tab = tab
+            if detail is not None:
+                self._details[tab] = {**self._details.get(tab, {}), **detail}
+            if self.entity is not None:
+                self._read_tab(self.entity, again=detail is not None)
+
+    def _read_entity(self, urn: Urn) -> None:
+        def then(entity: "Entity") -> None:
+            known = self.entity is not None
+            # The one it was read with goes with its question.
+            self.entity = replace(entity, catalog=self.catalog)
+            if self.tab not in tabs_of(self.entity):
+                self.tab = "overview"
+            self._show("entity", self._head())
+            self._read_tab(self.entity, again=known)
+            self.writing.look(self.urn)
+
+        def failed(error: Exception) -> bool:
+            if self.entity is None and isinstance(error, CatalogError):
+                said = {"is": "say", "text": line(str(error), 400), "tone": "loud"}
+                self._show("tab", {"tab": "overview", "urn": self.urn, "parts": [said]})
+            return False
+
+        self.asking.ask(
+            "entity",
+            f"reading {line(urn.name, 60)} …",
+            lambda catalog: catalog.entity(urn),
+            then,
+            failed=failed,
+        )
+
+    def _head(self) -> dict[str, Any]:
+        if self.entity is None:
+            return {}
+        why_not = self.writing.hindrance(self.entity.urn)
+        return {**head_of(self.entity, why_not), "drafts": self.writing.places(self.urn)}
+
+    def _read_tab(self, entity: "Entity", *, again: bool = False) -> None:
+        tab, detail = self.tab, dict(self._details.get(self.tab, {}))
+        if not again:
+            self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
+        said = "" if tab in ("overview", "columns") else f"reading the {tab} …"
+        self.asking.ask(
+            "tab",
+            said,
+            lambda catalog: read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
+            self._show_tab,
+            failed=lambda error: self._tab_failed(tab, error),
+        )
+
+    def _show_tab(self, told: dict[str, Any]) -> None:
+        graph = told.pop("graph", None)
+        if graph is not None and (self.drawing is None or self._drawn != told["urn"]):
+            from explorer.notebook.widgets.lineage_widget import EmbeddedLineage
+
+            self.end_drawing()
+            self._drawn = told["urn"]
+            self.drawing = EmbeddedLineage(
+                self.catalog,
+                told["urn"],
+                graph=graph,
+                changed=lambda shown: self._show("drawing", shown),
+                message=lambda told: self._show("message", {"kind": "drawing", "told": told}),
+            )
+        self._show("tab", told)
+
+    def hear_drawing(self, told: Any) -> None:
+        """What the page says of the drawing of the lineage."""
+        match told:
+            case {"kind": "open", "urn": str(urn)}:
+                self.open(urn)
+            case _ if self.drawing is not None:
+                self.drawing.hear(told)
+
+    def end_drawing(self) -> None:
+        """Hang up what the drawing reads, and forget it."""
+        with self.lock:
+            drawing, self.drawing = self.drawing, None
+        if drawing is not None:
+            drawing.close()
+            self._show("drawing", {})
+
+    def _tab_failed(self, tab: "Tab", error: Exception) -> bool:
+        said = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}
+        self._show("tab", {"tab": tab, "urn": self.urn, "parts": [{**said, "tone": "loud"}]})
+        return isinstance(error, CatalogError)
+
+    # Writing.
+
+    def write(self, path: str | None) -> None:
+        """Write a description: a column's, or with no path the entity's own."""
+        with self.lock:
+            if self.entity is not None:
+                self.writing.begin(self.entity, path)
+
+    def _written(self, *, saved: bool) -> None:
+        """A draft was saved, or left, or given up."""
+        with self.lock:
+            if self.entity is None:
+                return
+            if saved:
+                self._read_entity(self.entity.urn)
+            else:
+                self._show("entity", self._head())
+
+
+_AGAIN = "An explorer lives while its kernel runs; run this cell again. It showed:"
+
+
+def as_html(session: "Session") -> str:
+    """What it showed, in elements that survive in any notebook."""
+    return view.draw_html(_parts(session, _AGAIN))
+
+
+def as_text(session: "Session") -> str:
+    """What it shows, as plain text."""
+    return view.draw_text(_parts(session, ""))
+
+
+def _parts(session: "Session", first: str) -> Iterator[Part]:
+    with session.lock:
+        entity, answer = session.entity, session.answer
+    yield Title("Explorer", first)
+    if answer is not None:
+        yield from answer.page.parts()
+    else:
+        yield Say("nothing was read yet")
+    if entity is not None:
+        yield Fold("open", list(entity.parts()))
+
 
 _FIRST_SECONDS = 5.0
 
@@ -42,8 +398,8 @@ class Explorer(Widget):
     state of widgets, where a notebook is told to save that, holds it while its editor is open.
     """
 
-    _esm = MODULE
-    _css = STYLE
+    _esm = EXPLORER_MODULE
+    _css = EXPLORER_STYLE
 
     find = traitlets.Dict().tag(sync=True)
     offers = traitlets.Dict().tag(sync=True)
@@ -151,7 +507,7 @@ class Explorer(Widget):
         return self._session
 
     def __repr__(self) -> str:
-        return still.as_text(self._session)
+        return as_text(self._session)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The living widget, and what it shows for where it cannot live."""
@@ -161,7 +517,7 @@ class Explorer(Widget):
         if made is None:
             return None
         data, metadata = made
-        more = {"text/plain": repr(self), "text/html": still.as_html(self._session)}
+        more = {"text/plain": repr(self), "text/html": as_html(self._session)}
         return {**data, **more}, metadata
 
     def _show(self, name: str, value: Any) -> None:
@@ -270,3 +626,38 @@ class Explorer(Widget):
                 writing.leave()
             case {"kind": "discard"}:
                 writing.give_up()
+
+
+_by_cell: "WeakValueDictionary[str, Explorer]" = WeakValueDictionary()
+
+
+def explore(
+    catalog: "Catalog",
+    text: str = "",
+    *,
+    narrowed_by: str = "",
+    urn: "str | Urn | None" = None,
+) -> Explorer:
+    """An explorer of a catalog.
+
+    Where the front end says which cell runs, the explorer that the cell made before is closed, and
+    this one takes over its drafts, and its search and entity unless others are asked for.
+    """
+    cell = _cell()
+    before = _by_cell.get(cell) if cell else None
+    made = Explorer(catalog, text, narrowed_by=narrowed_by, urn=urn, instead_of=before)
+    if cell:
+        _by_cell[cell] = made
+    return made
+
+
+def _cell() -> str:
+    """Which cell runs, in which notebook; "" where that is not said."""
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    ask = getattr(shell, "get_parent", None)
+    parent = ask() if callable(ask) else None
+    metadata = parent.get("metadata") if isinstance(parent, dict) else None
+    found = metadata.get("cellId") if isinstance(metadata, dict) else None
+    return found if isinstance(found, str) else ""

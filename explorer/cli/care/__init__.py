@@ -1,1 +1,0 @@
-"""Documentation as a whole: files, coverage, what to write next."""

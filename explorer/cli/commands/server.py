@@ -1,0 +1,386 @@
+"""`catalog serve`, and `catalog token` for who may use what is served."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import click
+
+from explorer.cli.options import WORDS, kept_in, registry_file, token_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from explorer.server.access_log import LogFormat
+    from explorer.server.authentication import Role, Token
+
+__all__ = ["serve", "token"]
+
+_EXAMPLES_OF_TOKENS = """
+\b
+Examples
+  catalog token create nightly --actor ingestion --expires 90d
+  catalog token create dashboard --actor grafana --role reader
+  CATALOG_TOKEN=$(catalog token create laptop --actor jdoe) catalog search orders
+  catalog token list
+  catalog token revoke nightly
+
+A server that runs notices within a second. The first token closes it: from then on every request
+needs one.
+
+\b
+Roles
+  reader  reads everything, writes nothing
+  editor  also writes metadata and edits; removes nothing for good
+  admin   also deletes, rolls back runs, and exports the whole catalog
+"""
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_FOREVER: Final = "never"
+
+
+class _Expiry(click.ParamType[datetime | None]):
+    """When a token ends: `30d` from now, a date (its end, UTC), a moment, or never."""
+
+    name = "30d|DATE|never"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime | None:
+        text = str(value).strip().lower()
+        if text == _FOREVER:
+            return None
+        now = datetime.now(UTC)
+        try:
+            if text[-1:] in _UNITS:
+                end = now + timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+            else:
+                end = datetime.fromisoformat(text.upper())
+                if len(text) == len("2030-01-31"):
+                    end += timedelta(days=1)
+                end = end if end.tzinfo else end.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"“{text}” is neither 12h, 30d, a date like 2030-01-31, nor never",
+                param,
+                ctx,
+            )
+        if end <= now:
+            self.fail(f"{text} is over already", param, ctx)
+        return end
+
+
+def _kept_in(command: "Callable[..., None]") -> "Callable[..., None]":
+    """The options that say where tokens are kept."""
+    return kept_in(token_file(command))
+
+
+@click.group(epilog=_EXAMPLES_OF_TOKENS)
+def token() -> None:
+    """Make, list and revoke the access tokens of a served catalog."""
+
+
+@token.command()
+@click.argument("name", type=WORDS)
+@click.option(
+    "--actor",
+    type=WORDS,
+    required=True,
+    metavar="USER|URN",
+    help="Whose writes these are: a user name, or urn:li:corpuser:…",
+)
+@click.option(
+    "--expires",
+    type=_Expiry(),
+    default=_FOREVER,
+    show_default=True,
+    help="When it stops working; a date means the end of that day, UTC.",
+)
+@click.option(
+    "--role",
+    type=click.Choice(["reader", "editor", "admin"]),
+    default="editor",
+    show_default=True,
+    help="What it may do; each role may do what the one before it may.",
+)
+@_kept_in
+def create(
+    name: str,
+    actor: str,
+    expires: datetime | None,
+    role: "Role",
+    data_dir: Path | None,
+    token_file: Path | None,
+) -> None:
+    """Make a token and print it. It is shown this once and kept nowhere.
+
+    NAME is for you: to tell it from others, and to revoke it.
+    """
+    from explorer.server.authentication import create_token
+
+    millis = None if expires is None else int(expires.timestamp() * 1_000)
+    path = _path(data_dir, token_file)
+    shown, made = create_token(path, name, _user(actor), millis, role)
+    click.echo(
+        f"{made.name} is {made.actor} with the role {made.role}, {_until(made.expires_millis)}; "
+        "the token is shown this once",
+        err=True,
+    )
+    click.echo(shown)
+
+
+@token.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@_kept_in
+def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool) -> None:
+    """List the tokens: whom each stands for, its role, until when it works, and its last use.
+
+    The last use is exact to a minute.
+    """
+    import time
+
+    from explorer.cli.output import note, print_json, results, said
+    from explorer.server.authentication import read_tokens, read_uses
+
+    now_millis = time.time_ns() // 1_000_000
+    path = _path(data_dir, token_file)
+    tokens, uses = read_tokens(path), read_uses(path)
+    if as_json:
+        print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
+        return
+    if not tokens:
+        note(said(f"no tokens in {path}"))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("name", "actor", "role", "expires (UTC)", "last used", "state"):
+        table.add_column(heading, overflow="fold")
+    for one in tokens:
+        times = (_minute(one.expires_millis), _minute(uses.get(one.id)))
+        cells = (one.name, one.actor, one.role, *times, one.state(now_millis))
+        table.add_row(*(said(cell) for cell in cells))
+    results().print(table)
+
+
+@token.command()
+@click.argument("name", type=WORDS)
+@_kept_in
+def revoke(name: str, data_dir: Path | None, token_file: Path | None) -> None:
+    """Make a token open nothing any more."""
+    from explorer.server.authentication import revoke_token
+
+    revoked = revoke_token(_path(data_dir, token_file), name)
+    click.echo(f"{revoked.name} opens nothing any more", err=True)
+
+
+def _path(data_dir: Path | None, token_file: Path | None) -> Path:
+    from explorer import config
+    from explorer.server.authentication import TOKENS_FILE
+
+    return token_file or (data_dir or config.data_dir()) / TOKENS_FILE
+
+
+def _user(text: str) -> str:
+    from explorer.errors import InvalidUrn
+    from explorer.metadata.urn import Urn
+
+    try:
+        urn = Urn.parse(text) if text.startswith("urn:") else Urn.of("corpuser", text)
+    except InvalidUrn as error:
+        raise click.BadParameter(str(error), param_hint="--actor") from None
+    if urn.entity_type != "corpuser":
+        raise click.BadParameter(
+            f"{urn} is no user; give a user name, or urn:li:corpuser:NAME", param_hint="--actor"
+        )
+    return str(urn)
+
+
+def _as_json(one: "Token", used_millis: int | None, now_millis: int) -> dict[str, str | None]:
+    return {
+        "name": one.name,
+        "actor": one.actor,
+        "role": one.role,
+        "created": _time(one.created_millis),
+        "expires": None if one.expires_millis is None else _time(one.expires_millis),
+        "revoked": None if one.revoked_millis is None else _time(one.revoked_millis),
+        "last_used": None if used_millis is None else _time(used_millis),
+        "state": one.state(now_millis),
+    }
+
+
+def _until(millis: int | None) -> str:
+    return "and never expires" if millis is None else f"until {_time(millis)}"
+
+
+def _minute(millis: int | None) -> str:
+    """A time for people, short enough for a line with others."""
+    return (
+        _FOREVER if millis is None else _time(millis)[: len("2030-01-31T12:00")].replace("T", " ")
+    )
+
+
+def _time(millis: int) -> str:
+    moment = datetime.fromtimestamp(millis // 1_000, UTC)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+_SERVE_EPILOG = """
+\b
+Examples
+  catalog serve
+  catalog serve --port 9002 --data-dir /var/lib/catalog
+  catalog serve --registry our-aspects.json --base-path /metadata
+  CATALOG_URL=http://127.0.0.1:8080 catalog search orders
+
+\b
+For a team
+  catalog token create nightly --actor ingestion
+  catalog serve --host 0.0.0.0 --allow-host catalog.example.com
+
+Once there are tokens every request needs one, but for /health, /config and /restli/docs.
+Ingestion that writes to a DataHub server writes to this one as it is: give it this address.
+Every option may also stand in the environment, as the name in brackets.
+"""
+
+
+class _Days(click.ParamType[int | None]):
+    name = "days"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        """Return the number of days; None for all."""
+        if value == "all":
+            return None
+        if not (value.isascii() and value.isdecimal() and 0 < int(value[:6]) <= 36_500):
+            self.fail(
+                f"“{value}” is neither a number of days from 1 to 36500 nor all",
+                param,
+                ctx,
+            )
+        return int(value)
+
+
+@click.command(epilog=_SERVE_EPILOG)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    envvar="CATALOG_HOST",
+    show_envvar=True,
+    help="The address to listen on.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8080,
+    show_default=True,
+    envvar="CATALOG_PORT",
+    show_envvar=True,
+    help="The port to listen on; 0 takes any that is free.",
+)
+@click.option(
+    "--base-path",
+    default="",
+    metavar="/PATH",
+    envvar="CATALOG_BASE_PATH",
+    show_envvar=True,
+    help="A path before every address.",
+)
+@kept_in
+@registry_file
+@token_file
+@click.option(
+    "--allow-open",
+    is_flag=True,
+    help="Let others than this machine in without tokens: everybody may read and write.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    envvar="CATALOG_ALLOW_HOST",
+    show_envvar=True,
+    help="A host name that requests may ask for, such as a proxy's; may be repeated. "
+    "Needs tokens, or --allow-open.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json", "none"]),
+    default="text",
+    show_default=True,
+    envvar="CATALOG_LOG_FORMAT",
+    show_envvar=True,
+    help="How each request is told on standard error.",
+)
+@click.option(
+    "--keep-changes",
+    type=_Days(),
+    default="30",
+    show_default=True,
+    metavar="DAYS|all",
+    envvar="CATALOG_KEEP_CHANGES",
+    show_envvar=True,
+    help=(
+        "How long the change log keeps what was changed. The newest 10,000 changes, and what the "
+        "search index or somebody who follows has not read, are always kept."
+    ),
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["plain", "datahub", "auto"]),
+    default="auto",
+    show_default=True,
+    envvar="CATALOG_DIALECT",
+    show_envvar=True,
+    help="What callers get where the specification and DataHub differ. auto: DataHub's clients get "
+    "what DataHub gives, all others what the specification says (and what /restli/docs shows). "
+    "datahub: everybody gets what DataHub gives; choose it for scripts written against a DataHub "
+    "server. Of DataHub clients before 0.14, which do not say who they are, auto knows the reads "
+    "and what an ingestion run writes.",
+)
+def serve(
+    host: str,
+    port: int,
+    base_path: str,
+    data_dir: Path | None,
+    registry_file: Path | None,
+    token_file: Path | None,
+    allowed_hosts: tuple[str, ...],
+    log_format: Literal["text", "json", "none"],
+    keep_changes: int | None,
+    dialect: Literal["plain", "datahub", "auto"],
+    *,
+    allow_open: bool,
+) -> None:
+    """Serve a catalog to this machine or to a team.
+
+    Runs until it is interrupted, and then answers what is under way. Its address is written to
+    standard output once it answers.
+    """
+    if base_path and not base_path.startswith("/"):
+        raise click.BadParameter("a base path starts with /", param_hint="--base-path")
+    from explorer import config, server
+
+    directory = data_dir or config.data_dir()
+    form: LogFormat | None = None if log_format == "none" else log_format
+
+    def announce(address: str) -> None:
+        click.echo(f"serving the catalog in {directory}; ctrl+c ends it", err=True)
+        click.echo(address)
+
+    server.serve(
+        host=host,
+        port=port,
+        data_dir=directory,
+        registry_file=registry_file,
+        base_path=base_path,
+        announce=announce,
+        dialect=None if dialect == "auto" else dialect,
+        open_to_network=allow_open,
+        token_file=token_file,
+        allowed_hosts=allowed_hosts,
+        log_format=form,
+        keep_changes_days=keep_changes,
+    )

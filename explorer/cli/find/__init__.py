@@ -1,1 +1,0 @@
-"""Finding entities and reading what is known of them."""

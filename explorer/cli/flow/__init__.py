@@ -1,1 +1,0 @@
-"""What hangs together: lineage, impact, ways and relationships."""

@@ -1,1 +1,0 @@
-"""Serving and keeping catalogs, and the names of servers."""

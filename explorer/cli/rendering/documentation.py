@@ -1,0 +1,614 @@
+"""Coverage, the worklist, and the changes and files of `catalog docs`."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from explorer.cli.output import (
+    Cell,
+    Column,
+    Table,
+    as_objects,
+    note,
+    print_csv,
+    print_exactly,
+    print_json,
+    print_table,
+    print_urns,
+    results,
+    said,
+)
+from explorer.client.display import line, visible
+from explorer.errors import InvalidInput, Unusable
+from explorer.metadata.fieldpath import FieldPath
+from explorer.stewardship import (
+    Applied,
+    Change,
+    Changeset,
+    Count,
+    Coverage,
+    Entry,
+    Group,
+    Item,
+    Row,
+    Worklist,
+    format_of,
+    read_rows,
+    write_report,
+    write_rows,
+)
+from explorer.stewardship.coverage import Part
+
+if TYPE_CHECKING:
+    from explorer.stewardship import Format
+
+__all__ = [
+    "Gate",
+    "Outcome",
+    "check_report",
+    "check_target",
+    "format_for",
+    "print_changes",
+    "print_changes_as_csv",
+    "print_changes_as_json",
+    "print_coverage",
+    "print_coverage_as_csv",
+    "print_coverage_as_json",
+    "print_outcome",
+    "print_outcome_as_json",
+    "print_worklist",
+    "print_worklist_as_csv",
+    "print_worklist_as_json",
+    "print_worklist_urns",
+    "read",
+    "say_counts",
+    "say_how_many_undocumented",
+    "tell",
+    "write",
+    "write_report_to",
+]
+
+_STDIO = Path("-")
+
+
+def format_for(file: Path | None, form: "Format | None") -> "Format":
+    """The format said, or the one that the file's name tells."""
+    if form is not None:
+        return form
+    if file is None or file == _STDIO:
+        raise click.UsageError("--format says what is read or written where no file's name does")
+    return format_of(file)
+
+
+def check_target(file: Path | None, form: "Format", *, overwrite: bool) -> None:
+    """Raises before anything is asked where the export could not be kept, or would replace a file
+    in which somebody may have written."""
+    if file is None or file == _STDIO:
+        if form == "xlsx" and sys.stdout.isatty():
+            raise click.UsageError("a workbook is nothing for a terminal; name a file: --output")
+        return
+    if file.exists() and not overwrite:
+        raise InvalidInput(
+            f"{line(str(file))} is there already, and somebody may have written in it; name "
+            "another file, or say --overwrite"
+        )
+    if not file.absolute().parent.is_dir():
+        raise Unusable(f"{line(str(file.absolute().parent))} is no directory; make it first")
+
+
+def check_report(report: Path, file: Path) -> None:
+    """Raises where the report would replace the file that is imported."""
+    if file != _STDIO and report.exists() and report.samefile(file):
+        raise click.UsageError("--report names the file that is imported; name another")
+    if not report.absolute().parent.is_dir():
+        raise Unusable(f"{line(str(report.absolute().parent))} is no directory; make it first")
+
+
+def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
+    """What a file says, or standard input."""
+    chosen = format_for(file, form)
+    try:
+        data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
+    except OSError as error:
+        raise Unusable(f"{line(str(file))} cannot be read: {error.strerror}") from error
+    return read_rows(data, chosen)
+
+
+def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int) -> None:
+    """The export, and what is in it. Raises `InvalidInput` where none of the datasets is there."""
+    tables = sum(1 for row in rows if not row.column)
+    if not tables:
+        raise InvalidInput("none of these datasets is in this catalog; nothing was written")
+    data = write_rows(rows, form)
+    if file is not None and file != _STDIO:
+        _replace(file, data)
+    elif form == "xlsx":
+        sys.stdout.buffer.write(data)
+    else:
+        print_exactly(data.decode())
+    counts = f"{tables:,} {_s(tables, 'table')}, {len(rows) - tables:,} columns"
+    where = f" in {line(str(file))}" if file is not None and file != _STDIO else ""
+    note(Text(f"{counts}{where}"))
+    if tables < asked:
+        note(Text(f"{asked - tables:,} of the {asked:,} datasets are not in this catalog"))
+
+
+def write_report_to(report: Path, left: "Iterable[Change]") -> None:
+    """The report of what was not applied."""
+    _replace(report, write_report(left))
+
+
+def _replace(file: Path, data: bytes) -> None:
+    try:
+        if file.exists() and not file.is_file():
+            # A pipe or a device is written to, not replaced.
+            file.write_bytes(data)
+            return
+        mode = file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask()
+        descriptor, draft = tempfile.mkstemp(".part", f".{file.name[:60]}-", file.absolute().parent)
+        try:
+            with os.fdopen(descriptor, "wb") as held:
+                held.write(data)
+            Path(draft).chmod(mode)
+            Path(draft).replace(file)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise Unusable(f"{line(str(file))} cannot be written: {error.strerror}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _s(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"
+
+
+_PARTS: Final[tuple[Part, ...]] = ("tables", "columns")
+_FIELDS: Final = ("total", "documented", "edited", "ingested", "percent")
+_NOBODY: Final = {
+    "domain": "(no domain)",
+    "folder": "(no folder)",
+    "owner": "(no owner)",
+    "platform": "(no platform)",
+    "tag": "(no tag)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A share that tables and columns, or `only` one of them, must reach."""
+
+    coverage: Coverage
+    fail_under: float
+    only: Part | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is looked at."""
+        return (self.only,) if self.only else _PARTS
+
+    @property
+    def reached(self) -> bool:
+        """Whether the build may go on; not where there is nothing to count."""
+        counted = any(self.coverage.of(part).total for part in self.parts)
+        return counted and self.coverage.reaches(self.fail_under, self.parts)
+
+    def tell(self) -> bool:
+        """Say what falls short; gives whether the gate is reached."""
+        for part in self.parts:
+            count = self.coverage.of(part)
+            if not count.reaches(self.fail_under):
+                note(Text(f"{part}: {_percent(count)} documented, below {self.fail_under:g}%"))
+        if not any(self.coverage.of(part).total for part in self.parts):
+            note(Text("there is nothing to count"))
+        return self.reached
+
+
+def print_coverage(coverage: Coverage) -> None:
+    """A line for each group, or one for tables and one for columns."""
+    if coverage.by is None:
+        _print_sums(coverage)
+        return
+    columns = (
+        Column("name", coverage.by, folds=True),
+        *(
+            Column(f"{part}_{field}", heading)
+            for part in _PARTS
+            for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
+        ),
+    )
+    print_table(Table(columns, [_short(group, coverage) for group in coverage.groups]))
+    for part in _PARTS:
+        note(Text(f"{part}: {_told(coverage.of(part))}"))
+
+
+def print_coverage_as_csv(coverage: Coverage) -> None:
+    """A line for each group, or one without a key for everything."""
+    columns = (
+        Column("key"),
+        Column("name"),
+        *(Column(f"{part}_{field}") for part in _PARTS for field in _FIELDS),
+    )
+    whole = Group("", "", coverage.tables, coverage.columns)
+    groups = coverage.groups if coverage.by else (whole,)
+    print_csv(Table(columns, [[group.key, group.name, *_cells(group)] for group in groups]))
+
+
+def print_coverage_as_json(coverage: Coverage, gate: Gate | None) -> None:
+    """The counts, the groups, and whether the gate is reached."""
+    judged = gate and {
+        "fail_under": gate.fail_under,
+        "only": gate.only,
+        "reached": gate.reached,
+    }
+    print_json(
+        {
+            **{part: _count_as_json(coverage.of(part)) for part in _PARTS},
+            "by": coverage.by,
+            "groups": [
+                {
+                    "key": group.key,
+                    "name": group.name,
+                    **{part: _count_as_json(group.of(part)) for part in _PARTS},
+                }
+                for group in coverage.groups
+            ],
+            "gate": judged,
+        }
+    )
+
+
+def _print_sums(coverage: Coverage) -> None:
+    columns = (
+        Column("part", ""),
+        Column("total"),
+        Column("documented"),
+        Column("percent", "%"),
+        Column("edited", "by people"),
+        Column("ingested", "by ingestion"),
+    )
+    rows: list[list[Cell]] = []
+    for part in _PARTS:
+        count = coverage.of(part)
+        rows.append(
+            [part, count.total, count.documented, count.percent, count.edited, count.ingested]
+        )
+    print_table(Table(columns, rows))
+
+
+def _short(group: Group, coverage: Coverage) -> list[Cell]:
+    name = group.name or _NOBODY.get(coverage.by or "", "")
+    counts = (group.of(part) for part in _PARTS)
+    return [name, *(cell for one in counts for cell in (one.total, one.documented, one.percent))]
+
+
+def _cells(group: Group) -> Iterator[Cell]:
+    for part in _PARTS:
+        yield from _count_as_json(group.of(part)).values()
+
+
+def _count_as_json(count: Count) -> dict[str, Any]:
+    return {field: getattr(count, field) for field in _FIELDS}
+
+
+def _percent(count: Count) -> str:
+    return "none" if count.percent is None else f"{count.percent:g}%"
+
+
+def _told(count: Count) -> str:
+    if not count.total:
+        return "none"
+    return (
+        f"{count.documented:,} of {count.total:,} documented ({_percent(count)}), "
+        f"{count.edited:,} by people, {count.ingested:,} by ingestion"
+    )
+
+
+_FOR_PROGRAMS: Final = (
+    Column("urn"),
+    Column("table"),
+    Column("platform"),
+    Column("column"),
+    Column("type"),
+    Column("weight"),
+    Column("used"),
+    Column("used_of"),
+    Column("downstream"),
+    Column("at_least"),
+)
+
+
+def print_worklist(worklist: Worklist) -> None:
+    """A line for each item, with what its place in the order comes from."""
+    if not worklist.items:
+        return
+    columns = (
+        Column("weight"),
+        Column("used"),
+        Column("used_of", "of", style="dim"),
+        Column("downstream"),
+        Column("table", folds=True, style="bold"),
+        Column("column", folds=True),
+        Column("type", max_width=12, style="dim"),
+    )
+    rows: list[list[Cell]] = [
+        [
+            item.weight,
+            item.use,
+            item.use_of if item.use else None,
+            f"{item.downstream:,}+" if item.at_least else item.downstream,
+            item.table,
+            item.column.simple if item.column else "(the table itself)",
+            item.type,
+        ]
+        for item in worklist.items
+    ]
+    print_table(Table(columns, rows))
+
+
+def print_worklist_as_csv(worklist: Worklist) -> None:
+    """A line for each item, under the keys of its JSON."""
+    print_csv(_items_table(worklist))
+
+
+def print_worklist_as_json(worklist: Worklist) -> None:
+    """The items as objects; `total` counts what is undocumented in all."""
+    print_json(
+        {
+            "days": worklist.days,
+            "total": worklist.total,
+            "items": as_objects(_items_table(worklist)),
+        }
+    )
+
+
+def print_worklist_urns(worklist: Worklist) -> None:
+    """The datasets, each once, in the order in which they come up."""
+    print_urns(dict.fromkeys(item.urn for item in worklist.items))
+
+
+def say_how_many_undocumented(worklist: Worklist) -> None:
+    """How many of how many were shown."""
+    if not worklist.total:
+        note(Text("everything here is documented"))
+        return
+    more = "; --top shows more" if worklist.truncated else ""
+    note(Text(f"{len(worklist):,} of {worklist.total:,} undocumented shown{more}"))
+
+
+def _items_table(worklist: Worklist) -> Table:
+    return Table(_FOR_PROGRAMS, [_item_row(item) for item in worklist.items])
+
+
+def _item_row(item: Item) -> list[Cell]:
+    return [
+        item.urn,
+        item.table,
+        item.platform,
+        str(item.column) if item.column else None,
+        item.type,
+        item.weight,
+        item.use,
+        item.use_of,
+        item.downstream,
+        item.at_least,
+    ]
+
+
+_COLUMNS: Final = tuple(
+    map(Column, ("place", "kind", "urn", "table", "column", "base", "theirs", "mine", "why"))
+)
+_UNTRIED: Final = "the work had ended before it was written"
+_MOST_SHOWN: Final = 200
+_MOST_LINES: Final = 30
+_STYLES: Final = {"-": "red", "+": "green"}
+# Told, but nothing that somebody has to see to.
+_HARMLESS: Final = frozenset({"emptied"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file: what it would change, and of the `wanted` what was applied."""
+
+    file: str
+    changeset: Changeset
+    applied: Applied
+    wanted: tuple[Change, ...]
+    dry_run: bool
+
+    @property
+    def left(self) -> tuple[Change, ...]:
+        """Every line that changes something and was not applied, in the file's order, with what
+        is known of why."""
+        kept = {id(change) for change, _ in self.applied.done}
+        if self.dry_run:
+            kept = {id(change) for change in self.wanted}
+        pending = {id(change) for change in (*self.wanted, *self.changeset.left)} - kept
+        why = {id(failure.change): failure.why for failure in self.applied.failed}
+        why |= {id(change): _UNTRIED for change in self.applied.untried}
+        return tuple(
+            replace(change, why=why.get(id(change), change.why))
+            for change in self.changeset.changes
+            if id(change) in pending
+        )
+
+    @property
+    def fails(self) -> bool:
+        """Whether something is left that somebody has to see to."""
+        return any(change.kind not in _HARMLESS for change in self.left)
+
+
+def print_changes(changeset: Changeset) -> None:
+    """Each change as a diff, then each line that is left, with the reason."""
+    console = results()
+    shown = changeset.to_apply()
+    for change in islice(shown, _MOST_SHOWN):
+        _print_change(console, change)
+    if len(shown) > _MOST_SHOWN:
+        note(Text(f"and {len(shown) - _MOST_SHOWN:,} more; --json has them all"))
+    _print_left(console, changeset.left)
+
+
+def print_changes_as_csv(changeset: Changeset) -> None:
+    """A line for each change, all but the unchanged."""
+    print_csv(_table(changeset))
+
+
+def print_changes_as_json(file: str, changeset: Changeset) -> None:
+    """The counts, and each change but the unchanged."""
+    print_json(_as_json(file, changeset))
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """What was written, a line for each, and what is left."""
+    console = results()
+    for change, edit in outcome.applied.done:
+        verb = change.kind if edit.changed else "there already"
+        console.print(said(verb), Text("  "), _place(change), sep="", soft_wrap=True)
+    wanted = {id(change) for change in outcome.wanted}
+    _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
+
+
+def print_outcome_as_json(outcome: Outcome) -> None:
+    """The counts, the changes, and what became of them."""
+    applied = outcome.applied
+    print_json(
+        {
+            **_as_json(outcome.file, outcome.changeset),
+            "dry_run": outcome.dry_run,
+            "applied": [
+                {
+                    "urn": change.urn,
+                    "column": change.column,
+                    "before": edit.before,
+                    "after": edit.after,
+                    "at": edit.at.isoformat(),
+                }
+                for change, edit in applied.done
+            ],
+            "failed": [
+                {
+                    "place": failure.change.entry.place,
+                    "urn": failure.change.urn,
+                    "column": failure.change.column,
+                    "error": failure.why,
+                }
+                for failure in applied.failed
+            ],
+            "untried": len(applied.untried),
+            "stopped": str(applied.ended_by) if applied.ended_by else None,
+        }
+    )
+
+
+def say_counts(changeset: Changeset) -> None:
+    """How many lines there are of each kind."""
+    counts = [f"{number:,} {kind}" for kind, number in changeset.counts().items()]
+    note(Text(", ".join(counts) or "the file has no lines"))
+
+
+def tell(outcome: Outcome, *, report: Path | None) -> None:
+    """How it went, on standard error."""
+    for failure in outcome.applied.failed:
+        where = f"{failure.change.entry.place}: {failure.why}"
+        note(Text(f"not written: {line(where)}"))
+    say_counts(outcome.changeset)
+    wanted = len(outcome.wanted)
+    changes = f"{wanted:,} {'change' if wanted == 1 else 'changes'}"
+    if not wanted:
+        note(Text("there is nothing to write"))
+    elif outcome.dry_run:
+        note(Text(f"nothing was written: this was a dry run of {changes}"))
+    else:
+        note(Text(f"{len(outcome.applied.done):,} of {changes} written"))
+    if report is not None:
+        note(Text(f"not applied, and told in {line(str(report))}: {len(outcome.left):,}"))
+    elif outcome.fails:
+        note(Text("--report FILE writes down every line that was not applied"))
+
+
+def _print_change(console: Console, change: Change) -> None:
+    console.print(_place(change), Text(f"  {change.kind}", "dim"), sep="", soft_wrap=True)
+    lines = list(_diff(change.theirs or "", change.mine))
+    for sign, text in lines[:_MOST_LINES]:
+        console.print(Text(f"  {sign} {text}", _STYLES.get(sign, "dim")), soft_wrap=True)
+    if len(lines) > _MOST_LINES:
+        console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))
+
+
+def _print_left(console: Console, left: Sequence[Change]) -> None:
+    for change in islice(left, _MOST_SHOWN):
+        parts = (said(change.entry.place), said(change.kind, "bold"), _place(change))
+        console.print(Text("  ").join(parts), soft_wrap=True)
+        if change.kind == "conflict":
+            console.print(Text(f"  theirs  {line(change.theirs, 200)}", "red"), soft_wrap=True)
+            console.print(Text(f"  mine    {line(change.mine, 200)}", "green"), soft_wrap=True)
+        if change.why:
+            console.print(Text("  "), said(change.why, "dim"), sep="", soft_wrap=True)
+    if len(left) > _MOST_SHOWN:
+        note(Text(f"and {len(left) - _MOST_SHOWN:,} more that fit nowhere; --report has them all"))
+
+
+def _place(change: Change) -> Text:
+    name = said(change.table or change.urn, "bold")
+    if change.column is not None:
+        name.append(f" · {line(FieldPath(change.column).simple)}", "bold")
+    return name
+
+
+def _diff(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Lines that went, came, and one around them that stayed."""
+    old, new = (_lines(text) for text in (before, after))
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(1):
+        for tag, old_from, old_to, new_from, new_to in group:
+            if tag == "equal":
+                yield from ((" ", text) for text in old[old_from:old_to])
+                continue
+            yield from (("-", text) for text in old[old_from:old_to])
+            yield from (("+", text) for text in new[new_from:new_to])
+
+
+def _lines(text: str) -> list[str]:
+    return [visible(one) for one in text.split("\n")] if text else []
+
+
+def _table(changeset: Changeset) -> Table:
+    rows = [
+        (
+            change.entry.place,
+            change.kind,
+            change.urn,
+            change.table,
+            change.column,
+            change.base,
+            change.theirs,
+            change.mine,
+            change.why,
+        )
+        for change in changeset.changes
+        if change.kind != "unchanged"
+    ]
+    return Table(_COLUMNS, rows)
+
+
+def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
+    return {
+        "file": file,
+        "counts": changeset.counts(),
+        "changes": as_objects(_table(changeset)),
+    }

@@ -1,0 +1,348 @@
+"""The relationships of an entity, and the paths between two, read and printed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from rich.text import Text
+
+from explorer.cli import output
+from explorer.cli.output import (
+    Column,
+    Table,
+    as_objects,
+    note,
+    print_csv,
+    print_table,
+    print_urns,
+    results,
+    said,
+)
+from explorer.cli.rendering.lineage import check_there, name_of, read_known, state_of, type_of
+from explorer.client import Catalog
+from explorer.client.records import Direction
+from explorer.errors import UnknownName
+from explorer.graph import Graphs, Paths
+from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "Side",
+    "print_as_csv",
+    "print_as_json",
+    "print_as_urns",
+    "print_for_people",
+    "print_paths",
+    "print_paths_as_json",
+    "read_edges",
+    "read_paths",
+    "say_how_many",
+    "say_how_many_paths",
+]
+
+_ARROWS: Final = {"any": "—", "downstream": "→", "upstream": "←"}
+_INDENT: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class PathReport:
+    """The ways, and what is known of every entity along them and of both ends."""
+
+    paths: Paths
+    about: Mapping[str, Mapping[str, Any]]
+
+
+def check_relationships(names: Sequence[str], registry: Registry) -> None:
+    """Raises `UnknownName` for a relationship that the model does not have."""
+    known = {edge.name for aspect in registry.aspects.values() for edge in aspect.relationships}
+    for name in names:
+        if name not in known:
+            raise UnknownName("relationship", name, known)
+
+
+def read_paths(
+    catalog: Catalog,
+    source: str,
+    target: str,
+    relationships: Sequence[str],
+    *,
+    hops: int | None,
+    limit: int,
+) -> PathReport:
+    """All shortest ways, at most `limit`, and the names along them. Raises `NotFound` where there
+    is none and one of the ends is not there at all."""
+    check_relationships(relationships, catalog.registry)
+    found = Graphs(catalog).paths(
+        source, target, relationships=relationships or None, hops=hops, limit=limit
+    )
+    if not found.ways:
+        for end in (found.source, found.target):
+            check_there(catalog, end)
+    along = [found.source, found.target, *(urn for way in found.ways for urn in way)]
+    return PathReport(found, read_known(catalog, along))
+
+
+def print_paths(found: PathReport) -> None:
+    """A line for each way, broken between entities where it is too long; numbered where there are
+    several. Along other relationships than lineage each step says which one it is."""
+    console = results()
+    several = len(found.paths) > 1
+    widest = len(str(len(found.paths)))
+    joined = found.paths.joined_by if found.paths.direction == "any" else ()
+    for number, way in enumerate(found.paths.ways, 1):
+        reasons = joined[number - 1] if joined else ("",) * (len(way) - 1)
+        before = f"{number:>{widest}}  " if several else ""
+        lines = [Text(before, "dim")]
+        for at, urn in enumerate(way):
+            step = _step(found, urn)
+            if at:
+                arrow = _arrow(found.paths, reasons[at - 1])
+                if lines[-1].cell_len + arrow.cell_len + step.cell_len + 1 > console.width:
+                    lines.append(Text(" " * len(before) + _INDENT) + arrow)
+                else:
+                    lines[-1] = lines[-1] + Text(" ") + arrow
+            lines[-1] = lines[-1] + step
+        for line in lines:
+            line.overflow = "fold"
+            console.print(line)
+
+
+def print_paths_as_json(found: PathReport) -> None:
+    """One object: each way lists its entities from `source` to `target`, and `joined_by` for each
+    way the relationship of each step."""
+    paths = found.paths
+    output.print_json(
+        {
+            "source": paths.source,
+            "target": paths.target,
+            "direction": paths.direction if paths.ways else None,
+            "hops": paths.hops,
+            "joined_by": paths.joined_by,
+            "truncated": paths.truncated,
+            "ways": [[_as_json(found, urn) for urn in way] for way in paths.ways],
+        }
+    )
+
+
+def say_how_many_paths(found: PathReport, relationships: Sequence[str]) -> None:
+    """How many ways there are, how long, and which way they run, to the person."""
+    paths = found.paths
+    source, target = (said(_name(found, urn)) for urn in (paths.source, paths.target))
+    if not paths.ways:
+        along = f"along {', '.join(relationships)}" if relationships else "along lineage"
+        note(Text("there is no way from "), source, Text(" to "), target, Text(f" {along}"))
+    else:
+        ways = "1 way" if len(paths) == 1 else f"{len(paths):,} shortest ways"
+        hops = "1 hop" if paths.hops == 1 else f"{paths.hops} hops"
+        note(Text(f"{ways}, {hops}"), *_direction(paths, source, target))
+    if paths.truncated:
+        note(Text("not everything was looked at: ", "bold"), said(paths.truncated))
+
+
+def _direction(paths: Paths, source: Text, target: Text) -> Sequence[Text]:
+    match paths.direction:
+        case "downstream":
+            return (Text(", downstream: "), target, Text(" is made from "), source)
+        case "upstream":
+            return (Text(", upstream: "), source, Text(" is made from "), target)
+        case _:
+            return ()
+
+
+def _step(found: PathReport, urn: str) -> Text:
+    about = found.about[urn]
+    text = said(name_of(about, urn), "bold") + Text(f" ({type_of(about)})", "dim")
+    if state_of(about):
+        text.append(f" {state_of(about)}", "italic")
+    return text
+
+
+def _arrow(paths: Paths, reason: str) -> Text:
+    arrow = Text(f"{_ARROWS[paths.direction]} ", "dim")
+    return arrow + said(reason, "dim") + Text(" ") + arrow if reason else arrow
+
+
+def _name(found: PathReport, urn: str) -> str:
+    return name_of(found.about[urn], urn)
+
+
+def _as_json(found: PathReport, urn: str) -> dict[str, Any]:
+    about = found.about[urn]
+    return {
+        "urn": urn,
+        "name": about["name"],
+        "type": about["type"],
+        "kind": about.get("kind", about["type"]),
+        "platform": about.get("platform"),
+        "exists": about.get("exists"),
+        "removed": about.get("removed", False),
+    }
+
+
+Side = Literal["both", "in", "out"]
+
+_SHOWN: Final = 20
+_SIDES: Final[Mapping[Side, tuple[Direction, ...]]] = {
+    "both": ("OUTGOING", "INCOMING"),
+    "in": ("INCOMING",),
+    "out": ("OUTGOING",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The entities under one relationship's name in one direction: how many, and those shown."""
+
+    direction: Direction
+    name: str
+    count: int
+    shown: tuple[Urn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Relationships of an entity in groups, outgoing ones first, and what is known of those
+    shown. `totals` are the server's counts; of more than was read, the groups' are of what was."""
+
+    urn: str
+    groups: tuple[Group, ...]
+    totals: Mapping[Direction, int]
+    about: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def read(self) -> int:
+        """How many were read."""
+        return sum(group.count for group in self.groups)
+
+
+def read_edges(
+    catalog: Catalog,
+    urn: str,
+    side: Side,
+    names: Sequence[str],
+    *,
+    limit: int | None,
+    whole: bool,
+) -> Related:
+    """The relationships, those of the names given or all; `limit` are shown under each name.
+
+    With `whole` every one is read and shown unless a limit is given, else the first 10,000 a
+    direction. Raises `NotFound` where there is no such entity, `UnknownName` for a relationship
+    that there is not.
+    """
+    check_relationships(names, catalog.registry)
+    groups: list[Group] = []
+    totals: dict[Direction, int] = {}
+    for direction in _SIDES[side]:
+        edges = catalog.relationships(urn, direction, names or None)
+        totals[direction] = edges.total
+        held: Mapping[str, Sequence[Urn]] = edges.by_relationship()
+        if whole and edges.truncated:
+            held = _every(catalog, urn, direction, names)
+        most = limit or (None if whole else _SHOWN)
+        groups += [
+            Group(direction, name, len(held[name]), tuple(held[name][:most]))
+            for name in sorted(held)
+        ]
+    if not groups:
+        check_there(catalog, urn)
+    shown = [urn, *(str(one) for group in groups for one in group.shown)]
+    return Related(urn, tuple(groups), totals, read_known(catalog, shown))
+
+
+def print_for_people(found: Related) -> None:
+    """A heading for each relationship with its count, and below it the entities."""
+    console = results()
+    for at, group in enumerate(found.groups):
+        if at:
+            console.print()
+        arrow = "→" if group.direction == "OUTGOING" else "←"
+        word = "outgoing" if group.direction == "OUTGOING" else "incoming"
+        heading = Text(f"{arrow} ", "dim") + said(group.name, "bold underline", missing="unnamed")
+        console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
+        abouts = [(urn, found.about[str(urn)]) for urn in group.shown]
+        rows = [
+            (name_of(said_of, str(urn)), type_of(said_of), state_of(said_of))
+            for urn, said_of in abouts
+        ]
+        columns = (
+            Column("name", max_width=60, folds=True),
+            Column("type", style="dim"),
+            Column("state", style="italic"),
+        )
+        print_table(Table(columns, rows), headings=False)
+        if len(group.shown) < group.count:
+            console.print(Text(f"… {group.count - len(group.shown):,} more", "dim"))
+
+
+def print_as_json(found: Related) -> None:
+    """One object: `counts` by direction and name, `edges` in the server's order under each."""
+    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in found.totals}
+    for group in found.groups:
+        counts[group.direction.lower()][group.name] = group.count
+    output.print_json(
+        {
+            "urn": found.urn,
+            "total": sum(found.totals.values()),
+            "counts": counts,
+            "edges": as_objects(_rows(found)),
+        }
+    )
+
+
+def print_as_csv(found: Related) -> None:
+    """A line for each relationship."""
+    print_csv(_rows(found))
+
+
+def print_as_urns(found: Related) -> None:
+    """The URNs at the other ends, each once."""
+    print_urns(dict.fromkeys(urn for group in found.groups for urn in group.shown))
+
+
+def say_how_many(found: Related) -> None:
+    """The totals, and what was not shown, to the person."""
+    total = sum(found.totals.values())
+    name = said(name_of(found.about[found.urn], found.urn))
+    if not total:
+        sides = " or ".join(direction.lower() for direction in found.totals)
+        note(Text(f"no {sides} relationships of "), name)
+        return
+    counts = ", ".join(f"{count:,} {side.lower()}" for side, count in found.totals.items())
+    shown = sum(len(group.shown) for group in found.groups)
+    if shown < total:
+        note(Text(f"{shown:,} of {total:,} shown ({counts}); --limit shows more"))
+    else:
+        note(Text(counts))
+    if found.read < total:
+        note(Text(f"counted under their names: the first {found.read:,} that the server gave"))
+
+
+def _every(
+    catalog: Catalog, urn: str, direction: Direction, names: Sequence[str]
+) -> Mapping[str, Sequence[Urn]]:
+    held: dict[str, list[Urn]] = {}
+    for edge in catalog.related(urn, direction, names or None):
+        held.setdefault(edge.relationship, []).append(edge.urn)
+    return held
+
+
+def _rows(found: Related) -> Table:
+    names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
+    rows = []
+    for group in found.groups:
+        for urn in group.shown:
+            about = found.about[str(urn)]
+            rows.append(
+                (
+                    group.direction.lower(),
+                    group.name,
+                    str(urn),
+                    name_of(about, str(urn)),
+                    about["type"],
+                    about.get("kind", about["type"]),
+                    about.get("platform"),
+                    about.get("exists"),
+                )
+            )
+    return Table([Column(name) for name in names], rows)

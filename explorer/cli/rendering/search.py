@@ -1,0 +1,483 @@
+"""Search results, and folders with what is in them: as tables, trees, JSON, CSV and URNs."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from rich.console import Group, OverflowMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from explorer.cli import output
+from explorer.cli.options import OutputFormat, counted
+from explorer.cli.output import EDITED, note, print_json, results, said
+from explorer.client import Catalog
+from explorer.client.display import line
+from explorer.client.entity import Entity
+from explorer.client.records import Folder, Hit, Named, SearchPage
+from explorer.errors import NotFound
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "fitting",
+    "print_as_csv",
+    "print_as_json",
+    "print_folder",
+    "print_reasons",
+    "print_table",
+    "print_tree",
+    "print_urns",
+    "read_folder",
+    "read_tree",
+]
+
+# Lines of a terminal that the table leaves to its heading, the totals and the next prompt.
+_KEPT_LINES: Final = 4
+_LEAST: Final = 10
+_MOST_PIPED: Final = 1_000
+_TREE: Final = tuple(map(output.Column, ("path", "name", "type", "depth", "entities")))
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """What lies at a path: folders and entities with their type, of `total` entries; `below`
+    counts the entities in it and in all folders below."""
+
+    path: str
+    folders: list[tuple[str, Folder]] = field(default_factory=list)
+    entities: list[tuple[str, Named]] = field(default_factory=list)
+    total: int = 0
+    below: int = 0
+
+    @property
+    def shown(self) -> int:
+        """How many entries are held."""
+        return len(self.folders) + len(self.entities)
+
+    @property
+    def urns(self) -> list[Urn]:
+        """The URNs of the entities, in order."""
+        return [named.urn for _, named in self.entities]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTree:
+    """A folder with those below it."""
+
+    path: str
+    name: str
+    entity_type: str
+    count: int
+    depth: int
+    below: list["FolderTree"] = field(default_factory=list)
+
+
+def fitting(shown_as: OutputFormat | None) -> int:
+    """How many entries to show when nobody says: what fits the terminal, more into a pipe."""
+    if shown_as is not None or not sys.stdout.isatty():
+        return _MOST_PIPED
+    return max(_LEAST, results().height - _KEPT_LINES)
+
+
+def read_folder(
+    catalog: Catalog, path: str, entities: Sequence[str], count: int | None
+) -> FolderListing:
+    """What lies at a path, at most `count` entries, folders first. Raises `NotFound` where there
+    is no such folder."""
+    path = _whole(path)
+    pages = _pages(catalog, path, entities)
+    if not pages and path != "/":
+        raise NotFound(f"there is no folder {path} here; catalog browse shows those at the top")
+    found = FolderListing(
+        path,
+        total=sum(entries for entries, _ in pages.values()),
+        below=sum(total for _, total in pages.values()),
+    )
+    for entity in pages:
+        for entry in catalog.folder(path, entity=entity, limit=count):
+            if isinstance(entry, Folder):
+                found.folders.append((entity, entry))
+            else:
+                found.entities.append((entity, entry))
+    if count is not None:
+        del found.folders[count:]
+        del found.entities[count - len(found.folders) :]
+    return found
+
+
+def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) -> list[FolderTree]:
+    """The folders below a path, `depth` levels deep. A request for each folder that has some."""
+    path = _whole(path)
+    pages = _pages(catalog, path, entities)
+    if not pages and path != "/":
+        raise NotFound(f"there is no folder {path} here; catalog browse shows those at the top")
+    return [branch for entity in pages for branch in _below(catalog, path, entity, 1, depth)]
+
+
+def print_folder(
+    found: FolderListing, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
+) -> None:
+    """What lies at a path, in one of the forms; totals go to standard error."""
+    if shown_as == "urns":
+        output.print_urns(found.urns)
+    elif shown_as == "json":
+        print_json(_place_as_json(found, summaries))
+    elif shown_as == "csv":
+        output.print_csv(_table(found, summaries))
+    elif found.shown:
+        output.print_table(_table(found, summaries))
+    _say_how_many_entries(found, only_entities=shown_as == "urns")
+
+
+def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) -> None:
+    """The folders, each with how many entities lie in and below it."""
+    if shown_as == "json":
+        print_json([_branch_as_json(branch) for branch in branches])
+        return
+    if shown_as == "csv":
+        rows = [
+            (one.path, one.name, one.entity_type, one.depth, one.count) for one in _all(branches)
+        ]
+        output.print_csv(output.Table(_TREE, rows))
+        return
+    console = results()
+    types = {branch.entity_type for branch in branches}
+    for text in _drawn(branches, "", several=len(types) > 1):
+        text.no_wrap, text.overflow = True, "ellipsis"
+        console.print(text)
+    note(counted(sum(1 for _ in _all(branches)), "folder"))
+
+
+def _whole(path: str) -> str:
+    return "/" + path.strip("/")
+
+
+def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """For each type that has anything at the path, how many entries and entities. At the top, a
+    type that nobody filed in folders is shown only when it is named."""
+    found = {}
+    for entity in entities or catalog.counts():
+        page = catalog.browse(path, entity=entity, count=1)
+        entries = page.entries or len(page)
+        filed = path != "/" or page.folders
+        if entries and (entities or filed):
+            found[entity] = (entries, page.total)
+    return found
+
+
+def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -> list[FolderTree]:
+    found = []
+    for entry in catalog.folder(path, entity=entity):
+        if not isinstance(entry, Folder):
+            break
+        whole = f"{path.rstrip('/')}/{entry.name}"
+        below = _below(catalog, whole, entity, depth + 1, deepest) if depth < deepest else []
+        found.append(FolderTree(whole, entry.name, entity, entry.count, depth, below))
+    return found
+
+
+def _table(found: FolderListing, summaries: Mapping[Urn, Entity]) -> output.Table:
+    rows: list[list[output.Cell]] = []
+    base = found.path.rstrip("/")
+    for entity, folder in found.folders:
+        rows.append(
+            [f"{base}/{folder.name}", None, entity, f"{folder.name}/", entity, folder.count, None]
+        )
+    for entity, named in found.entities:
+        summary = summaries.get(named.urn)
+        kind = summary.kind if summary else entity
+        name = summary.name if summary else named.name
+        rows.append(
+            [found.path, str(named.urn), entity, name, kind, None, _shortened_description(summary)]
+        )
+    columns = (
+        output.Column("path", audience="programs"),
+        output.Column("urn", audience="programs"),
+        output.Column("type", audience="programs"),
+        output.Column("name", max_width=44, folds=True, style="bold"),
+        output.Column("kind", "type", max_width=16),
+        output.Column("entities", audience="everyone" if found.folders else "programs"),
+        output.Column(
+            "description", audience="everyone" if found.entities else "programs", style="dim"
+        ),
+    )
+    return output.Table(columns, rows)
+
+
+def _shortened_description(summary: Entity | None) -> str:
+    if summary is None:
+        return ""
+    first = next(iter(summary.description.strip().splitlines()), "")
+    return f"{EDITED} {first}" if summary.edited_description else first
+
+
+def _place_as_json(found: FolderListing, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
+    base = found.path.rstrip("/")
+    entities = []
+    for entity, named in found.entities:
+        summary = summaries.get(named.urn)
+        entities.append(
+            {
+                "urn": str(named.urn),
+                "name": summary.name if summary else named.name,
+                "type": entity,
+                "kind": summary.kind if summary else entity,
+                "platform": summary.platform if summary else named.urn.platform,
+                "description": summary.description if summary else "",
+            }
+        )
+    return {
+        "path": found.path,
+        "total": found.total,
+        "shown": found.shown,
+        "entities_below": found.below,
+        "folders": [
+            {
+                "path": f"{base}/{folder.name}",
+                "name": folder.name,
+                "type": entity,
+                "entities": folder.count,
+            }
+            for entity, folder in found.folders
+        ],
+        "entities": entities,
+    }
+
+
+def _branch_as_json(branch: FolderTree) -> dict[str, Any]:
+    return {
+        "path": branch.path,
+        "name": branch.name,
+        "type": branch.entity_type,
+        "entities": branch.count,
+        "folders": [_branch_as_json(below) for below in branch.below],
+    }
+
+
+def _all(branches: Sequence[FolderTree]) -> Iterator[FolderTree]:
+    for branch in branches:
+        yield branch
+        yield from _all(branch.below)
+
+
+def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Iterator[Text]:
+    for at, branch in enumerate(branches):
+        last = at == len(branches) - 1
+        top = branch.depth == 1
+        lead = "" if top else before + ("└── " if last else "├── ")
+        count = f"  {branch.count:,}" + (f" · {branch.entity_type}" if several and top else "")
+        yield Text(lead, "dim") + said(f"{branch.name}/", "bold") + Text(count, "dim")
+        deeper = "" if top else before + ("    " if last else "│   ")
+        yield from _drawn(branch.below, deeper, several=several)
+
+
+def _entities(number: int) -> str:
+    return "1 entity" if number == 1 else f"{number:,} entities"
+
+
+def _say_how_many_entries(found: FolderListing, *, only_entities: bool) -> None:
+    if not found.total:
+        note("nothing is filed in folders here")
+        return
+    shown = (
+        f"{found.shown:,}"
+        if found.shown == found.total
+        else (f"{found.shown:,} of {found.total:,}")
+    )
+    more = "" if found.shown == found.total else "; --all for the others"
+    inside = f"; {_entities(found.below)} in and below {line(found.path)}"
+    if only_entities and found.folders:
+        inside = f"; {len(found.folders):,} of them folders, which have no URN{inside}"
+    note(Text(f"{shown} shown{more}{inside}"))
+
+
+# The columns beside the description, and the most that each takes.
+_COLUMNS = {"name": 36, "type": 12, "platform": 12, "matched": 24}
+_CSV = ("urn", "name", "type", "kind", "platform", "description", "edited", "matched")
+_GAP = "  "
+_WIDE = 110
+
+
+class _Row(NamedTuple):
+    cells: tuple[Text, ...]
+    description: Text
+
+
+def print_urns(page: SearchPage) -> None:
+    """One URN a line, and nothing else."""
+    output.print_urns(hit.urn for hit in page)
+    _say_how_many(page)
+
+
+def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """A line for each hit, with what JSON says of it; `matched` are the fields that did."""
+    rows = []
+    for hit in page:
+        said_of_it = _as_json(hit, summaries.get(hit.urn))
+        said_of_it["matched"] = list(dict.fromkeys(match.field for match in hit.matched))
+        rows.append([said_of_it[name] for name in _CSV])
+    output.print_csv(output.Table([output.Column(name) for name in _CSV], rows))
+    _say_how_many(page)
+
+
+def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """The page as one object: `total` counts all that matches, `hits` are in order."""
+    print_json(
+        {
+            "text": page.text,
+            "start": page.start,
+            "total": page.total,
+            "corrected": page.corrected,
+            "hits": [_as_json(hit, summaries.get(hit.urn)) for hit in page],
+            "facets": {
+                facet.name: {value.value: value.count for value in facet.values}
+                for facet in page.facets
+            },
+        }
+    )
+
+
+def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """For each hit its place and score, the reason, and the fields that matched."""
+    console = results()
+    for rank, hit in enumerate(page, page.start + 1):
+        entity = summaries.get(hit.urn)
+        score = "" if hit.score is None else f"  score {hit.score:.4g}"
+        use = f", {hit.use:.2g} of it for its use" if hit.use else ""
+        name = said(entity.name if entity else hit.urn.name, "bold")
+        kind = said(entity.kind if entity else hit.urn.entity_type)
+        lines = [Text.assemble(f"{rank:>4}  ", name, "  ", kind, (f"{score}{use}", "dim"))]
+        if hit.reason:
+            lines.append(Text("      ") + said(hit.reason))
+        for match in hit.matched:
+            weight = "" if match.weight is None else f"  weight {match.weight:g}"
+            value = next(iter(match.value.split("\n")))
+            lines.append(
+                Text.assemble("      ", said(match.field), ": ", said(value), (weight, "dim"))
+            )
+        for one in lines:
+            one.no_wrap, one.overflow = True, "ellipsis"
+            console.print(one)
+    _say_how_many(page)
+
+
+def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
+    """A line for each hit: what it is, what it says, and why it is there."""
+    if page.hits:
+        rows = [_row(hit, summaries.get(hit.urn)) for hit in page]
+        console = results()
+        console.print(_wide(rows, console.width) if console.width >= _WIDE else _narrow(rows))
+    _say_how_many(page)
+
+
+def _wide(rows: Sequence[_Row], width: int) -> RenderableType:
+    """A line for each hit; the description gets what the other columns leave."""
+    widths = _widths(rows)
+    taken = sum(widths) + len(_GAP) * len(widths)
+    longest = max(len("description"), *(row.description.cell_len for row in rows))
+    table = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
+    _add_columns(table, widths[:-1])
+    table.add_column(
+        "description", width=min(longest, width - taken), no_wrap=True, overflow="ellipsis"
+    )
+    _add_columns(table, widths[-1:], start=len(widths) - 1)
+    for row in rows:
+        *others, matched = row.cells
+        table.add_row(*others, row.description, matched)
+    return table
+
+
+def _narrow(rows: Sequence[_Row]) -> RenderableType:
+    """Two lines for each hit, the description below."""
+    widths = _widths(rows)
+    parts: list[RenderableType] = []
+    for at, row in enumerate(rows):
+        table = Table(
+            box=None,
+            pad_edge=False,
+            padding=(0, len(_GAP), 0, 0),
+            header_style="bold",
+            show_header=at == 0,
+        )
+        _add_columns(table, widths)
+        table.add_row(*row.cells)
+        below = Text(_GAP) + row.description
+        below.no_wrap, below.overflow = True, "ellipsis"
+        parts += [table, below]
+    return Group(*parts)
+
+
+def _widths(rows: Sequence[_Row]) -> list[int]:
+    return [
+        min(most, max(len(header), *(row.cells[at].cell_len for row in rows)))
+        for at, (header, most) in enumerate(_COLUMNS.items())
+    ]
+
+
+def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
+    headers = tuple(_COLUMNS)[start:]
+    for header, width in zip(headers, widths, strict=False):
+        # A name is never cut, only broken.
+        whole = header == "name"
+        overflow: OverflowMethod = "fold" if whole else "ellipsis"
+        table.add_column(header, width=width, no_wrap=not whole, overflow=overflow)
+
+
+def _row(hit: Hit, entity: Entity | None) -> _Row:
+    name = said(entity.name if entity else hit.urn.name, "bold")
+    if entity and entity.deprecation is not None:
+        name.append("  deprecated", "dim italic")
+    cells = (
+        name,
+        said(entity.kind if entity else hit.urn.entity_type),
+        said(entity.platform if entity else hit.urn.platform),
+        said(", ".join(dict.fromkeys(match.field for match in hit.matched)), "dim"),
+    )
+    return _Row(cells, _description(entity))
+
+
+def _description(entity: Entity | None) -> Text:
+    if entity is None:
+        return Text()
+    first = next(iter(entity.description.strip().splitlines()), "")
+    shown = said(first, missing="no description")
+    return Text(f"{EDITED} ") + shown if entity.edited_description else shown
+
+
+def _as_json(hit: Hit, entity: Entity | None) -> dict[str, Any]:
+    return {
+        "urn": str(hit.urn),
+        "name": entity.name if entity else hit.urn.name,
+        "type": hit.urn.entity_type,
+        "kind": entity.kind if entity else hit.urn.entity_type,
+        "platform": entity.platform if entity else hit.urn.platform,
+        "description": entity.description if entity else "",
+        "edited": bool(entity and entity.edited_description),
+        "score": hit.score,
+        "reason": hit.reason,
+        "matched": [
+            {"field": match.field, "value": match.value, "weight": match.weight}
+            for match in hit.matched
+        ],
+    }
+
+
+def _say_how_many(page: SearchPage) -> None:
+    if page.corrected:
+        note(
+            Text("no match for "),
+            said(page.text[:80]),
+            Text("; these are the results for "),
+            said(page.corrected[:80]),
+        )
+    if not page.total:
+        note(Text("nothing found for "), said(page.text[:80]))
+    elif not page.hits:
+        note(Text(f"nothing after {page.start:,}: there are {page.total:,}"))
+    elif len(page) == page.total:
+        note(Text(f"{page.total:,} shown"))
+    else:
+        after = page.start + len(page)
+        more = f"; --start {after} for what follows" if page.truncated else ""
+        note(Text(f"{len(page):,} of {page.total:,} shown{more}"))

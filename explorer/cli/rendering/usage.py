@@ -1,0 +1,357 @@
+"""Usage day by day with its users and columns, and what profiling measured."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.text import Text
+
+from explorer.cli import output
+from explorer.cli.options import OutputFormat, Period, counted
+from explorer.cli.output import note, print_json, results, said, words
+from explorer.client import Catalog
+from explorer.client.display import moment
+from explorer.client.records import Timeseries
+from explorer.errors import CatalogError, InvalidInput, UnknownName
+from explorer.metadata.aspects import moment_of
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.views.usage import Usage
+
+__all__ = ["named", "print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
+
+_ASPECT: Final = "datasetProfile"
+_WIDE: Final = 130
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
+
+# As the wire says it, and as it is called here.
+_MEASURES: Final = {
+    "nulls": "nullCount",
+    "null_proportion": "nullProportion",
+    "distinct": "uniqueCount",
+    "distinct_proportion": "uniqueProportion",
+    "min": "min",
+    "max": "max",
+    "mean": "mean",
+    "median": "median",
+    "stdev": "stdev",
+    "samples": "sampleValues",
+}
+_TABLE: Final = {"rows": "rowCount", "columns": "columnCount", "size_bytes": "sizeInBytes"}
+
+
+def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
+    """The profiles of a period, oldest first, or the newest of all. One request."""
+    kind = Urn.parse(urn).entity_type
+    if kind != "dataset":
+        raise InvalidInput(f"only a dataset is profiled, and this is a {kind}")
+    if newest:
+        return catalog.timeseries(urn, _ASPECT, latest=True)
+    return catalog.profiles(urn, start=period.start, end=period.end)
+
+
+def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
+    """The last profile: the table's numbers, then its columns'."""
+    point: Mapping[str, Any] = series.values[-1] if series.values else {}
+    fields = _fields(point)
+    columns = [_column(field) for field in fields]
+    if shown_as == "json":
+        print_json({"urn": urn, **_whole(point), "columns": columns} if point else None)
+    elif shown_as == "csv":
+        names = ("path", *_MEASURES)
+        rows = [[column[name] for name in names] for column in columns]
+        output.print_csv(output.Table([output.Column(name) for name in names], rows))
+    elif point:
+        _print_whole(point)
+        _print_columns(columns)
+    if not point:
+        note("it was never profiled, or profiling did not tell")
+    else:
+        note(f"\n{counted(len(columns), 'column')} measured")
+
+
+def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFormat | None) -> None:
+    """Rows, columns and size, a line for each profile, newest first."""
+    found = [_whole(point) for point in reversed(series.values)]
+    names = ("measured_at", *_TABLE)
+    if shown_as == "json":
+        print_json({"urn": urn, "truncated": series.truncated, "profiles": found})
+    elif shown_as == "csv":
+        rows = [[one[name] for name in names] for one in found]
+        output.print_csv(output.Table([output.Column(name) for name in names], rows))
+    elif found:
+        shown = [
+            (_when(point), one["rows"], one["columns"], _size(one["size_bytes"]))
+            for point, one in zip(reversed(series.values), found, strict=True)
+        ]
+        columns = map(output.Column, ("measured", "rows", "columns", "size"))
+        output.print_table(output.Table(tuple(columns), shown))
+    _say_how_many(series, len(found), period)
+
+
+def print_column(
+    urn: str, series: Timeseries, path: str, period: Period, shown_as: OutputFormat | None
+) -> None:
+    """What was measured of one column, a line for each profile, newest first."""
+    found = []
+    known: dict[str, None] = {}
+    for point in reversed(series.values):
+        fields = {str(field.get("fieldPath")): field for field in _fields(point)}
+        known |= dict.fromkeys(fields)
+        exact = path if path in fields else _named_so(path, fields)
+        if exact is not None:
+            found.append((point, _column(fields[exact])))
+    if known and not found:
+        raise UnknownName("column in these profiles", path, known)
+    names = ("measured_at", "rows", *_MEASURES)
+    rows = [{**_whole(point), **column} for point, column in found]
+    if shown_as == "json":
+        kept = ("measured_at", "timestamp_millis", "rows", "path", *_MEASURES)
+        profiles = [{name: row[name] for name in kept} for row in rows]
+        print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
+    elif shown_as == "csv":
+        cells = [[row[name] for name in names] for row in rows]
+        output.print_csv(output.Table([output.Column(name) for name in names], cells))
+    elif found:
+        shown = [
+            (_when(point), point.get("rowCount"), *(column[name] for name in _SHOWN))
+            for point, column in found
+        ]
+        columns = [output.Column("measured"), output.Column("rows")]
+        columns += [output.Column(name, max_width=14) for name in _SHOWN]
+        output.print_table(output.Table(columns, shown))
+    _say_how_many(series, len(found), period)
+
+
+_SHOWN: Final = ("nulls", "distinct", "min", "max", "mean", "median")
+
+
+def _print_whole(point: Mapping[str, Any]) -> None:
+    size = _size(point.get("sizeInBytes"))
+    rows, columns = point.get("rowCount"), point.get("columnCount")
+    results().print(
+        words(
+            [
+                Text(f"measured {_when(point)}"),
+                Text(f"{rows:,} rows" if isinstance(rows, int) else ""),
+                Text(f"{columns:,} columns" if isinstance(columns, int) else ""),
+                Text(size),
+                said(_partition(point)),
+            ]
+        )
+    )
+
+
+def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each column, and where there is no room for all of it a second one."""
+    if not columns:
+        return
+    console = results()
+    console.print()
+    wide = console.width >= _WIDE
+    shown: list[list[output.Cell]] = []
+    for column in columns:
+        row: list[output.Cell] = [
+            FieldPath(column["path"]).simple,
+            _share(column["nulls"], column["null_proportion"]),
+            _share(column["distinct"], column["distinct_proportion"]),
+        ]
+        shown.append([*row, *(column[name] for name in _VALUES), _samples(column)])
+    heads = [
+        output.Column("column", max_width=36, folds=True, style="bold"),
+        output.Column("nulls"),
+        output.Column("distinct"),
+    ]
+    if wide:
+        heads += [output.Column(name, max_width=14) for name in _VALUES]
+        heads.append(output.Column("samples", style="dim"))
+        output.print_table(output.Table(heads, shown))
+        return
+    first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in shown)
+    first = max(len("column"), min(first, 36))
+    console.print(Text(f"{'column':<{first}}  {'nulls':<16}  distinct", "bold"))
+    for row, column in zip(shown, columns, strict=True):
+        name = said(str(row[0]), "bold")
+        name.truncate(first, overflow="ellipsis", pad=True)
+        console.print(name + Text(f"  {row[1]:<16}  {row[2]}"), no_wrap=True, overflow="ellipsis")
+        facts = [f"{label} {column[label]}" for label in _VALUES if column[label] is not None]
+        samples = f"e.g. {_samples(column)}" if _samples(column) else ""
+        below = words([said(fact, "dim") for fact in facts] + [said(samples, "dim")])
+        if below:
+            console.print(Text("  ") + below, no_wrap=True, overflow="ellipsis")
+
+
+_VALUES: Final = ("min", "max", "mean", "median")
+
+
+def _samples(column: Mapping[str, Any]) -> str:
+    held = column["samples"]
+    return ", ".join(map(str, held)) if isinstance(held, list) and held else ""
+
+
+def _share(count: Any, proportion: Any) -> str:
+    number = f"{count:,}" if isinstance(count, int) else ""
+    share = f"{proportion:.1%}" if isinstance(proportion, int | float) else ""
+    if number and share and count:
+        return f"{number} ({share})"
+    return number or share or "?"
+
+
+def _fields(point: Mapping[str, Any]) -> list[dict[str, Any]]:
+    held = point.get("fieldProfiles")
+    found = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
+    return [one for one in found if isinstance(one.get("fieldPath"), str)]
+
+
+def _column(field: Mapping[str, Any]) -> dict[str, Any]:
+    return {"path": field["fieldPath"], **{name: field.get(key) for name, key in _MEASURES.items()}}
+
+
+def _whole(point: Mapping[str, Any]) -> dict[str, Any]:
+    at = moment_of(_millis(point))
+    return {
+        "measured_at": at.isoformat() if at else None,
+        "timestamp_millis": point.get("timestampMillis"),
+        **{name: point.get(key) for name, key in _TABLE.items()},
+    }
+
+
+def _named_so(path: str, fields: Mapping[str, Any]) -> str | None:
+    same = [exact for exact in fields if FieldPath(exact).simple == path]
+    return same[0] if len(same) == 1 else None
+
+
+def _when(point: Mapping[str, Any]) -> str:
+    return moment(_millis(point), utc=True).removesuffix(" UTC")
+
+
+def _millis(point: Mapping[str, Any]) -> int:
+    held = point.get("timestampMillis")
+    return held if isinstance(held, int) else 0
+
+
+def _partition(point: Mapping[str, Any]) -> str:
+    held = point.get("partitionSpec")
+    name = held.get("partition") if isinstance(held, dict) else None
+    return f"partition {name}" if name and name != "FULL_TABLE_SNAPSHOT" else ""
+
+
+def _size(count: Any) -> str:
+    if not isinstance(count, int):
+        return ""
+    size = float(count)
+    at = 0
+    while size >= 1000 and at < len(_UNITS) - 1:
+        size, at = size / 1000, at + 1
+    return f"{size:.3g} {_UNITS[at]}"
+
+
+def _say_how_many(series: Timeseries, shown: int, period: Period) -> None:
+    if not shown:
+        note(f"nothing was profiled {period.said}")
+    else:
+        note(f"{counted(shown, 'profile')} {period.said}, newest first; times are UTC")
+    if series.truncated:
+        note("there are more than the server gives at once; look at fewer days")
+
+
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_FEWEST_BAR: Final = 10
+_MOST_BAR: Final = 60
+
+
+def named(catalog: Catalog, found: Usage, top: int) -> Mapping[Urn, str]:
+    """What people call the users that are shown. One request."""
+    urns = Urn.parse_all(user for user, _ in found.users[:top])
+    try:
+        return {urn: one.name for urn, one in catalog.summaries(urns).items()} if urns else {}
+    except CatalogError:
+        # Their URNs will do.
+        return {}
+
+
+def print_usage(
+    urn: str,
+    found: Usage,
+    names: Mapping[Urn, str],
+    period: Period,
+    top: int,
+    shown_as: OutputFormat | None,
+) -> None:
+    """Print the usage in one of the forms; totals go to standard error."""
+    if shown_as == "json":
+        print_json(_as_json(urn, found))
+    elif shown_as == "csv":
+        rows = [(f"{day.day}", day.count, day.users) for day in found.days]
+        columns = (output.Column("date"), output.Column(found.measure), output.Column("users"))
+        output.print_csv(output.Table(columns, rows))
+    elif found.days:
+        _print_days(found)
+        _print_top("Users", [(_user(one, names), count) for one, count in found.users], top)
+        paths = [(FieldPath(path).simple, count) for path, count in found.columns]
+        _print_top("Columns", paths, top)
+        _print_top("Queries, by the days on which they were frequent", found.queries, top)
+    _say_how_much(found, period)
+
+
+def _print_days(found: Usage) -> None:
+    console = results()
+    most = max(day.count for day in found.days)
+    digits = max(len(f"{most:,}"), len(found.measure))
+    room = max(_FEWEST_BAR, min(_MOST_BAR, console.width - 10 - digits - 5 - 6))
+    console.print(Text(f"{'day':<10}  {found.measure:>{digits}}  users", "bold"))
+    for day in found.days:
+        users = "" if day.users is None else f"{day.users:,}"
+        text = Text(f"{day.day}  {day.count:>{digits},}  {users:>5}  ")
+        text.append(_bar(day.count, most, room), "cyan")
+        console.print(text, no_wrap=True, overflow="crop")
+
+
+def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None:
+    shown = counted[:top]
+    if not shown:
+        return
+    console = results()
+    console.print()
+    more = f"  {len(shown):,} of {len(counted):,}" if len(shown) < len(counted) else ""
+    console.print(Text(title, "bold") + Text(more, "dim"))
+    columns = (output.Column("name", max_width=50), output.Column("count"))
+    rows = [(Text("  ") + said(name), count) for name, count in shown]
+    output.print_table(output.Table(columns, rows), headings=False)
+
+
+def _user(text: str, names: Mapping[Urn, str]) -> str:
+    urns = Urn.parse_all([text])
+    return names.get(urns[0]) or urns[0].name if urns else text
+
+
+def _bar(count: int, most: int, room: int) -> str:
+    eighths = round(count / most * room * 8) if most else 0
+    if count and not eighths:
+        eighths = 1
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _as_json(urn: str, found: Usage) -> dict[str, Any]:
+    return {
+        "urn": urn,
+        "measure": found.measure,
+        "total": found.total,
+        "truncated": found.limit is not None,
+        "days": [
+            {"date": f"{day.day}", "count": day.count, "users": day.users} for day in found.days
+        ],
+        "users": [{"user": user, "count": count} for user, count in found.users],
+        "columns": [{"path": path, "count": count} for path, count in found.columns],
+        "queries": [{"query": query, "days": count} for query, count in found.queries],
+    }
+
+
+def _say_how_much(found: Usage, period: Period) -> None:
+    if not found.days:
+        note(f"no use was measured {period.said}")
+        return
+    days = counted(len(found.days), "measured day")
+    each = found.total / len(found.days)
+    note(f"\n{found.total:,} {found.measure} on {days} {period.said}, {each:,.1f} a day")
+    if found.limit is not None:
+        note("there are more points than the server gives at once; look at fewer days")

@@ -1,1 +1,0 @@
-"""Completion in the reader's own shell."""

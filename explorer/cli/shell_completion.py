@@ -1,0 +1,557 @@
+"""Completion in bash, zsh and fish: the `completion` command, how each shell asks, and the
+types, aspects, filters, folders and URNs that it is offered.
+"""
+
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete
+
+from explorer.errors import CatalogError
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
+
+__all__ = [
+    "complete_aspects",
+    "complete_columns",
+    "complete_filters",
+    "complete_paths",
+    "complete_types",
+    "complete_urns",
+    "completion",
+]
+
+LIMIT_SECONDS: Final = 1.5
+"""No answer is waited for longer, unless `CATALOG_COMPLETION_SECONDS` says otherwise."""
+
+NAMED: Final = "named"
+"""The kind of an offer that takes the place of what was typed and need not begin with it."""
+OPEN: Final = "open"
+"""The kind of an offer after which typing goes on."""
+MORE: Final = "more"
+"""The kind of an offer that cannot be taken: it says that there are more than are offered."""
+
+# The server's part of it.
+_ANSWER_SHARE: Final = 0.7
+_MOST: Final = 40
+
+_Items = list[CompletionItem[str]]
+_Offer = Callable[["Catalog", click.Context, str], _Items]
+_Complete = Callable[[click.Context, click.Parameter, str], _Items]
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """The process ends, well and with nothing said, where what is done takes too long."""
+    ending = threading.Timer(_limit_seconds(), os._exit, (0,))
+    ending.daemon = True
+    ending.start()
+    try:
+        yield
+    finally:
+        ending.cancel()
+
+
+def _limit_seconds() -> float:
+    try:
+        given = float(os.environ.get("CATALOG_COMPLETION_SECONDS", ""))
+    except ValueError:
+        return LIMIT_SECONDS
+    return given if 0 < given < threading.TIMEOUT_MAX else LIMIT_SECONDS
+
+
+def complete_types(_context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+    """The types of entities of the model; no server is asked."""
+    from explorer.metadata.registry import load_registry
+
+    names = load_registry().entities
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)]
+
+
+def complete_aspects(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+    """The aspects that an entity of the URN's type may have; no server is asked."""
+    from explorer.metadata.registry import load_registry
+    from explorer.metadata.urn import Urn
+
+    registry = load_registry()
+    found: set[str] = set(registry.aspects)
+    try:
+        declared = registry.entities.get(Urn.parse(str(_given(context).get("urn"))).entity_type)
+    except CatalogError:
+        declared = None
+    if declared is not None:
+        found = {name for name in declared.aspects if not registry.aspects[name].timeseries}
+    return [CompletionItem(name) for name in sorted(found) if name.startswith(begun)]
+
+
+def _asking(offer: _Offer) -> _Complete:
+    """What a server is asked for, or nothing where that fails."""
+
+    @wraps(offer)
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+        try:
+            with _opened(_given(context)) as catalog:
+                return offer(catalog, context, begun) if catalog is not None else []
+        except (CatalogError, OSError):
+            return []
+
+    return complete
+
+
+@_asking
+def complete_urns(catalog: "Catalog", _context: click.Context, begun: str) -> _Items:
+    """URNs by how they begin, or by the name of what they are of."""
+    if begun.startswith("urn:"):
+        return _urns_from(catalog, begun)
+    if not begun:
+        return []
+    found = catalog.suggest(begun, limit=_MOST)
+    return [
+        CompletionItem(str(one.urn), NAMED, _said(one.text, one.entity_type, one.platform))
+        for one in found
+        if one.urn is not None
+    ]
+
+
+@_asking
+def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+    """The columns of the dataset whose URN stands before, as people write them."""
+    schema = catalog.entity(
+        str(_given(context).get("urn")), ("schemaMetadata", "editableSchemaMetadata")
+    ).schema
+    return [
+        CompletionItem(column.path.simple, "plain", column.type)
+        for column in schema
+        if column.path.simple.startswith(begun)
+    ]
+
+
+@_asking
+def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+    """The folders at which one can go on from a browse path."""
+    above, _, last = begun.rpartition("/")
+    types = _given(context).get("entities") or _TYPES_BROWSED
+    found: dict[str, int] = {}
+    for entity in types:
+        for folder in catalog.browse(above or "/", entity=entity, count=1_000).folders:
+            found[folder.name] = found.get(folder.name, 0) + folder.count
+    return [
+        CompletionItem(f"{above}/{name}", OPEN, f"{count:,}")
+        for name, count in sorted(found.items())
+        if name.startswith(last)
+    ]
+
+
+@_asking
+def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+    """What a filter's text may go on with."""
+    types = _given(context).get("entities")
+    offers = catalog.complete_filter(begun, len(begun), entity=types or None)
+    found = []
+    for offer in offers[:_MOST]:
+        text = offer.applied_to(begun)
+        if text.startswith(begun):
+            said = offer.hint if offer.count is None else f"{offer.count:,}"
+            found.append(CompletionItem(text, "plain" if offer.kind == "value" else OPEN, said))
+    return found
+
+
+def _given(context: click.Context) -> dict[str, Any]:
+    """What the command line says so far. click forgets all of it where an option stands last that
+    has no value yet."""
+    words = context.obj
+    if not isinstance(words, tuple) or not words or not words[-1].startswith("-"):
+        return context.params
+    above = context.parent
+    depth = 0
+    while above is not None:
+        above, depth = above.parent, depth + 1
+    name = context.info_name
+    return context.command.make_context(name, list(words[depth:-1]), resilient_parsing=True).params
+
+
+_TYPES_BROWSED: Final = ("dataset", "container", "chart", "dashboard", "dataFlow", "dataJob")
+_PLATFORM: Final = "urn:li:dataPlatform:"
+
+
+@contextmanager
+def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
+    """The catalog that the command line names so far; none where it would have to be started, or
+    a person asked for a token."""
+    from explorer import config, instance
+    from explorer.client import Catalog
+    from explorer.client.transport import Retry
+
+    url, profile, directory = given.get("url"), given.get("profile"), given.get("data_dir")
+    data_dir = Path(directory) if directory else None
+    server = config.server(url, profile=profile, data_dir=data_dir)
+    embedded = server.url is None
+    if server.token.asks or (
+        embedded and instance.find(server.data_dir or config.data_dir()) is None
+    ):
+        yield None
+        return
+    seconds = _limit_seconds() * _ANSWER_SHARE
+    with Catalog(
+        url,
+        profile=profile,
+        data_dir=data_dir,
+        read_only=True,
+        timeout_seconds=seconds,
+        retry=Retry(tries=1, total_seconds=seconds),
+    ) as catalog:
+        yield catalog
+
+
+def _urns_from(catalog: "Catalog", begun: str) -> _Items:
+    """URNs that begin so, a part at a time: the type, the platform, the rest."""
+    from explorer.query.filters import Criterion, all_of
+
+    types = catalog.registry.entities
+    entity, colon, rest = begun.removeprefix("urn:li:").partition(":")
+    if not colon or not begun.startswith("urn:li:"):
+        starts = ((f"urn:li:{name}:", number) for name, number in catalog.counts().items())
+        return [
+            CompletionItem(text, OPEN, f"{number:,}")
+            for text, number in sorted(starts)
+            if text.startswith(begun)
+        ]
+    if entity not in types:
+        return []
+    if entity == "dataset" and not rest.startswith(f"({_PLATFORM}"):
+        platforms = catalog.facets(entity=entity, names=("platform",))
+        values = [value for facet in platforms for value in facet.values]
+        offers = (
+            CompletionItem(f"urn:li:dataset:({value.value},", OPEN, f"{value.count:,}")
+            for value in values
+        )
+        return [offer for offer in offers if offer.value.startswith(begun)]
+    page = catalog.search(
+        entity=entity,
+        narrowed_by=all_of(Criterion("urn", (begun,), "START_WITH")),
+        count=_MOST,
+    )
+    found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(begun))
+    items = [CompletionItem(urn) for urn in found]
+    if page.truncated:
+        items.append(CompletionItem(f"({page.total - page.shown:,} more)", MORE))
+    return items
+
+
+def _said(name: str, *more: str | None) -> str:
+    from explorer.client.display import line
+
+    return line(" · ".join(part for part in (name, *more) if part), 80)
+
+
+_BASH: Final = """\
+# To have it in every shell, in ~/.bashrc: eval "$(catalog completion bash)"
+_catalog_complete() {
+    local kind text
+    COMPREPLY=()
+    while IFS=$'\\t' read -r kind text; do
+        case $kind in
+            file) compopt -o default ;;
+            dir) compopt -o dirnames ;;
+            open) compopt -o nospace; COMPREPLY+=("$text") ;;
+            *) COMPREPLY+=("$text") ;;
+        esac
+    done < <(CATALOG_LINE="${COMP_LINE:0:$COMP_POINT}" CATALOG_BREAKS="$COMP_WORDBREAKS" \\
+        CATALOG_ASKED="$COMP_TYPE" "$1" completion bash --answer 2>/dev/null)
+}
+complete -o nosort -F _catalog_complete catalog
+"""
+
+_ZSH: Final = """\
+#compdef catalog
+# To have it in every shell, in ~/.zshrc: eval "$(catalog completion zsh)"
+_catalog_complete() {
+    local kind text about more
+    local -a plain plain_shown open open_shown named named_shown
+    while IFS=$'\\t' read -r kind text about; do
+        case $kind in
+            file) _files; return ;;
+            dir) _files -/; return ;;
+            more) more=$text ;;
+            named) named+=("$text"); named_shown+=("$text${about:+  $about}") ;;
+            open) open+=("$text"); open_shown+=("$text${about:+  $about}") ;;
+            *) plain+=("$text"); plain_shown+=("$text${about:+  $about}") ;;
+        esac
+    done < <(CATALOG_LINE="${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX" \\
+        "$words[1]" completion zsh --answer 2>/dev/null)
+    (( $#plain )) && compadd -V plain -l -d plain_shown -a plain
+    (( $#open )) && compadd -V open -S '' -l -d open_shown -a open
+    if (( $#named )); then
+        compadd -U -V named -l -d named_shown -a named
+        if (( $#named > 1 )); then
+            compstate[insert]=menu
+            compstate[list]='list force'
+        fi
+    fi
+    if [[ -n $more ]]; then
+        compadd -x "$more"
+        compstate[insert]=
+        compstate[list]='list force'
+    fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _catalog_complete "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+    compdef _catalog_complete catalog
+fi
+"""
+
+_FISH: Final = """\
+# To have it in every shell, in ~/.config/fish/config.fish: catalog completion fish | source
+function __catalog_complete
+    set -lx CATALOG_LINE (commandline --current-process --cut-at-cursor | string collect)
+    for line in (command catalog completion fish --answer 2>/dev/null)
+        set -l parts (string split --max 1 \\t -- $line)
+        switch $parts[1]
+            case file
+                __fish_complete_path (commandline --current-token --cut-at-cursor)
+            case dir
+                __fish_complete_directories (commandline --current-token --cut-at-cursor)
+            case more
+            case '*'
+                echo -- $parts[2]
+        end
+    end
+end
+complete --command catalog --no-files --keep-order --arguments '(__catalog_complete)'
+"""
+
+_QUOTES: Final = "'\""
+_WITHIN_DOUBLE: Final = '\\"$`'
+_PLAIN: Final = frozenset("@%+=:,./-_~^")
+_MENU: Final = "37"
+_ON: Final = "(type more of the name)"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line up to the cursor: its words, and the one being typed.
+
+    Of that one `quote` is the quote it stands in, and `fixed` how many of its characters the shell
+    will not touch, because it takes what follows for a word of its own.
+    """
+
+    words: tuple[str, ...]
+    begun: str
+    quote: str = ""
+    fixed: int = 0
+
+
+def read_line(text: str, breaks: str = "") -> Line:
+    """A line as it was typed; `breaks` are the signs at which the shell begins a word anew."""
+    words: list[str] = []
+    begun: list[str] = []
+    quote = ""
+    inside, fixed = False, 0
+    at = 0
+    while at < len(text):
+        sign = text[at]
+        at += 1
+        if quote:
+            if sign == quote:
+                quote = ""
+                continue
+            if sign == "\\" and quote == '"' and text[at : at + 1] in _WITHIN_DOUBLE:
+                sign, at = text[at : at + 1], at + 1
+            begun.append(sign)
+        elif sign == "\\":
+            inside = True
+            begun.append(text[at : at + 1])
+            at += 1
+        elif sign in _QUOTES:
+            quote, inside, fixed = sign, True, len(begun)
+        elif sign.isspace():
+            if inside:
+                words.append("".join(begun))
+            begun, inside, fixed = [], False, 0
+        else:
+            inside = True
+            begun.append(sign)
+            if sign in breaks:
+                fixed = len(begun)
+    return Line(tuple(words), "".join(begun), quote, fixed)
+
+
+class _Shell(ShellComplete):
+    """A shell that hands over the line and reads a kind and a text a line."""
+
+    breaks: ClassVar[str] = ""
+
+    def read(self) -> Line:
+        """What was typed."""
+        return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one being typed, and that one."""
+        line = self.read()
+        args = list(line.words[1:])
+        # What is offered may depend on what stands before.
+        self.ctx_args["obj"] = tuple(args)
+        return args, line.begun
+
+    def offers(self) -> list[CompletionItem[str]]:
+        """What may stand in the place of the word being typed, whole."""
+        args, begun = self.get_completion_args()
+        found = [item for item in self.get_completions(args, begun) if _can_be_typed(item)]
+        option, equals, _ = begun.partition("=")
+        if not (equals and option.startswith("--")):
+            return found
+        return [
+            CompletionItem(f"{option}={item.value}", item.type, item.help)
+            for item in found
+            if item.type not in {NAMED, MORE}
+        ]
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """An offer as the script reads it."""
+        about = " ".join((item.help or "").split())
+        return "\t".join(part for part in (item.type, item.value, about) if part)
+
+    def complete(self) -> str:
+        """All offers as the script reads them."""
+        return "\n".join(self.format_completion(item) for item in self.offers())
+
+
+class Zsh(_Shell):
+    """zsh quotes what it inserts, and lets one choose from a list."""
+
+    name = "zsh"
+    source_template = _ZSH
+
+    def source(self) -> str:
+        """The script."""
+        return self.source_template
+
+
+class Fish(Zsh):
+    """So does fish."""
+
+    name = "fish"
+    source_template = _FISH
+
+
+class Bash(_Shell):
+    """bash inserts what it is given as it is given, in the place of the last part of the word."""
+
+    name = "bash"
+    source_template = _BASH
+
+    def source(self) -> str:
+        """The script."""
+        return self.source_template
+
+    def complete(self) -> str:
+        """Offers quoted as what stands before needs it.
+
+        bash inserts what all offers begin with; where they do not begin with what was typed, one
+        more that begins otherwise keeps it from replacing that.
+        """
+        line = self.read()
+        found = self.offers()
+        named = [item for item in found if item.type == NAMED]
+        if line.fixed:
+            # A name cannot be exchanged for a URN when its beginning stays.
+            found = [item for item in found if item.type != NAMED]
+        elif os.environ.get("CATALOG_ASKED") == _MENU:
+            found = [item for item in found if item.type != MORE]
+        elif len(named) > 1:
+            rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named]
+            return "\n".join([*rows, f"plain\t{_ON}"])
+        return self._inserted(found, line)
+
+    def _inserted(self, items: Sequence[CompletionItem[str]], line: Line) -> str:
+        known = line.begun[: line.fixed]
+        rows = []
+        for item in items:
+            if item.type in {"file", "dir"}:
+                rows.append(f"{item.type}\t")
+            elif item.type == MORE:
+                rows.append(f"plain\t{item.value}")
+            elif item.value.startswith(known):
+                kind = OPEN if item.type == OPEN else "plain"
+                rows.append(f"{kind}\t{_quoted(item.value[line.fixed :], line, item.type)}")
+        return "\n".join(rows)
+
+
+SHELLS: Final[dict[str, type[_Shell]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+"""The shells by name."""
+
+
+def _quoted(text: str, line: Line, kind: str) -> str:
+    if line.quote == "'":
+        return text.replace("'", "'\\''")
+    if line.quote:
+        return "".join(f"\\{sign}" if sign in _WITHIN_DOUBLE else sign for sign in text)
+    if kind == NAMED:
+        return shlex.quote(text)
+    return "".join(
+        sign if sign.isalnum() or sign in _PLAIN or not sign.isascii() else f"\\{sign}"
+        for sign in text
+    )
+
+
+def _can_be_typed(item: CompletionItem[str]) -> bool:
+    # What comes from a catalog must not end a line of the answer, nor reach the terminal.
+    return item.type in {"file", "dir"} or item.value.isprintable()
+
+
+_EPILOG = """
+\b
+Examples
+  eval "$(catalog completion bash)"       in ~/.bashrc
+  eval "$(catalog completion zsh)"        in ~/.zshrc
+  catalog completion fish | source        in ~/.config/fish/config.fish
+
+\b
+Then TAB completes
+  catalog sch<TAB>                      commands and options
+  catalog schema fct_ord<TAB>           URNs, by the name of something
+  catalog get urn:li:dat<TAB>           URNs, a part at a time
+  catalog search --filter tags:P<TAB>   fields, operators, values of filters
+  catalog browse /prod/snow<TAB>        folders
+
+Names and folders are those of the catalog that the command line names so far; this machine's own
+is asked only when it runs already. No answer is waited for longer than a second and a half, or
+what CATALOG_COMPLETION_SECONDS says.
+"""
+
+_HOW = {
+    "bash": """to have it in every shell: echo 'eval "$(catalog completion bash)"' >> ~/.bashrc""",
+    "zsh": """to have it in every shell: echo 'eval "$(catalog completion zsh)"' >> ~/.zshrc""",
+    "fish": "to have it in every shell: "
+    "echo 'catalog completion fish | source' >> ~/.config/fish/config.fish",
+}
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("shell", type=click.Choice(tuple(_HOW)))
+@click.option("--answer", is_flag=True, hidden=True, help="Answer the shell that has the script.")
+@click.pass_context
+def completion(context: click.Context, shell: str, *, answer: bool) -> None:
+    """Print the script that makes a shell complete what is typed."""
+
+    asked = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
+    if answer:
+        with limited():
+            said = asked.complete()
+        click.echo(said)
+        return
+    click.echo(asked.source(), nl=False)
+    if sys.stdout.isatty():
+        click.echo(_HOW[shell], err=True)

@@ -1,1 +1,0 @@
-"""What changes a catalog: descriptions, labels, deletion, loading."""

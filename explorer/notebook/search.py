@@ -1,0 +1,418 @@
+"""Search results and folders, which show themselves."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from explorer.client.display import line
+from explorer.client.entity import Entity as ClientEntity
+from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
+from explorer.errors import InvalidInput, NotFound, UnknownName
+from explorer.metadata.names import plural
+from explorer.metadata.urn import Urn
+from explorer.notebook.chart import compact
+from explorer.notebook.view import (
+    Cell,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Say,
+    Shown,
+    Table,
+    Title,
+    tabulated,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.entity import Entity
+    from explorer.query import Order
+    from explorer.query.filters import Filter
+
+__all__ = ["EDITED", "Folder", "Question", "Results", "answered", "opened"]
+
+_MOST_ROWS = 60
+_FRAME = dict.fromkeys(("name", "kind"), "string") | {
+    "count": "Int64",
+    "urn": "string",
+    "path": "string",
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Folder(Table, BrowsePage):
+    """A page of a folder: the folders below it, then the entities in it.
+
+    `folder["name"]` opens what is called so on this page, a `Folder` or an `Entity`.
+    """
+
+    entity_type: str = "dataset"
+    catalog: "Catalog" = field(compare=False, kw_only=True)
+
+    def __getitem__(self, name: str) -> "Folder | Entity":
+        """Open a folder or an entity of this page. One request for a folder, two for an entity.
+        Raises `NotFound` where there is none of that name."""
+        if any(name == one.name for one in self.folders):
+            return self.catalog.browse(self._path_of(name), entity=self.entity_type)
+        for one in self.entities:
+            if name in (one.name, str(one.urn)):
+                return self.catalog.entity(one.urn)
+        more = "; there are more, next() reads them" if self.truncated else ""
+        raise NotFound(f"{line(self.path)} holds nothing called {line(name, 100)!r} here{more}")
+
+    def next(self) -> "Folder":
+        """The page after this one; empty, and nothing is asked, after the last. One request."""
+        if not self.truncated:
+            return opened(
+                BrowsePage(self.path, self.end, self.here, self.total, self.entries),
+                self.entity_type,
+                self.catalog,
+            )
+        return self.catalog.browse(self.path, entity=self.entity_type, start=self.end)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each folder and entity of this page. No request.
+
+        name, kind   string   kind is folder, or the entity's type
+        count        Int64    entities in or below a folder
+        urn, path    string   of an entity, of a folder
+        """
+        folders = [
+            (one.name, "folder", one.count, None, self._path_of(one.name)) for one in self.folders
+        ]
+        entities = [
+            (one.name, one.urn.entity_type, None, str(one.urn), None) for one in self.entities
+        ]
+        return tabulated([*folders, *entities], _FRAME)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        after = f"{self.total:,} {plural(self.entity_type)} in and below it"
+        if self.start:
+            after += f", after the first {self.start:,}"
+        yield Title(self.path or "/", after if self.total else "nothing is filed here")
+        rows = [
+            (Cell(f"{one.name}/", tone="loud"), Cell("folder"), Cell(f"{one.count:,}"))
+            for one in self.folders
+        ]
+        rows += [
+            (Cell(one.name, detail=str(one.urn)), Cell(one.urn.entity_type), Cell(""))
+            for one in self.entities
+        ]
+        if rows:
+            yield Grid(("name", "kind", "holds"), rows[:_MOST_ROWS], frozenset({"holds"}))
+        if len(rows) > _MOST_ROWS:
+            yield Say(f"{_MOST_ROWS} of {len(rows):,} rows drawn; .to_frame() has them all")
+        if self.truncated:
+            yield Say("there are more; .next() reads them")
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.path.rstrip('/')}/{name}"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        names = (*(one.name for one in self.folders), *(one.name for one in self.entities))
+        return [name for name in dict.fromkeys(names) if name == line(name)]
+
+
+def opened(page: BrowsePage, entity_type: str, catalog: "Catalog") -> Folder:
+    """The page, with what it was asked for and of whom."""
+    held = {one.name: getattr(page, one.name) for one in fields(BrowsePage)}
+    return Folder(**held, entity_type=entity_type, catalog=catalog)
+
+
+EDITED = "✎"
+"""Stands before every text that people wrote over what ingestion says."""
+
+_MOST_VALUES = 6
+_HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
+_NUMBERS = frozenset(("rows", "queries", "changed", "score", "of it for its use"))
+_MOST_MATCHED = 2
+# Names that a machine made up tell a reader nothing.
+_OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+_FACETS = dict.fromkeys(("facet", "label", "value", "name"), "string") | {"count": "int64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page of results answers, and of whom it was asked."""
+
+    catalog: "Catalog"
+    entity: str | Sequence[str] | None = None
+    narrowed_by: "Filter | str | None" = None
+    sorted_by: "str | Sequence[Order] | None" = None
+    count: int = 20
+    measures: bool = True
+
+    @property
+    def words(self) -> str:
+        """The types and the filter text it was narrowed by, as typed; empty for none."""
+        types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
+        typed = self.narrowed_by if isinstance(self.narrowed_by, str) else ""
+        said = typed or ("a filter" if self.narrowed_by else "")
+        return " · ".join(one for one in (", ".join(types), said) if one)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Found(Shown, Hit, Mapping[str, Any]):
+    """A hit with what a line about it needs: `found["name"]`, by the columns of the DataFrame."""
+
+    entity: ClientEntity | None = field(default=None, compare=False)
+    measures: Measures | None = field(default=None, compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._row()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._row())
+
+    def __len__(self) -> int:
+        return len(self._row())
+
+    def _row(self) -> dict[str, Any]:
+        from explorer import frames
+
+        return frames.search_row(self, self.entity, self.measures)
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        told = self._row()
+        kinds = [told["type"], told["platform"]]
+        yield Title(told["name"], " · ".join(one for one in kinds if one))
+        said = {name: value for name, value in told.items() if name not in ("name", "edited")}
+        yield Facts([(name, Cell(str(value))) for name, value in said.items() if value is not None])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Table, SearchPage):
+    """A page of a search, best first: iterable for its hits, with `total` over the whole result.
+    `pd.DataFrame(results)` has the columns of `results.df`.
+
+    `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
+    change; `facets` counts the whole result by the values of its fields. A hit by its place or its
+    name, `results[0]`, is read as an `Entity`.
+    """
+
+    summaries: Mapping[Urn, ClientEntity] = field(default_factory=dict)
+    measures: Mapping[Urn, Measures] = field(default_factory=dict, compare=False)
+    question: Question | None = field(default=None, compare=False)
+
+    def __iter__(self) -> Iterator[Found]:
+        for hit in self.hits:
+            held = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+            entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
+            yield Found(**held, entity=entity, measures=measures)
+
+    @property
+    def urns(self) -> tuple[Urn, ...]:
+        """The URNs of the hits, in order."""
+        return tuple(hit.urn for hit in self.hits)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each hit on this page; see `explorer.frames.search_frame`."""
+        from explorer import frames
+
+        return frames.search_frame(self, self.summaries, self.measures)
+
+    def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
+        """A row for each value of each facet, or of the one named, most frequent first. No
+        request.
+
+        facet, label   string   the field to filter by, and what people call it
+        value, name    string   as a filter wants it, and as people say it
+        count          int64    entities of the whole result that have it
+
+        Raises `UnknownName` for a facet that is not there.
+        """
+        known = [facet.name for facet in self.facets]
+        if name is not None and name not in known:
+            raise UnknownName("facet", name, map(line, known))
+        rows = [
+            (facet.name, facet.label, value.value, value.label, value.count)
+            for facet in self.facets
+            if name in (None, facet.name)
+            for value in facet.values
+        ]
+        return tabulated(rows, _FACETS)
+
+    def next(self) -> "Results":
+        """The page after this one; empty, and nothing is asked, after the last.
+
+        Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
+        """
+        asked = self._asked()
+        page = self
+        while page.truncated:
+            page = asked.catalog.search(
+                self.text,
+                entity=asked.entity,
+                narrowed_by=asked.narrowed_by,
+                sorted_by=asked.sorted_by,
+                start=page.end,
+                count=asked.count,
+                measures=asked.measures,
+            )
+            if page.hits or not page.unreadable:
+                return page
+        return replace(page, start=page.end, hits=(), unreadable=(), summaries={})
+
+    def all(self, limit: int | None = None) -> "Results":
+        """Everything that was found rather than a page of it, at most `limit`, from the first on.
+
+        One request for 200 hits and two for their lines; shows how far it is, and may be
+        interrupted.
+        """
+        from explorer.notebook.progress import each
+
+        asked = self._asked()
+        pages = asked.catalog.hits(
+            self.text,
+            entity=asked.entity,
+            narrowed_by=asked.narrowed_by,
+            sorted_by=asked.sorted_by,
+            limit=limit,
+        )
+
+        def total() -> int | None:
+            return pages.total if limit is None else min(limit, pages.total or limit)
+
+        with pages:
+            hits = tuple(each(pages, f"reading {line(self._title(), 40)}", total=total))
+        urns = [hit.urn for hit in hits]
+        summaries = asked.catalog.summed_up(urns)
+        measured = asked.catalog.measures(urns) if asked.measures else {}
+        found = max(len(hits), pages.total or 0)
+        whole = replace(self, start=0, total=found, hits=hits, unreadable=())
+        return replace(whole, summaries=summaries, measures=measured)
+
+    def __getitem__(self, place: int | str) -> "Entity":
+        """The entity at a place of this page, or of that name or URN on it. Two requests."""
+        catalog = self._asked().catalog
+        if isinstance(place, int):
+            if not -len(self.hits) <= place < len(self.hits):
+                raise InvalidInput(f"there is no hit {place}; this page has {len(self.hits)}")
+            return catalog.entity(self.hits[place].urn)
+        found = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
+        if len(found) == 1:
+            return catalog.entity(found[0])
+        shown = line(place, 100)
+        if not found:
+            raise NotFound(f"nothing on this page is called {shown!r}")
+        listed = "".join(f"\n  {urn}" for urn in found[:_MOST_VALUES])
+        raise InvalidInput(f"{len(found)} on this page are called {shown!r}; give a URN:{listed}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        names = [self._name_of(hit.urn) for hit in self.hits]
+        keys = dict.fromkeys((*names, *(str(hit.urn) for hit in self.hits)))
+        return [key for key in keys if key == line(key)]
+
+    def _name_of(self, urn: Urn) -> str:
+        entity = self.summaries.get(urn)
+        return entity.name if entity else urn.name
+
+    def _asked(self) -> Question:
+        if self.question is None:
+            raise InvalidInput("these results were made by hand and know no catalog to ask")
+        return self.question
+
+    def _title(self) -> str:
+        said = f"«{self.text}»" if self.text not in ("", "*") else "everything"
+        words = self.question.words if self.question else ""
+        return f"{said} · {words}" if words else said
+
+    def parts(self) -> Iterator[Part]:
+        """What it shows of itself, from top to bottom."""
+        yield Title(self._title(), self._count())
+        if self.corrected:
+            yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
+        if not self.hits:
+            return
+        shown = self.hits[:_MOST_ROWS]
+        rows = [self._row(hit) for hit in shown]
+        # Nothing is said in a column that is empty for every hit.
+        kept = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
+        yield Grid(
+            [_HEADERS[at] for at in kept], [[row[at] for at in kept] for row in rows], _NUMBERS
+        )
+        if len(shown) < len(self.hits):
+            yield Say(f"{len(shown)} of {len(self.hits):,} rows drawn; .to_frame() has them all")
+        if self.truncated:
+            yield Say("there are more; .next() reads them, .all() every one")
+        if any(hit.reason for hit in shown):
+            headers = ("name", "score", "of it for its use", "why", "matched, with its weight")
+            rows = [self._why(hit) for hit in shown]
+            yield Fold("why each was found", [Grid(headers, rows, _NUMBERS)])
+        narrowing = [line for line in map(_facet, self.facets) if line]
+        if narrowing:
+            yield Fold("narrow by", [Say(line) for line in narrowing])
+
+    def _count(self) -> str:
+        if not self.total:
+            return "nothing found"
+        if self.truncated or self.start:
+            return f"{len(self)} of {self.total:,}" + (
+                f", after the first {self.start:,}" if self.start else ""
+            )
+        return f"{self.total:,} found"
+
+    def _row(self, hit: Hit) -> tuple[Cell, ...]:
+        entity = self.summaries.get(hit.urn) or ClientEntity(hit.urn, {})
+        text = entity.description.strip()
+        first = text.splitlines()[0] if text else ""
+        mark = EDITED if entity.edited_description else ""
+        gone = entity.deprecation is not None
+        measured = self.measures.get(hit.urn) or Measures()
+        rows, queries, changed = measured.rows, measured.queries, measured.changed
+        return (
+            Cell(entity.name, detail=str(hit.urn), tone="loud", mark="deprecated:" if gone else ""),
+            Cell(entity.kind),
+            Cell(entity.platform or ""),
+            Cell("" if rows is None else compact(rows)),
+            Cell("" if queries is None else compact(queries)),
+            Cell("" if changed is None else f"{changed:%Y-%m-%d}"),
+            Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
+            Cell(_matched(hit), tone="quiet"),
+        )
+
+    def _why(self, hit: Hit) -> tuple[Cell, ...]:
+        weighed = [f"{one.field} {one.weight:g}" for one in hit.matched if one.weight is not None]
+        return (
+            Cell(self._name_of(hit.urn)),
+            Cell("" if hit.score is None else f"{hit.score:.4g}"),
+            Cell(f"{hit.use:.2g}" if hit.use else ""),
+            Cell(hit.reason),
+            Cell(", ".join(dict.fromkeys(weighed))),
+        )
+
+
+def answered(
+    page: SearchPage,
+    summaries: Mapping[Urn, ClientEntity],
+    question: Question,
+    measures: Mapping[Urn, Measures] | None = None,
+) -> Results:
+    """The page, with what is known of its hits and what it answers."""
+    held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
+    return Results(**held, summaries=summaries, measures=measures or {}, question=question)
+
+
+def _matched(hit: Hit) -> str:
+    names = list(dict.fromkeys(match.field for match in hit.matched))
+    more = len(names) - _MOST_MATCHED
+    return ", ".join(names[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
+
+
+def _facet(facet: Facet) -> str:
+    values = [value for value in facet.values if not _OPAQUE.fullmatch(value.label)]
+    shown = [f"{value.label} {value.count:,}" for value in values[:_MOST_VALUES]]
+    if not shown:
+        return ""
+    more = len(values) - len(shown)
+    least = "at least " if facet.has_more else ""
+    tail = f" · and {least}{more} more" if more else ""
+    return f"{facet.label}: {' · '.join(shown)}{tail}"

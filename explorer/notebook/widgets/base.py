@@ -1,0 +1,444 @@
+"""What the widgets share: their scripts and styles, the HTML kept where no kernel runs, and
+requests to the catalog off the kernel's thread.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
+from uuid import uuid4
+
+import anywidget
+import traitlets
+
+from explorer.client.display import line
+from explorer.errors import CatalogError, Superseded
+from explorer.notebook.catalog import Catalog
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client import Catalog as ClientCatalog
+
+__all__ = [
+    "EXPLORER_MODULE",
+    "EXPLORER_STYLE",
+    "LINEAGE_MODULE",
+    "LINEAGE_STYLE",
+    "ExplorerRequests",
+    "LineageRequests",
+    "SavedHtml",
+    "SavedWithHtml",
+    "Widget",
+]
+
+_log = logging.getLogger(__name__)
+
+_Read = Callable[["AsyncCatalog"], Coroutine[Any, Any, Any]]
+
+
+@dataclass(eq=False)
+class _Job:
+    said: str
+    key: str
+    read: _Read
+    then: Callable[[Any], None]
+    dropped: bool = False
+    tasks: list[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]] = field(default_factory=list)
+
+
+class LineageRequests:
+    """Questions in a row. The thread that waits for the answers lives while there are any, so that
+    a widget that rests, or is closed, or was forgotten, holds none.
+
+    `busy` is told what is being read, and "" when all is; `failed` a sentence on what went wrong.
+    """
+
+    def __init__(
+        self, catalog: "ClientCatalog", busy: Callable[[str], None], failed: Callable[[str], None]
+    ) -> None:
+        self._catalog = catalog
+        self._busy, self._failed = busy, failed
+        self._lock = threading.Condition(threading.RLock())
+        self._queue: deque[_Job] = deque()
+        self._now: _Job | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def ask(
+        self,
+        said: str,
+        read: _Read,
+        then: Callable[[Any], None],
+        *,
+        key: str = "",
+        alone: bool = False,
+    ) -> None:
+        """Read, then do something with the answer, both on the thread of this work.
+
+        A question takes the place of earlier ones of the same `key`; one that is `alone` that of
+        all. What is under way then is hung up, and its answer is not looked at.
+        """
+        with self._lock:
+            if self._ended:
+                return
+            self._drop(key, everything=alone)
+            self._queue.append(_Job(said, key, read, then))
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="catalog-lineage", daemon=True
+                )
+                self._thread.start()
+
+    def end(self) -> None:
+        """Hang up whatever is asked; nothing more is."""
+        with self._lock:
+            self._ended = True
+            self._drop("", everything=True)
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until nothing is asked any more; whether it came to that in time."""
+        with self._lock:
+            if self._thread is threading.current_thread():
+                return False
+            return self._lock.wait_for(lambda: self._thread is None, timeout_seconds)
+
+    def guarded(self, do: Callable[[], None]) -> None:
+        """Do something for the reader, and show what goes wrong: nothing else would."""
+        try:
+            do()
+        except CatalogError as error:
+            self._failed(line(str(error)))
+        except Exception as error:
+            _log.debug("a callback of the lineage widget failed", exc_info=True)
+            self._failed(line(f"{type(error).__name__}: {error}", 300))
+
+    def _drop(self, key: str, *, everything: bool) -> None:
+        jobs = [*self._queue, *([self._now] if self._now else [])]
+        for job in jobs:
+            if everything or (key and job.key == key):
+                job.dropped = True
+                for loop, task in job.tasks:
+                    # A client that was closed has ended its loop, and with it the task.
+                    with suppress(RuntimeError):
+                        loop.call_soon_threadsafe(task.cancel)
+        self._queue = deque(job for job in self._queue if not job.dropped)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                self._now = self._queue.popleft() if self._queue else None
+                job = self._now
+                if job is None:
+                    self._busy("")
+                    self._thread = None
+                    self._lock.notify_all()
+                    return
+                if job.said:
+                    self._busy(job.said)
+            self.guarded(partial(self._do, job))
+
+    def _do(self, job: _Job) -> None:
+        try:
+            answer = self._catalog.wait(self._stoppable(job))
+        except CatalogError:
+            if job.dropped:
+                return
+            raise
+        if not job.dropped:
+            job.then(answer)
+
+    async def _stoppable(self, job: _Job) -> Any:
+        task = asyncio.ensure_future(job.read(self._catalog.core))
+        with self._lock:
+            job.tasks.append((asyncio.get_running_loop(), task))
+            if job.dropped:
+                task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if job.dropped:
+                raise Superseded("what was asked for is no longer wanted") from None
+            raise
+        finally:
+            with self._lock:
+                job.tasks.clear()
+
+
+_T = TypeVar("_T")
+
+Kind = Literal["search", "measures", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
+_LONGEST_SENTENCE = 400
+
+
+@dataclass(eq=False)
+class _Question:
+    said: str
+    read: Callable[[Catalog], Any]
+    then: Callable[[Any], None]
+    failed: Callable[[Exception], bool] | None
+    firm: bool
+    dropped: bool = False
+    tasks: list[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]] = field(default_factory=list)
+
+
+class _Asked(Catalog):
+    """The same catalog for the length of one question, which hangs up when that is dropped."""
+
+    def __init__(self, whole: Catalog, question: _Question, lock: threading.Condition) -> None:
+        self.__dict__.update(vars(whole))
+        # Kept, for a catalog that nobody has any more ends its thread.
+        self._whole, self._question, self._lock = whole, question, lock
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        # What was read with it outlives the question.
+        return self._whole.__reduce_ex__(protocol)
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return super().wait(self._stoppable(work))
+
+    async def _stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
+        question, task = self._question, asyncio.ensure_future(work)
+        with self._lock:
+            question.tasks.append((asyncio.get_running_loop(), task))
+            if question.dropped:
+                task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if question.dropped:
+                raise Superseded("what was asked for is no longer wanted") from None
+            raise
+        finally:
+            with self._lock:
+                question.tasks.clear()
+
+
+class ExplorerRequests:
+    """A row of questions for each kind, the kinds beside each other.
+
+    The thread of a kind lives while it has questions, so that an explorer that rests, was closed or
+    was forgotten holds none. `busy` is told what is being read, and "" when all is; `failed` a
+    sentence on what went wrong. `lock` is held while an answer is taken.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        lock: "threading.RLock",
+        busy: Callable[[str], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._catalog = catalog
+        self._busy, self._failed = busy, failed
+        self._lock = threading.Condition(lock)
+        self._waiting: dict[Kind, deque[_Question]] = {}
+        self._now: dict[Kind, _Question] = {}
+        self._threads: dict[Kind, threading.Thread] = {}
+        self._ended = False
+
+    def ask(
+        self,
+        kind: Kind,
+        said: str,
+        read: Callable[[Catalog], _T],
+        then: Callable[[_T], None],
+        *,
+        failed: Callable[[Exception], bool] | None = None,
+        in_turn: bool = False,
+    ) -> None:
+        """Read, then do something with the answer, both on the thread of its kind.
+
+        It takes the place of the questions of its kind, which are hung up and whose answers are
+        not looked at; one that is asked `in_turn` waits for them, and is never hung up for a later
+        one. `failed` may deal with an error; where it gives false, the error is told.
+        """
+        with self._lock:
+            if self._ended:
+                return
+            if not in_turn:
+                self._drop(kind)
+            firm = kind in ("draft", "save")
+            self._waiting.setdefault(kind, deque()).append(
+                _Question(said, read, then, failed, firm)
+            )
+            if kind not in self._threads:
+                thread = threading.Thread(
+                    target=self._run, args=(kind,), name=f"catalog-explorer-{kind}", daemon=True
+                )
+                self._threads[kind] = thread
+                thread.start()
+
+    def forget(self, kind: Kind) -> None:
+        """Hang up what is asked of a kind."""
+        with self._lock:
+            self._drop(kind)
+
+    def end(self) -> None:
+        """Hang up whatever is asked, but not a text being saved or kept; nothing more is asked."""
+        with self._lock:
+            self._ended = True
+            for kind in (*self._waiting,):
+                self._drop(kind)
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until nothing is asked any more; whether it came to that in time."""
+        with self._lock:
+            if threading.current_thread() in self._threads.values():
+                return False
+            return self._lock.wait_for(lambda: not self._threads, timeout_seconds)
+
+    def guarded(self, do: Callable[[], None]) -> None:
+        """Do something for the reader, and show what goes wrong: nothing else would."""
+        try:
+            do()
+        except CatalogError as error:
+            self._failed(line(str(error), _LONGEST_SENTENCE))
+        # The outermost edge: what nobody foresaw would be seen nowhere else.
+        except Exception as error:
+            _log.debug("the explorer failed", exc_info=True)
+            self._failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
+
+    def _drop(self, kind: Kind) -> None:
+        waiting = self._waiting.get(kind, deque())
+        now = self._now.get(kind)
+        for question in (*waiting, *([now] if now else [])):
+            if question.firm:
+                continue
+            question.dropped = True
+            for loop, task in question.tasks:
+                # A client that was closed has ended its loop, and with it the task.
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(task.cancel)
+        self._waiting[kind] = deque(one for one in waiting if not one.dropped)
+
+    def _run(self, kind: Kind) -> None:
+        while True:
+            with self._lock:
+                self._now.pop(kind, None)
+                waiting = self._waiting.get(kind)
+                if not waiting:
+                    del self._threads[kind]
+                    self._say()
+                    self._lock.notify_all()
+                    return
+                question = self._now[kind] = waiting.popleft()
+                self._say()
+            self.guarded(partial(self._do, question))
+
+    def _do(self, question: _Question) -> None:
+        try:
+            answer = question.read(_Asked(self._catalog, question, self._lock))
+        except Exception as error:
+            with self._lock:
+                if question.dropped or (question.failed is not None and question.failed(error)):
+                    return
+            raise
+        with self._lock:
+            if not question.dropped:
+                question.then(answer)
+
+    def _say(self) -> None:
+        self._busy(", ".join(dict.fromkeys(one.said for one in self._now.values() if one.said)))
+
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class SavedWithHtml:
+    """Of a widget: a notebook saves its HTML as an output of its own before it.
+
+    An application that trusts a notebook shows nothing of an output but its widget, also where no
+    kernel runs any more. The page hides the HTML while the widget is alive there (`hideStill` in
+    host.js), which it finds by `still`.
+    """
+
+    still: Any
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        bundle: Callable[[], Any] = getattr(self, "_repr_mimebundle_", lambda: None)
+        made = bundle() or {"text/plain": repr(self)}
+        data, metadata = made if isinstance(made, tuple) else (made, {})
+        html = data.pop("text/html", None)
+        if html is not None and _VIEW in data:
+            told = {
+                "text/plain": data["text/plain"],
+                "text/html": f'<div class="catalog-still-{self.still}">{html}</div>',
+            }
+            display(told, raw=True)  # type: ignore[no-untyped-call]
+            data["text/plain"] = "(a widget: it lives while its kernel runs)"
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+
+
+class Widget(SavedWithHtml, anywidget.AnyWidget):
+    """A widget drawn by scripts of its own.
+
+    It is anywidget's alone, and not put together from those of ipywidgets: a tree, results as one
+    types, a drawing that is walked by keys, and an editor that keeps the cursor are one page with
+    one focus, which a box of ready-made controls is not; and marimo, which shows no ipywidgets,
+    shows it. Where ready-made controls do, they are taken:
+    `explorer.notebook.widgets.usage_controls`.
+    """
+
+    still = traitlets.Unicode().tag(sync=True)
+    """What tells the HTML of this widget from all others in a page."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(still=uuid4().hex, **values)
+
+
+def script(*names: str) -> str:
+    """The text of one module, made of the scripts of these names in their order.
+
+    It is one, for nothing else of ours can be imported where it runs; and a text rather than a
+    path, for a path given to a widget is watched, and the watching keeps each widget alive.
+    Comments and indentation, which every saved notebook would hold, are left out: no text in a
+    script may go over several lines.
+    """
+    return "\n".join(row for name in names for row in _rows(_FRONTEND / name))
+
+
+def stylesheet(name: str) -> str:
+    """The text of a style sheet."""
+    return (_FRONTEND / name).read_text(encoding="utf-8")
+
+
+def _rows(path: Path) -> Iterator[str]:
+    for row in path.read_text(encoding="utf-8").splitlines():
+        told = row.strip()
+        if told and not told.startswith("//"):
+            yield told
+
+
+class SavedHtml(anywidget.AnyWidget):
+    """An invisible part of a box of ipywidgets, which hides the HTML saved beside the box."""
+
+    still = traitlets.Unicode().tag(sync=True)
+    _esm = script("host.js") + ("\nexport default { render: ({ model }) => hideStill(model) };")
+
+
+LINEAGE_SCRIPTS = script("lineage/elements.js", "lineage/saving.js", "lineage/lineage.js")
+"""Without what all widgets share."""
+
+LINEAGE_MODULE = script("host.js") + "\n" + LINEAGE_SCRIPTS
+LINEAGE_STYLE = stylesheet("lineage/lineage.css")
+
+
+_PARTS = ("parts", "bodies", "entity", "editor", "searching", "folders", "found", "explorer")
+
+# The drawing of the lineage tab is that of the lineage widget, whose names are its own.
+_DRAWING = LINEAGE_SCRIPTS.replace("export default { render };", "return render;")
+_OWN = script("host.js", "explorer/elements.js", *(f"explorer/{name}.js" for name in _PARTS))
+
+EXPLORER_MODULE = f"const renderLineage = (() => {{\n{_DRAWING}\n}})();\n{_OWN}"
+EXPLORER_STYLE = LINEAGE_STYLE + stylesheet("explorer/explorer.css")

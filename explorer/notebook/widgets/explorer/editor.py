@@ -1,0 +1,446 @@
+"""The explorer's editor: which text is written, its draft, preview and difference, conflicts,
+and saving.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from explorer.client import TextConflict
+from explorer.client.display import block, line, visible
+from explorer.client.editable import COLUMNS, column_text, place_of
+from explorer.errors import InvalidInput
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.base import ExplorerRequests
+from explorer.notebook.widgets.explorer.markup import difference_lines, marked
+from explorer.stewardship.drafts import Draft as StoredDraft
+from explorer.stewardship.drafts import Drafts
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.notebook.catalog import Catalog
+
+__all__ = ["Draft", "Writing"]
+
+READ_ONLY = "Nothing is written here: the server was opened to be read only."
+
+_RESUMED = "This is your draft, not saved yet; Discard goes back to the text."
+_CHANGED = "Somebody changed the text since you began: saving shows you theirs first."
+
+Stage = Literal["writing", "comparing", "saving", "conflict"]
+_COMPARED_LINES = 5_000
+_SHOWN_LINES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text on its way, of an entity or of its column at `path`.
+
+    `base` is the edited text that it started from and `text` what is typed; both exactly as they
+    are stored. `theirs` is what somebody else saved meanwhile. `name` is what people call the
+    entity, `column` what they call the column, and `note` what the writer is told on opening it.
+    """
+
+    urn: str
+    path: str | None
+    name: str
+    ingested: str
+    base: str
+    text: str
+    stage: Stage = "writing"
+    theirs: str = ""
+    column: str = ""
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the text describes, in words."""
+        return f"{self.column} of {self.name}" if self.column else self.name
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to save or to lose."""
+        return self.text != self.begun_with
+
+    @property
+    def begun_with(self) -> str:
+        """The text that the writer found."""
+        return self.base if self.base.strip() else self.ingested
+
+    def resumed(self, text: str, base: str) -> "Draft":
+        """A draft that was kept, to go on with; its note says so."""
+        note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
+        return replace(self, text=text, base=base, note=note)
+
+    @property
+    def paged(self) -> str:
+        """The text as a page holds it, which knows one end of line."""
+        return _paged(self.text)
+
+    def typed(self, text: str) -> "Draft":
+        """With what the page holds now; the ends of lines that are stored do not change."""
+        if text == self.paged:
+            return self
+        found = self.begun_with
+        if text == _paged(found):
+            return replace(self, text=found)
+        if "\r\n" in found and "\n" not in found.replace("\r\n", ""):
+            text = text.replace("\n", "\r\n")
+        return replace(self, text=text)
+
+    def at(self, stage: Stage) -> "Draft":
+        """The same at another stage."""
+        return replace(self, stage=stage)
+
+    def facing(self, theirs: str) -> "Draft":
+        """As it is when somebody else wrote meanwhile."""
+        return replace(self, theirs=theirs, stage="conflict")
+
+    def with_mine(self) -> "Draft":
+        """To be saved in the place of theirs."""
+        return replace(self, base=self.theirs, theirs="", stage="saving")
+
+    def with_theirs(self) -> "Draft":
+        """Theirs, to go on from."""
+        return replace(self, base=self.theirs, text=self.theirs, theirs="", stage="writing")
+
+    def told(self) -> dict[str, Any]:
+        """What the page draws, but for the text and its preview."""
+        before = self.theirs if self.stage == "conflict" else self.begun_with
+        compares = self.stage in ("comparing", "conflict", "saving")
+        hidden = sum(one != other for one, other in zip(self.text, visible(self.text), strict=True))
+        return {
+            "urn": self.urn,
+            "path": self.path,
+            "title": line(self.title, 200),
+            "stage": self.stage,
+            "note": self.note,
+            "ingested": marked(self.ingested) if self.ingested.strip() else [],
+            "changed": self.changed,
+            "diff": _difference(before, self.text) if compares else [],
+            "hidden": f"{hidden:,} characters in it cannot be seen" if hidden else "",
+        }
+
+
+def begun(entity: "Entity", path: str | None) -> Draft:
+    """The draft that a writer starts with. Raises `InvalidInput` where nothing can be written."""
+    place = place_of(entity.urn, path)
+    if path is None:
+        edited = place.text(entity.raw(place.aspect) or {}) or ""
+        # Some entities have one text only, whoever wrote it.
+        ingested = entity.ingested_description if "ditable" in place.aspect else ""
+        column = ""
+    else:
+        edited = column_text(entity.raw(COLUMNS) or {}, path) or ""
+        known = entity.schema.column(path)
+        ingested = (known.ingested or "") if known else ""
+        column = known.path.simple if known else FieldPath(path).simple
+    text = edited if edited.strip() else ingested
+    return Draft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
+
+
+def hindrance(urn: Urn, *, read_only: bool) -> str:
+    """Why its description cannot be written; "" where it can."""
+    if read_only:
+        return READ_ONLY
+    try:
+        place_of(urn, None)
+    except InvalidInput as error:
+        return line(str(error), 200)
+    return ""
+
+
+def _paged(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _difference(before: str, after: str) -> list[str]:
+    """What differs, line by line, as `+`, `-` and blank lines."""
+    old, new = block(before).splitlines(), block(after).splitlines()
+    if before == after:
+        return ["@nothing differs"]
+    if max(len(old), len(new)) > _COMPARED_LINES:
+        found = [*(f"-{one}" for one in old), *(f"+{one}" for one in new)]
+    else:
+        found = list(unified_diff(old, new, lineterm="", n=3))[2:]
+    if not found:
+        return ["@only the ends of lines or hidden characters differ"]
+    more = len(found) - _SHOWN_LINES
+    shown = difference_lines(found[:_SHOWN_LINES])
+    return [*shown, f"@… {more:,} more lines"] if more > 0 else shown
+
+
+_Place = tuple[str, str | None]
+_TYPED = ("urn", "path", "text", "revision", "view")
+
+
+class _Left(Protocol):
+    def __call__(self, *, saved: bool) -> None: ...
+
+
+class Writing:
+    """The drafts, one of which may be open: kept in memory and on disk, where the terminal keeps
+    its own, until they are saved or given up.
+
+    Called with the lock of the explorer held, or taking it.
+    """
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        asking: ExplorerRequests,
+        show: Callable[[str, Any], None],
+        left: _Left,
+    ) -> None:
+        self.drafts: dict[_Place, Draft] = {}
+        self._catalog, self._asking, self._show, self._left = catalog, asking, show, left
+        self._open: _Place | None = None
+        self._opening: _Place | None = None
+        # Those on disk of the entity that was read last.
+        self._found: set[_Place] = set()
+        self._stored: dict[_Place, StoredDraft] = {}
+        # What every page is to show of the text that is open, and how often it was changed.
+        self._typed: dict[str, Any] = {}
+        self._revision = 0
+
+    @property
+    def draft(self) -> Draft | None:
+        """The draft that is open."""
+        return self.drafts.get(self._open) if self._open else None
+
+    def go_on_with(self, drafts: Mapping[_Place, Draft]) -> None:
+        """Take over drafts. One that is being saved elsewhere may fail there, and can then be saved
+        from here."""
+        for draft in drafts.values():
+            self._keep(draft.at("writing") if draft.stage in ("comparing", "saving") else draft)
+
+    def look(self, urn: str) -> None:
+        """Look for drafts of an entity on disk that no other running program edits, and tell of
+        them."""
+
+        def read(_: object) -> set[_Place]:
+            kept = (one.draft for one in self._disk().all() if not one.open)
+            return {(one.urn, one.path) for one in kept if one.urn == urn}
+
+        def then(found: set[_Place]) -> None:
+            if found != self._found:
+                self._found = found
+                self._left(saved=False)
+
+        self._asking.ask("draft", "", read, then, in_turn=True)
+
+    def hindrance(self, urn: Urn) -> str:
+        """Why the description of an entity cannot be written; "" where it can."""
+        return hindrance(urn, read_only=self._catalog.read_only)
+
+    def places(self, urn: str) -> list[str | None]:
+        """Where on an entity's page drafts are kept: paths of columns, None for its own text."""
+        held = dict.fromkeys(place for place, one in self.drafts.items() if one.changed)
+        # One that is open here was either changed or is no draft.
+        found = {place for place in self._found if place not in self.drafts}
+        return [path for of, path in (*held, *found) if of == urn]
+
+    def begin(self, entity: "Entity", path: str | None) -> None:
+        """Open the editor, with the draft that is kept of that text, here or on disk."""
+        why_not = self.hindrance(entity.urn)
+        if why_not:
+            self._show("problem", why_not)
+            return
+        place = self._opening = (str(entity.urn), path)
+
+        def then(stored: StoredDraft | None) -> None:
+            if self._opening == place:
+                self._begin(entity, place, stored)
+
+        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
+
+    def _begin(self, entity: "Entity", place: _Place, stored: StoredDraft | None) -> None:
+        draft, fresh = self.drafts.get(place), begun(entity, place[1])
+        if draft is None or not draft.changed:
+            draft = fresh
+        elif stored is None or stored == self._stored.get(place):
+            draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
+        # Another program, or this one in an earlier run, kept its own since.
+        if stored is not None and stored != self._stored.get(place) and stored.text != fresh.text:
+            draft = fresh.resumed(stored.text, stored.base)
+            self._stored[place] = stored
+        self._keep(draft)
+        self._open, self._opening = place, None
+        self._put_text()
+        self._draw()
+        self._preview()
+
+    def type(self, typed: Mapping[str, Any]) -> None:
+        """Take the text of a draft as a page has it, unless a newer one is known. Every page is
+        told the newest."""
+        match typed:
+            case {
+                "urn": str(urn),
+                "path": str() | None as path,
+                "text": str(text),
+                "revision": int(revision),
+            } if revision > self._revision and (urn, path) in self.drafts:
+                place, self._revision = (urn, path), revision
+                draft = self.drafts[place].typed(text)
+                # What was not compared is not saved.
+                self._keep(draft.at("writing") if draft.stage == "comparing" else draft)
+                self._put_away(place)
+                if self._open == place:
+                    self._typed = {name: typed.get(name) for name in _TYPED}
+                    if draft.stage != "writing":
+                        self._draw()
+                    self._preview()
+        self._show("typed", self._typed)
+
+    def compare(self) -> None:
+        """Show what saving would change."""
+        self._stage("comparing")
+
+    def go_on(self) -> None:
+        """Back to the text."""
+        self._stage("writing")
+
+    def save(self) -> None:
+        """Store the draft that was compared."""
+        draft = self.draft
+        if draft is not None and draft.stage == "comparing":
+            self._store(draft.at("saving"))
+
+    def take_mine(self) -> None:
+        """Store the draft in the place of what somebody else wrote meanwhile."""
+        draft = self.draft
+        if draft is not None and draft.stage == "conflict":
+            self._store(draft.with_mine())
+
+    def take_theirs(self) -> None:
+        """Leave what somebody else wrote, and go on from it."""
+        draft = self.draft
+        if draft is not None and draft.stage == "conflict":
+            self._keep(draft.with_theirs())
+            self._put_away((draft.urn, draft.path))
+            self._put_text()
+            self._draw()
+            self._preview()
+
+    def leave(self) -> None:
+        """Close the editor; what was typed is kept."""
+        self.close()
+        self._left(saved=False)
+
+    def give_up(self) -> None:
+        """Close the editor, and forget what was typed."""
+        if self._open is not None:
+            self._forget(self._open)
+        self.leave()
+
+    def close(self) -> None:
+        """Close the editor without a word; a draft that holds nothing new is forgotten."""
+        draft, self._open, self._opening = self.draft, None, None
+        if draft is not None and not draft.changed:
+            self._forget((draft.urn, draft.path))
+        elif draft is not None and draft.stage == "comparing":
+            self._keep(draft.at("writing"))
+        # No text that is no longer on the page stays in what a notebook may save.
+        self._typed = {}
+        self._asking.forget("preview")
+        for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
+            self._show(name, value)
+
+    def _stage(self, stage: Stage) -> None:
+        draft = self.draft
+        if draft is not None and draft.stage != "saving":
+            self._keep(draft.at(stage))
+            self._draw()
+
+    def _store(self, draft: Draft) -> None:
+        place = (draft.urn, draft.path)
+        self._keep(draft)
+        self._draw()
+
+        def then(_: object) -> None:
+            self._show("said", f"Saved the description of {draft.title}.")
+            now = self.drafts.get(place)
+            if now is not None and now.text != draft.text:
+                # Typed on another page while it was on its way: a draft of what is saved now.
+                self._keep(replace(now, base=draft.text, stage="writing"))
+                self._put_away(place)
+                if self._open == place:
+                    self._draw()
+            else:
+                self._forget(place)
+                if self._open == place:
+                    self.close()
+            self._left(saved=True)
+
+        def failed(error: Exception) -> bool:
+            now = self.drafts.get(place, draft)
+            conflict = isinstance(error, TextConflict)
+            theirs = error.theirs if isinstance(error, TextConflict) else ""
+            self._keep(now.facing(theirs) if conflict else now.at("comparing"))
+            if self._open == place:
+                self._draw()
+            return conflict
+
+        self._asking.ask(
+            "save",
+            "saving …",
+            lambda catalog: catalog.describe(
+                draft.urn, draft.text, column=draft.path, instead_of=draft.base
+            ),
+            then,
+            failed=failed,
+            in_turn=True,
+        )
+
+    def _keep(self, draft: Draft) -> None:
+        self.drafts[draft.urn, draft.path] = draft
+
+    def _forget(self, place: _Place) -> None:
+        """Forget the draft of a text, in memory and on disk."""
+        self.drafts.pop(place, None)
+        self._found.discard(place)
+        self._put_away(place)
+
+    def _put_away(self, place: _Place) -> None:
+        """Have the disk hold the draft that is held of a text, or none. What is typed while that is
+        written is written next, and what was written already is not written again."""
+
+        def write(_: object) -> None:
+            draft, disk = self.drafts.get(place), self._disk()
+            if draft is None or not draft.changed:
+                disk.drop(*place)
+                self._stored.pop(place, None)
+                return
+            stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
+            if stored != self._stored.get(place):
+                disk.keep(stored)
+                self._stored[place] = stored
+
+        self._asking.ask("draft", "", write, lambda _: None, in_turn=True)
+
+    def _disk(self) -> Drafts:
+        return Drafts.of(self._catalog.identity or self._catalog.address)
+
+    def _put_text(self) -> None:
+        """Have every page show the text that is open, whatever it showed before."""
+        draft = self.draft
+        if draft is not None:
+            self._revision += 1
+            told = (draft.urn, draft.path, draft.paged, self._revision, "")
+            self._typed = dict(zip(_TYPED, told, strict=True))
+            self._show("typed", self._typed)
+
+    def _draw(self) -> None:
+        draft = self.draft
+        self._show("editor", draft.told() if draft is not None else {})
+
+    def _preview(self) -> None:
+        draft = self.draft
+        if draft is None:
+            return
+        text = draft.text
+        self._asking.ask(
+            "preview", "", lambda _: marked(text), lambda made: self._show("preview", made)
+        )

@@ -1,0 +1,520 @@
+"""The explorer's results, filters and folders: what is asked, and what the page is told."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from explorer.client.display import in_quotes, line
+from explorer.client.records import Facet, FacetValue, Hit, Match, Suggestion
+from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import plural, singular
+from explorer.metadata.urn import Urn
+from explorer.notebook.chart import compact
+from explorer.notebook.search import EDITED
+from explorer.notebook.widgets.explorer.markup import marked_line
+from explorer.query.filters import Criterion, Filter, all_of
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.client.records import Measures
+    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.search import Results
+
+__all__ = [
+    "ORDERS",
+    "Answer",
+    "Entry",
+    "Portion",
+    "Search",
+    "Tree",
+    "measured",
+    "offers_of",
+    "read_answer",
+    "types_of",
+]
+
+FOLDER_PAGE = 50
+
+_NESTING: Mapping[str, tuple[str, ...]] = {
+    "glossaryNode": ("parentNode",),
+    "container": ("container",),
+    "domain": ("parentDomain", "domains"),
+}
+"""Types whose entities hold others, with the fields in which those name what holds them."""
+_FIRST_ENTRIES = (
+    *("dataset", "dashboard", "chart", "dataFlow", "dataJob", "container", "domain"),
+    *("glossaryNode", "glossaryTerm", "tag", "corpuser", "corpGroup"),
+)
+_NAME = 120
+_REFUSED = (InvalidInput, NotFound, ServerFault)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A type, a folder, or an entity. `read` gives what is in it, from a place on."""
+
+    name: str
+    urn: str = ""
+    count: int | None = None
+    read: "Callable[[Catalog, int], Portion] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Entries of a folder, and where the next page starts; nothing after the last."""
+
+    entries: tuple[Entry, ...]
+    further: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    entry: Entry
+    level: int
+    above: "_Node | None" = None
+    below: "list[str] | None" = None
+    further: int | None = None
+    is_open: bool = False
+    note: str = ""
+
+
+@dataclass(eq=False)
+class Tree:
+    """What was read of the folders, and which are unfolded. Asks nobody: it is given portions."""
+
+    _nodes: dict[str, _Node] = field(default_factory=dict)
+    _top: list[str] = field(default_factory=list)
+    _numbers: "count[int]" = field(default_factory=count)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read yet."""
+        return not self._top
+
+    def plant(self, entries: tuple[Entry, ...]) -> None:
+        """The topmost entries, in the place of all there was; the first is to be unfolded."""
+        self._nodes.clear()
+        self._top = [self._add(entry, 1, None) for entry in entries]
+
+    @property
+    def first(self) -> str:
+        """The topmost node; "" where there is none."""
+        return self._top[0] if self._top else ""
+
+    def unfold(self, key: str) -> "Callable[[Catalog], Portion] | None":
+        """Show what is in a folder; gives what reads it, where it was not read yet."""
+        node = self._nodes.get(key)
+        if node is None or node.entry.read is None:
+            return None
+        node.is_open = True
+        return None if node.below is not None else self.reading(key)
+
+    def reading(self, key: str) -> "Callable[[Catalog], Portion] | None":
+        """What reads the next page of a folder; nothing after the last."""
+        node = self._nodes.get(key)
+        if node is None or node.entry.read is None:
+            return None
+        start = 0 if node.below is None else node.further
+        if start is None:
+            return None
+        read, node.note = node.entry.read, "reading …"
+        return lambda catalog: read(catalog, start)
+
+    def fold(self, key: str) -> None:
+        """Show a folder closed."""
+        if key in self._nodes:
+            self._nodes[key].is_open = False
+
+    def take(self, key: str, portion: Portion) -> None:
+        """A page of a folder has come."""
+        node = self._nodes.get(key)
+        if node is None:
+            return
+        new = [self._add(entry, node.level + 1, node) for entry in portion.entries]
+        node.below = [*(node.below or ()), *new]
+        node.further, node.note = portion.further, "" if node.below else "nothing in it"
+
+    def fail(self, key: str, why: str) -> None:
+        """A page of a folder did not come."""
+        if key in self._nodes:
+            self._nodes[key].note = f"{line(why, 200)} — unfold it again to try again"
+            self._nodes[key].is_open = self._nodes[key].below is not None
+
+    def name(self, key: str) -> str:
+        """What a node is called."""
+        node = self._nodes.get(key)
+        return line(node.entry.name, _NAME) if node else ""
+
+    def told(self) -> list[dict[str, Any]]:
+        """The rows that are seen, from top to bottom, as the page draws them."""
+        return list(self._rows(self._top))
+
+    def _rows(self, keys: list[str]) -> Iterator[dict[str, Any]]:
+        waiting = [(key, at, len(keys)) for at, key in reversed([*enumerate(keys, 1)])]
+        while waiting:
+            key, at, size = waiting.pop()
+            if at == 0:
+                yield self._more(key)
+                continue
+            node = self._nodes[key]
+            yield {
+                "key": key,
+                "name": line(node.entry.name, _NAME),
+                "urn": node.entry.urn,
+                "count": node.entry.count,
+                "level": node.level,
+                "at": at,
+                "of": size,
+                "open": node.is_open if node.entry.read is not None else None,
+                "note": node.note,
+            }
+            if not node.is_open or node.below is None:
+                continue
+            if node.further is not None:
+                waiting.append((key, 0, 0))
+            below = node.below
+            waiting += [(one, n, len(below)) for n, one in reversed([*enumerate(below, 1)])]
+
+    def _more(self, key: str) -> dict[str, Any]:
+        node = self._nodes[key]
+        read = len(node.below or ())
+        of = f" of {node.entry.count:,}" if node.entry.count and node.entry.count > read else ""
+        return {"more": key, "key": f"{key}+", "level": node.level + 1, "name": f"{read:,}{of}"}
+
+    def _add(self, entry: Entry, level: int, above: "_Node | None") -> str:
+        key = f"n{next(self._numbers)}"
+        self._nodes[key] = _Node(entry, level, above)
+        return key
+
+
+def types_of(catalog: "Catalog") -> tuple[Entry, ...]:
+    """The types that there are entities of, those people look for most first. One request."""
+    counted = catalog.counts()
+    last = len(_FIRST_ENTRIES)
+    order = sorted(
+        counted, key=lambda one: (_FIRST_ENTRIES.index(one) if one in _FIRST_ENTRIES else last, one)
+    )
+    return tuple(Entry(plural(one), "", counted[one], _top_of(one)) for one in order)
+
+
+def _top_of(entity_type: str) -> "Callable[[Catalog, int], Portion]":
+    if entity_type in _NESTING:
+        top = Criterion(_NESTING[entity_type][0], condition="IS_NULL")
+        return _listing((entity_type,), all_of(top))
+    return _folder(entity_type, "/")
+
+
+def _folder(entity_type: str, path: str) -> "Callable[[Catalog, int], Portion]":
+    """What lies at a browse path: folders, then entities. Types that lie in no folder are listed.
+    One request a page."""
+
+    def read(catalog: "Catalog", start: int) -> Portion:
+        listed = _listing((entity_type,), Filter())
+        try:
+            page = catalog.browse(path, entity=entity_type, start=start, count=FOLDER_PAGE)
+        except _REFUSED:
+            if path != "/":
+                raise
+            return listed(catalog, start)
+        if path == "/" and not page.entries:
+            return listed(catalog, start)
+        folders = tuple(
+            Entry(one.name, "", one.count, _folder(entity_type, f"{path.rstrip('/')}/{one.name}"))
+            for one in (() if page.repeating and start else page.folders)
+        )
+        entities = (Entry(one.name, str(one.urn)) for one in page.entities)
+        return Portion((*folders, *entities), page.end if page.truncated else None)
+
+    return read
+
+
+def _listing(types: tuple[str, ...], among: Filter) -> "Callable[[Catalog, int], Portion]":
+    """What a search finds, by name. Two requests a page."""
+
+    def read(catalog: "Catalog", start: int) -> Portion:
+        page = catalog.search("*", entity=types, narrowed_by=among, start=start, count=FOLDER_PAGE)
+        names = {urn: entity.name for urn, entity in page.summaries.items()}
+        entries = tuple(
+            Entry(names.get(hit.urn) or hit.urn.name, str(hit.urn), None, _held_by(hit.urn))
+            for hit in page.hits
+        )
+        return Portion(entries, page.end if page.truncated else None)
+
+    return read
+
+
+def _held_by(urn: Urn) -> "Callable[[Catalog, int], Portion] | None":
+    fields = _NESTING.get(urn.entity_type)
+    if fields is None:
+        return None
+    types = ("glossaryNode", "glossaryTerm") if urn.entity_type == "glossaryNode" else ()
+    return _listing(types, Filter(tuple((Criterion(one, (str(urn),)),) for one in fields)))
+
+
+PAGE = 20
+ORDERS = {
+    "": "best first",
+    "name": "by name, A to Z",
+    "-name": "by name, Z to A",
+    "-use": "most used first",
+    "-lastModifiedAt": "changed last first",
+    "lastModifiedAt": "longest unchanged first",
+}
+"""How results may be ordered: as the client reads it, and in words."""
+
+_MOST = 10_000
+_FIRST = (
+    "_entityType",
+    "platform",
+    "tags",
+    "owners",
+    "domains",
+    "glossaryTerms",
+    "typeNames",
+    "documented",
+)
+_BOOLEANS = {"true": "yes", "false": "no"}
+_MOST_VALUES = 40
+_NAMED_VALUES = 12
+_AROUND = 24
+_WIDE = 140
+_SHORT = 200
+# Where these matched can be seen in the name above.
+_NAMES = frozenset(("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName"))
+_WHERE = {
+    "fieldPaths": "column",
+    "fieldDescriptions": "column text",
+    "editedFieldDescriptions": "column text",
+    "editedDescription": "description",
+    "fieldTags": "column tag",
+    "editedFieldTags": "column tag",
+    "fieldGlossaryTerms": "column term",
+    "editedFieldGlossaryTerms": "column term",
+    "customProperties": "property",
+    "glossaryTerms": "term",
+    "qualifiedName": "full name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A question: words, a filter as people type it, values of facets that were taken on, an order
+    and where the page begins."""
+
+    words: str = ""
+    filter: str = ""
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    order: str = ""
+    start: int = 0
+
+    def toggled(self, name: str, value: str) -> "Search":
+        """The same with a value of a facet taken on, or off where it was on."""
+        before = self.chosen.get(name, ())
+        after = tuple(one for one in before if one != value)
+        if len(after) == len(before):
+            after = (*before, value)
+        chosen = {**self.chosen, name: after}
+        return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
+
+    def narrowing(self, catalog: "Catalog", beyond: str = "") -> Filter:
+        """The filter as a whole; `beyond` is a facet whose chosen values are left out instead.
+        Raises `FilterSyntax` for one that cannot be read."""
+        from explorer.query import read_filter
+
+        typed = read_filter(self.filter, catalog.registry) if self.filter.strip() else Filter()
+        criteria = (
+            Criterion(name, values, negated=name == beyond) for name, values in self.chosen.items()
+        )
+        return typed.narrowed_by(all_of(*criteria))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said to a search, and what the URNs among the facets are called."""
+
+    search: Search
+    page: "Results"
+    names: Mapping[str, str]
+    adding: Mapping[str, Facet]
+    """The facets some of whose values are taken on, counted over what is not found yet."""
+    most: int | None = _MOST
+    """How far the server lets a result be paged."""
+
+    def told(self, ticked: Iterable[str]) -> dict[str, Any]:
+        """What the page draws."""
+        page, search, marked = self.page, self.search, frozenset(ticked)
+        return {
+            "said": self._sentence(),
+            "words": [line(one) for one in (page.corrected or search.words).split()],
+            "hits": [self._hit(hit, marked) for hit in page.hits],
+            "facets": [self._facet(one) for one in sorted(page.facets, key=_rank) if one.values],
+            "chosen": [
+                {"field": name, "value": value, "label": self._label(name, value)}
+                for name, values in search.chosen.items()
+                for value in values
+            ],
+            "start": page.start,
+            "total": page.total,
+            "before": page.start > 0,
+            "after": page.truncated and (self.most is None or page.end < self.most),
+        }
+
+    def _sentence(self) -> str:
+        page, search = self.page, self.search
+        if not page.total:
+            hint = "; take a condition off, or try fewer words"
+            return f"No results{hint if search.chosen or search.filter or search.words else ''}"
+        parts = [f"{page.total:,} {'result' if page.total == 1 else 'results'}"]
+        if page.total > len(page):
+            parts.append(f"{page.start + 1:,}–{page.end:,}")
+        if self.most is not None and page.total > self.most:
+            parts.append(f"the server stops at {self.most:,}")
+        if page.corrected:
+            typed, corrected = in_quotes(search.words, _SHORT), in_quotes(page.corrected, _SHORT)
+            parts.append(f"for {corrected}; nothing has {typed}")
+        return " · ".join(parts)
+
+    def _hit(self, hit: Hit, ticked: frozenset[str]) -> dict[str, Any]:
+        from explorer.client.entity import Entity
+
+        entity = self.page.summaries.get(hit.urn) or Entity(hit.urn, {})
+        text = next(iter(entity.description.strip().splitlines()), "")
+        return {
+            "urn": str(hit.urn),
+            "name": line(entity.name, _SHORT),
+            "kind": line(kind_of(entity), 60),
+            "platform": line(entity.platform, 60),
+            "about": marked_line(text, 2 * _SHORT),
+            "mark": EDITED if entity.edited_description else "",
+            "measures": _measured(self.page.measures.get(hit.urn)),
+            "state": "deprecated" if entity.deprecation is not None else "",
+            "why": _why(hit, f"{entity.name} {text}".lower(), self.search.words),
+            "ticked": str(hit.urn) in ticked,
+        }
+
+    def _facet(self, facet: Facet) -> dict[str, Any]:
+        on_now = self.search.chosen.get(facet.name, ())
+        adding = self.adding.get(facet.name)
+        if adding is not None:
+            facet = facet.beside(on_now, adding)
+        shown = [*facet.values[:_MOST_VALUES]]
+        shown += [FacetValue(one, 0) for one in on_now if one not in {v.value for v in shown}]
+        return {
+            "field": facet.name,
+            "label": line(facet.label, 60),
+            "more": max(len(facet.values) - _MOST_VALUES, 0),
+            "size": facet.size,
+            "values": [
+                {
+                    "value": one.value,
+                    "label": self._label(facet.name, one.value),
+                    "count": one.count,
+                    "on": one.value in on_now,
+                    "adds": adding is not None and one.value not in on_now,
+                }
+                for one in shown
+            ],
+        }
+
+    def _label(self, name: str, value: str) -> str:
+        if name == "_entityType":
+            return singular(value)
+        label = line(self.names.get(value) or Urn.label(value), 80) or "none"
+        return _BOOLEANS.get(label, label)
+
+
+def read_answer(catalog: "Catalog", search: Search) -> Answer:
+    """Ask the catalog. One request, one for each hundred hits, one for each facet some of whose
+    values are taken on, and one for the names of what the facets count. Rows and use are asked for
+    later, with `measured`."""
+    words = search.words.strip() or "*"
+    page = catalog.search(
+        words,
+        narrowed_by=search.narrowing(catalog),
+        sorted_by=search.order or None,
+        start=search.start,
+        count=PAGE,
+        measures=False,
+    )
+    adding = {
+        facet.name: facet
+        for name in search.chosen
+        for facet in catalog.facets(
+            words, narrowed_by=search.narrowing(catalog, name), names=[name]
+        )
+    }
+    counted = (*page.facets, *adding.values())
+    values = (one.value for facet in counted for one in facet.values[:_NAMED_VALUES])
+    named = catalog.summaries(Urn.parse_all(values))
+    names = {str(urn): entity.name for urn, entity in named.items()}
+    is_long = page.total > _MOST
+    most = None if is_long and catalog.abilities().deep_pages else _MOST
+    return Answer(search, page, names, adding, most)
+
+
+def measured(catalog: "Catalog", answer: Answer) -> Answer:
+    """The same with rows, use and last change of the datasets found. One request."""
+    page = answer.page
+    return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))
+
+
+def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
+    """Completions, as the page draws them."""
+    return [
+        {
+            "text": line(one.text, _SHORT),
+            "urn": str(one.urn) if one.urn else "",
+            "kind": singular(one.entity_type),
+            "platform": line(one.platform, 60),
+        }
+        for one in suggestions
+    ]
+
+
+def kind_of(entity: "Entity") -> str:
+    """What the platform calls it, else its type in a word."""
+    return entity.kind if entity.kind != entity.entity_type else singular(entity.entity_type)
+
+
+def _measured(known: "Measures | None") -> str:
+    """Rows, use and last change in a few words; "" for nothing."""
+    if known is None:
+        return ""
+    rows, queries, changed = known.rows, known.queries, known.changed
+    said = (
+        "" if rows is None else f"{compact(rows)} rows",
+        "" if queries is None else f"{compact(queries)} queries a month",
+        "" if changed is None else f"changed {changed:%Y-%m-%d}",
+    )
+    return " · ".join(one for one in said if one)
+
+
+def _why(hit: Hit, shown: str, words: str) -> dict[str, str] | None:
+    """The first match with a word that is not in what is shown; nothing where all are."""
+    hidden = [word for word in words.lower().split() if word not in shown]
+    told = [one for one in hit.matched if one.field not in _NAMES]
+    by_name = len(told) < len(hit.matched)
+    holding = (one for one in told if any(word in one.value.lower() for word in hidden))
+    match = next(holding, None if by_name or not hidden else next(iter(told), None))
+    if match is None:
+        return None
+    field = _WHERE.get(match.field, line(match.field, 60))
+    return {"field": field, "value": _around(match, " ".join(hidden))}
+
+
+def _around(match: Match, words: str) -> str:
+    """The part of a long value that holds the first word that is in it."""
+    value = FieldPath(match.value).simple if match.field == "fieldPaths" else match.value
+    shown = line(Urn.label(value))
+    lowered = shown.lower()
+    places = [at for word in words.lower().split() if (at := lowered.find(word)) >= 0]
+    at = min(places, default=0)
+    cut = f"…{shown[at - _AROUND :]}" if at > _WIDE // 2 else shown
+    return line(cut, _WIDE)
+
+
+def _rank(facet: Facet) -> tuple[int, str]:
+    name = facet.name
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), facet.label)

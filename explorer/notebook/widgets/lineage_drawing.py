@@ -1,0 +1,751 @@
+"""What the lineage widget draws: the graph read so far, the entities and columns that are shown,
+and the layout of their boxes and lines.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+
+from explorer.client.display import line
+from explorer.client.records import Flow
+from explorer.errors import InvalidInput
+from explorer.graph.columns import COLUMN_ASPECTS, column_graph, read_columns
+from explorer.graph.export.pictures import COLOURS, State, box_size, label, state, text_width
+from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
+from explorer.graph.lineage import merged
+from explorer.graph.nodes import identity
+from explorer.graph.selection import contracted
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
+from explorer.notebook.safe_markdown import plain_markdown
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.graph import Extent
+
+__all__ = [
+    "MOST",
+    "SIDES",
+    "Columns",
+    "KnownLineage",
+    "LineageView",
+    "Names",
+    "ShownLineage",
+    "draw",
+    "first",
+    "folded",
+    "hidden",
+    "near",
+    "read_between",
+    "read_from",
+    "read_names",
+    "unfolded",
+    "words",
+]
+
+SIDES: tuple[Flow, Flow] = ("UPSTREAM", "DOWNSTREAM")
+
+
+class KnownLineage:
+    """The graph of everything read, and of which of its nodes which neighbours are known.
+
+    A node has in `hops` how far it is from the root, negative upstream; nothing where it is neither
+    made from the root nor what the root is made from.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.graph: nx.DiGraph = nx.DiGraph(root=root, direction="BOTH", truncated=None)
+        self.detailed: set[str] = set()
+        self._known: set[tuple[str, Flow]] = set()
+
+    @property
+    def root(self) -> str:
+        """The entity that everything is seen from."""
+        return str(self.graph.graph["root"])
+
+    def turn_to(self, root: str) -> None:
+        """See everything from another entity."""
+        self.graph.graph["root"] = root
+        self._measure()
+
+    def absorb(self, read: "nx.DiGraph", extent: "Extent", hops: int) -> None:
+        """Take an answer in: a graph walked `hops` far from its own root."""
+        cut = read.graph.get("truncated")
+        self.graph.graph["truncated"] = cut or self.graph.graph["truncated"]
+        for node, said in read.nodes(data=True):
+            if node not in self.graph:
+                self.graph.add_node(node, **said)
+            for side in SIDES:
+                far = said.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
+                if extent in ("BOTH", side) and 0 <= far < hops and not cut:
+                    self._known.add((node, side))
+        self.graph.add_edges_from(read.edges(data=True))
+        self._measure()
+
+    def knows(self, node: str, side: Flow) -> bool:
+        """Whether all neighbours of a node on a side were read."""
+        return (node, side) in self._known
+
+    def without_details(self, nodes: Iterable[str]) -> list[str]:
+        """Which of them nothing is known of but what their URN says."""
+        return [node for node in nodes if node in self.graph and node not in self.detailed]
+
+    def _measure(self) -> None:
+        root = self.root
+        if root not in self.graph:
+            return
+        below, above = (_distances(self.graph, root, side) for side in ("DOWNSTREAM", "UPSTREAM"))
+        for node, said in self.graph.nodes(data=True):
+            down, up = below.get(node), above.get(node)
+            if down is not None and (up is None or down <= up):
+                said["hops"] = down
+            elif up is not None:
+                said["hops"] = -up
+            else:
+                said.pop("hops", None)
+
+
+def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
+    """The neighbours of a node on a side, as the graph has them."""
+    found: Iterable[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
+    return found
+
+
+def _distances(graph: "nx.DiGraph", root: str, side: Flow) -> dict[str, int]:
+    far = {root: 0}
+    queue = deque((root,))
+    while queue:
+        at = queue.popleft()
+        for other in near(graph, at, side):
+            if other not in far:
+                far[other] = far[at] + 1
+                queue.append(other)
+    return far
+
+
+MOST = 150
+"""How many entities are drawn before more are asked for."""
+
+_FAN = 12
+"""How many neighbours of one entity are drawn on one side before more are asked for."""
+
+_MORE = 50
+"""How many neighbours one unfolding brings at most."""
+
+
+def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[str, None]:
+    """The nodes up to `hops` from the graph's root, up and down, nearest first: at most `most`, and
+    of each at most a dozen neighbours. One left out takes the room of saying so, and is drawn."""
+    root = graph.graph["root"]
+    chosen: dict[str, None] = {root: None}
+    sides = [side for side in SIDES if extent in ("BOTH", side)]
+    frontiers = {side: [root] for side in sides}
+    for _ in range(hops):
+        for side in sides:
+            following: list[str] = []
+            for node in frontiers[side]:
+                left = [one for one in near(graph, node, side) if one not in chosen]
+                room = _FAN if len(left) > _FAN + 1 else len(left)
+                taken = left[: max(min(room, most - len(chosen)), 0)]
+                following += taken
+                chosen |= dict.fromkeys(taken)
+            frontiers[side] = following
+    return chosen
+
+
+def hidden(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> int:
+    """How many neighbours of a node on a side are known and not drawn."""
+    return sum(1 for one in near(graph, node, side) if one not in drawn)
+
+
+def unfolded(
+    graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow, most: int
+) -> list[str]:
+    """What is drawn besides when a node is unfolded on a side, while fewer than `most` are."""
+    left = [one for one in near(graph, node, side) if one not in drawn]
+    return left[: max(min(_MORE, most - len(drawn)), 0)]
+
+
+def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> set[str]:
+    """What is no longer drawn when a node is folded on a side: what hangs on the root by it alone,
+    on that side. Never the root, nor the node itself."""
+    inside = set(drawn) - {node}
+    beside: Flow = "DOWNSTREAM" if side == "UPSTREAM" else "UPSTREAM"
+    root = graph.graph["root"]
+    away = _joined(graph, inside, near(graph, node, side))
+    ends = (root,) if node != root else near(graph, node, beside)
+    return away - _joined(graph, inside, ends)
+
+
+def _joined(graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]) -> set[str]:
+    """Everything of `inside` that is connected with one of the starts, whichever way."""
+    found = {start for start in starts if start in inside}
+    queue = list(found)
+    for node in queue:
+        for side in SIDES:
+            for other in near(graph, node, side):
+                if other in inside and other not in found:
+                    found.add(other)
+                    queue.append(other)
+    return found
+
+
+MOST_PORTS = 12
+"""How many columns are drawn in one box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Data flows from a column to another; an end without a column is an entity as a whole."""
+
+    source: str
+    source_column: str
+    target: str
+    target_column: str
+    guess: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A graph of columns seen from the entities drawn: the columns in each box, and the lines."""
+
+    graph: "nx.DiGraph | None" = None
+    about: str = ""
+
+    def links(self, drawn: Collection[str]) -> tuple[Link, ...]:
+        """The lines between columns of what is drawn, in the graph's order."""
+        if self.graph is None:
+            return ()
+        return tuple(self._links(drawn))
+
+    def ports(self, drawn: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        """The columns that are drawn in each box, most to least connected where not all are."""
+        found: dict[str, dict[str, int]] = {}
+        for link in self.links(drawn):
+            for node, column in (
+                (link.source, link.source_column),
+                (link.target, link.target_column),
+            ):
+                if column:
+                    held = found.setdefault(node, {})
+                    held[column] = held.get(column, 0) + 1
+        return {
+            node: tuple(sorted(held, key=lambda column: -held[column]))
+            for node, held in found.items()
+        }
+
+    def _links(self, drawn: Collection[str]) -> Iterator[Link]:
+        if self.graph is None:
+            return
+        nodes = self.graph.nodes
+        for up, down, guess in self.graph.edges.data("guess"):
+            above, below = nodes[up], nodes[down]
+            source, target = above.get("dataset", up), below.get("dataset", down)
+            if source in drawn and target in drawn and source != target:
+                yield Link(
+                    source, above.get("column", ""), target, below.get("column", ""), bool(guess)
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The columns of one dataset, to choose one from."""
+
+    urn: str = ""
+    paths: tuple[str, ...] = field(default=())
+
+
+async def read_names(catalog: "AsyncCatalog", urn: str) -> Names:
+    """The columns of a dataset in the order of its schema. One request."""
+    target = Urn.parse(urn)
+    read = (await catalog.entities([target], ("schemaMetadata",))).get(target)
+    columns = read.schema.columns if read is not None else ()
+    return Names(urn, tuple(dict.fromkeys(column.path.simple for column in columns)))
+
+
+async def read_from(
+    catalog: "AsyncCatalog", urn: str, column: str, extent: "Extent", hops: int
+) -> "nx.DiGraph":
+    """What a column is made from and what it feeds. Costs what `read_columns` does, each way."""
+    if extent != "BOTH":
+        return await read_columns(catalog, urn, column, extent, hops=hops)
+    upper, lower = await asyncio.gather(
+        read_columns(catalog, urn, column, "UPSTREAM", hops=hops),
+        read_columns(catalog, urn, column, "DOWNSTREAM", hops=hops),
+    )
+    return merged(upper, lower)
+
+
+async def read_between(
+    catalog: "AsyncCatalog", tables: "nx.DiGraph", source: str, target: str
+) -> "nx.DiGraph":
+    """The columns that flow along one edge between tables. Where one end is a job, those of the
+    tables that it joins are among them. One request."""
+    near = {source, target}
+    if tables.nodes[source].get("type") == "dataJob":
+        near.update(tables.pred[source])
+    if tables.nodes[target].get("type") == "dataJob":
+        near.update(tables.succ[target])
+    entities = await catalog.entities(Urn.parse_all(near), COLUMN_ASPECTS)
+    whole = column_graph(tables.subgraph(near), entities)
+    ends = {source, target} if near == {source, target} else near
+    kept = [
+        (up, down)
+        for up, down in whole.edges
+        if {whole.nodes[end].get("dataset", end) for end in (up, down)} <= ends
+    ]
+    found: nx.DiGraph = whole.edge_subgraph(kept).copy()
+    return found
+
+
+_ROOM = Spacing(layer=64, node=18, edge=10)
+_NAME = 30
+_COLUMN = 32
+_TEXT = 280
+_PORT_TOP, _PORT = 44.0, 18.0
+_WIDE = 240.0
+_NAME_SIZE = 12.5
+_OTHER = "#56646F"
+_TIP = 5.0
+# Colour never says it alone: the sign before a name does, and a word below it.
+_SIGNS: Mapping[State, str] = {"plain": "", "removed": "✗ ", "ghost": "? "}
+_STATES: Mapping[State, str] = {"plain": "", "removed": "removed", "ghost": "not in the catalog"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLineage:
+    """What of an answer is looked at: the entities unfolded so far, the types and platforms that
+    are switched off, and lineage of columns where it was asked for."""
+
+    nodes: Collection[str]
+    without: frozenset[tuple[str, str]] = frozenset()
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The graph that is drawn, its layout, and both as the page is told of them."""
+
+    graph: "nx.DiGraph"
+    layout: Layout[str]
+    told: Mapping[str, Any]
+
+
+def facts(said: Mapping[str, Any]) -> tuple[str, str]:
+    """The type and the platform of a node, in words; both may be empty."""
+    kind = singular(str(said.get("kind") or said.get("type") or ""))
+    return line(kind, _NAME), line(str(said.get("platform") or ""), _NAME)
+
+
+def words(said: Mapping[str, Any]) -> str:
+    """What is written under a node's name."""
+    deprecated = "deprecated" if said.get("deprecated") is True else ""
+    told = (*facts(said), _STATES[state(said)], deprecated)
+    return _sound(" · ".join(word for word in told if word))
+
+
+def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> Drawing:
+    """Lay out what is looked at; what was drawn before stays in its order. Pure."""
+    inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
+    passing = {node for node, said in inside.nodes(data=True) if _passes(said, shown.without)}
+    graph = contracted(inside, passing | {held.root})
+    ports = shown.columns.ports(graph.nodes)
+    # In the order of reading, which the layout leans on.
+    order = [node for node in shown.nodes if node in graph]
+    sizes = {node: _size(node, graph.nodes[node], ports.get(node, ())) for node in order}
+    layout = lay_out_pairs(sizes, graph.edges, spacing=_ROOM, previous=previous)
+    boxes = [_box(held, shown, graph, node, layout.positions[node], ports) for node in order]
+    lines = [
+        {
+            "s": route.source,
+            "t": route.target,
+            "d": _curve(route.points),
+            "indirect": _indirect(graph.edges[route.source, route.target]),
+        }
+        for route in layout.routes
+    ]
+    told = {
+        "root": held.root,
+        "width": round(layout.width, 1),
+        "height": round(layout.height, 1),
+        "nodes": boxes,
+        "edges": lines,
+        "links": _links(shown.columns, graph, layout, ports),
+        "types": _counted(inside, 0, shown.without, "type"),
+        "platforms": _counted(inside, 1, shown.without, "platform"),
+    }
+    return Drawing(graph, layout, told)
+
+
+def _passes(said: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
+    kind, platform = facts(said)
+    return ("type", kind) not in without and ("platform", platform) not in without
+
+
+def _indirect(said: Mapping[str, Any]) -> bool:
+    return bool(said.get("over") or said.get("guess"))
+
+
+def _counted(
+    graph: "nx.DiGraph", which: int, without: Collection[tuple[str, str]], name: str
+) -> list[dict[str, Any]]:
+    counts: dict[str, int] = {}
+    for _, said in graph.nodes(data=True):
+        word = facts(said)[which]
+        if word:
+            counts[word] = counts.get(word, 0) + 1
+    return [
+        {"name": word, "count": counts[word], "on": (name, word) not in without}
+        for word in sorted(counts)
+    ]
+
+
+def _size(node: str, said: Mapping[str, Any], columns: Sequence[str]) -> tuple[float, float]:
+    width, height = box_size(node, said)
+    width += text_width(_SIGNS[state(said)], _NAME_SIZE)
+    if not columns:
+        return width, height
+    rows = len(_rows(columns))
+    return max(width, _WIDE), _PORT_TOP + rows * _PORT + 4
+
+
+def _rows(columns: Sequence[str]) -> Sequence[str]:
+    """The columns that have a row of their own; the last row says how many have none."""
+    return columns if len(columns) <= MOST_PORTS else columns[:MOST_PORTS]
+
+
+def _port(box: Box, columns: Sequence[str], column: str) -> float:
+    """How far down the line of a column meets its box."""
+    if not column or column not in columns:
+        return box.y + min(box.height, 40) / 2
+    at = min(columns.index(column), MOST_PORTS - 1)
+    return box.y + _PORT_TOP + at * _PORT + _PORT / 2
+
+
+def _box(
+    held: KnownLineage,
+    shown: ShownLineage,
+    graph: "nx.DiGraph",
+    node: str,
+    box: Box,
+    ports: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    said = graph.nodes[node]
+    whole = label(node, said, 400)
+    name = whole if len(whole) <= _NAME else "…" + whole[1 - _NAME :]
+    columns = ports.get(node, ())
+    far = said.get("hops")
+    drawn = shown.nodes
+    told: dict[str, Any] = {
+        "id": node,
+        "name": name,
+        "whole": whole,
+        "entity": line(str(said.get("type") or "")),
+        "state": state(said),
+        "sign": _SIGNS[state(said)],
+        "words": words(said),
+        "far": "where it starts" if node == held.root else _far(far),
+        "text": _sound(plain_markdown(said.get("description") or "", _TEXT)),
+        "hops": far,
+        "colour": COLOURS.get(str(said.get("type")), _OTHER),
+        "x": round(box.x, 1),
+        "y": round(box.y, 1),
+        "w": round(box.width, 1),
+        "h": round(box.height, 1),
+        "ports": [_sound(line(column, _COLUMN)) for column in _rows(columns)],
+    }
+    if len(columns) > MOST_PORTS:
+        told["ports"][-1] = f"+{len(columns) - MOST_PORTS + 1:,} more columns"
+    for side, short in zip(SIDES, ("up", "down"), strict=True):
+        # Folding leads away from the root.
+        away = far is None or (far <= 0 if side == "UPSTREAM" else far >= 0)
+        told[short] = {
+            "hidden": hidden(held.graph, drawn, node, side),
+            "open": away and any(one in drawn for one in near(held.graph, node, side)),
+            "known": held.knows(node, side),
+        }
+    more = [f"{told[side]['hidden']:,} more {side}stream" for side in ("up", "down")]
+    spoken = [whole, told["words"], told["far"], *(text for text in more if text[0] != "0")]
+    told["spoken"] = ", ".join(part for part in spoken if part)
+    return told
+
+
+def _far(hops: int | None) -> str:
+    if not hops:
+        return ""
+    way = "upstream" if hops < 0 else "downstream"
+    return f"{abs(hops)} hop{'s' if abs(hops) != 1 else ''} {way}"
+
+
+def _sound(text: str) -> str:
+    """Without halves of characters, which no message can carry."""
+    return text.encode(errors="replace").decode()
+
+
+def _links(
+    columns: Columns,
+    graph: "nx.DiGraph",
+    layout: Layout[str],
+    ports: Mapping[str, Sequence[str]],
+) -> list[dict[str, Any]]:
+    routes = {(route.source, route.target): route.points for route in layout.routes}
+    told: dict[tuple[str, str], dict[str, Any]] = {}
+    for link in columns.links(graph.nodes):
+        above, below = layout.positions[link.source], layout.positions[link.target]
+        start = (
+            above.x + above.width,
+            _port(above, ports.get(link.source, ()), link.source_column),
+        )
+        end = (below.x, _port(below, ports.get(link.target, ()), link.target_column))
+        # Round the boxes between, the way the line between the tables goes.
+        bends = routes.get((link.source, link.target), ())[1:-1]
+        path = _curve((start, *bends, end))
+        told[path, str(link.guess)] = {
+            "d": path,
+            "guess": link.guess,
+            "s": link.source,
+            "t": link.target,
+        }
+    return list(told.values())
+
+
+def _curve(points: Sequence[Point]) -> str:
+    """The line through the points, curved from layer to layer, with an open tip at its end."""
+    (x, y), *rest = points
+    drawn = [f"M{x:.1f} {y:.1f}"]
+    towards = 1.0
+    for to_x, to_y in rest:
+        if to_y == y or to_x == x:
+            drawn.append(f"L{to_x:.1f} {to_y:.1f}")
+        else:
+            middle = (x + to_x) / 2
+            drawn.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
+        if to_x != x:
+            towards = 1.0 if to_x > x else -1.0
+        x, y = to_x, to_y
+    back = x - towards * _TIP
+    drawn.append(f"M{back:.1f} {y - 3.5:.1f}L{x:.1f} {y:.1f}L{back:.1f} {y + 3.5:.1f}")
+    return "".join(drawn)
+
+
+MOST_HOPS = 20
+_SHORT = 60
+_LONG = 200
+
+
+class LineageView:
+    """The state of one lineage widget.
+
+    One thread at a time changes what is drawn; any thread may ask meanwhile, and never waits for a
+    layout to be made.
+    """
+
+    def __init__(self, root: str, hops: int, extent: "Extent") -> None:
+        self._lock = threading.RLock()
+        self._held = KnownLineage(root)
+        self._hops, self._extent, self._most = _far_enough(hops), extent, MOST
+        self._nodes: dict[str, None] = {}
+        self._without: frozenset[tuple[str, str]] = frozenset()
+        self._columns, self._names = Columns(), Names()
+        self._back: list[str] = []
+        self._drawing: Drawing | None = None
+
+    @property
+    def root(self) -> str:
+        """The URN that everything is seen from."""
+        with self._lock:
+            return self._held.root
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """What was drawn last."""
+        return self._drawing
+
+    @property
+    def reach(self) -> "tuple[int, Extent]":
+        """How many hops are drawn, and which way."""
+        with self._lock:
+            return self._hops, self._extent
+
+    @property
+    def tables(self) -> "nx.DiGraph":
+        """The graph between the boxes, as it was drawn last."""
+        with self._lock:
+            return self._drawing.graph if self._drawing else self._held.graph
+
+    def copied(self) -> "nx.DiGraph":
+        """Everything read so far."""
+        with self._lock:
+            return self._held.graph.copy()
+
+    def name(self, urn: str) -> str:
+        """What an entity is called in a sentence."""
+        with self._lock:
+            said = self._held.graph.nodes.get(urn) or identity(urn)
+        return label(urn, said, _SHORT)
+
+    def knows(self, urn: str, *sides: Flow) -> bool:
+        """Whether all neighbours of an entity on these sides were read."""
+        with self._lock:
+            return all(self._held.knows(urn, side) for side in sides)
+
+    def holds(self, urn: str) -> bool:
+        """Whether an entity is in what was read."""
+        with self._lock:
+            return urn in self._held.graph
+
+    def span(self) -> int:
+        """How many hops lie between the ends of what was read."""
+        with self._lock:
+            hops = [abs(far) for _, far in self._held.graph.nodes.data("hops") if far]
+        return min(2 * max(hops, default=1) + 1, MOST_HOPS)
+
+    def set_reach(self, hops: int | None, extent: "Extent | None") -> None:
+        """Draw so many hops, or another direction, from the next answer on."""
+        with self._lock:
+            self._hops = self._hops if hops is None else _far_enough(hops)
+            self._extent = extent or self._extent
+
+    def leave(self, urn: str) -> None:
+        """Remember where it started until now, if it is to start elsewhere."""
+        with self._lock:
+            if urn != self._held.root:
+                self._back.append(self._held.root)
+
+    def returning(self) -> str | None:
+        """Where it started before; each is told once."""
+        with self._lock:
+            return self._back.pop() if self._back else None
+
+    def take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
+        """An answer, walked `hops` far from what is to be the root; drawn anew around it."""
+        with self._lock:
+            self._held.absorb(found, extent, hops)
+            self._hold(root)
+            self._held.turn_to(root)
+            self._columns, self._names = Columns(), Names()
+            self._most = MOST
+            self._nodes = first(self._held.graph, self._extent, self._hops, self._most)
+            if self._drawing and root not in self._drawing.graph:
+                self._drawing = None
+
+    def add(self, found: "nx.DiGraph", extent: "Extent") -> None:
+        """An answer on the neighbours of one entity."""
+        with self._lock:
+            self._held.absorb(found, extent, 1)
+
+    def unfold(self, node: str, side: Flow) -> str:
+        """Draw the neighbours of an entity on a side. A sentence where there is no room for all."""
+        with self._lock:
+            graph = self._held.graph
+            more = unfolded(graph, self._nodes, node, side, self._most)
+            left = hidden(graph, self._nodes, node, side)
+            self._nodes.update(dict.fromkeys(more))
+            if left == len(more) or len(self._nodes) < self._most:
+                return ""
+            return f"{self._most:,} are drawn; «Show more» makes room for others"
+
+    def fold(self, node: str, side: Flow) -> set[str]:
+        """No longer draw what hangs on an entity on a side; that is what is given."""
+        with self._lock:
+            gone = folded(self._held.graph, self._nodes, node, side)
+            self._nodes = {one: None for one in self._nodes if one not in gone}
+            return gone
+
+    def widen(self) -> None:
+        """Make room for more, and draw what was read and had none: nearest first."""
+        with self._lock:
+            self._most += MOST
+            graph = self._held.graph
+            wider = first(graph, self._extent, self._hops, self._most)
+            room = max(self._most - len(self._nodes), 0)
+            new = [node for node in wider if node not in self._nodes]
+            left = [node for node in graph if node not in self._nodes and node not in wider]
+            self._nodes.update(dict.fromkeys([*new, *left][:room]))
+
+    def narrow(self, without: Mapping[str, "list[str]"]) -> None:
+        """Leave out entities by `type` and `platform`."""
+        with self._lock:
+            self._without = frozenset(
+                (name, word) for name in ("type", "platform") for word in without.get(name, ())
+            )
+
+    def follow(self, columns: Columns) -> bool:
+        """Draw lineage of columns; whether there is any between what is drawn."""
+        with self._lock:
+            self._columns = columns
+            return bool(columns.links(self._nodes))
+
+    def offer(self, names: Names) -> None:
+        """The columns of a dataset, to choose one from."""
+        with self._lock:
+            self._names = names
+
+    def bare(self) -> "nx.DiGraph":
+        """What is drawn and nothing is known of but what its URN says, as a graph of its own."""
+        with self._lock:
+            return self._held.graph.subgraph(self._held.without_details(self._nodes)).copy()
+
+    def describe(self, told: "nx.DiGraph") -> None:
+        """Names and states that were read."""
+        with self._lock:
+            for node, said in told.nodes(data=True):
+                # How far it is may have changed meanwhile.
+                said.pop("hops", None)
+                self._held.graph.nodes[node].update(said)
+            self._held.detailed.update(told)
+
+    def know(self, nodes: "list[str]") -> None:
+        """Names and states of these need not be read."""
+        with self._lock:
+            self._held.detailed.update(nodes)
+
+    def drawn(self) -> tuple[str, dict[str, Any]]:
+        """Lay out what is looked at: a sentence on it, and what the page is told."""
+        with self._lock:
+            self._hold(self._held.root)
+        shown = ShownLineage(self._nodes, self._without, self._columns)
+        before = self._drawing
+        # Only who draws changes what is held: it is read here without holding others up.
+        drawing = draw(self._held, shown, before.layout if before else None)
+        with self._lock:
+            self._drawing = drawing
+            held = len(self._held.graph)
+            told = {
+                **drawing.told,
+                "hops": self._hops,
+                "direction": self._extent,
+                "more": len(self._nodes) >= self._most and held > len(self._nodes),
+                "back": bool(self._back),
+                "about": self._columns.about,
+                "names": {
+                    "urn": self._names.urn,
+                    "columns": [line(path, _LONG) for path in self._names.paths],
+                },
+            }
+            return self._sentence(len(drawing.graph), held), told
+
+    def _sentence(self, drawn: int, held: int) -> str:
+        far = f"{self._hops} hop{'s' if self._hops != 1 else ''}"
+        parts = [self.name(self._held.root)]
+        parts += [f"{side.lower()} {far}" for side in SIDES if self._extent in ("BOTH", side)]
+        parts.append(f"all {drawn:,} shown" if drawn == held else f"{drawn:,} of {held:,} shown")
+        cut = self._held.graph.graph["truncated"]
+        parts += [f"cut: {line(cut)}"] if cut else []
+        return " · ".join(parts)
+
+    def _hold(self, root: str) -> None:
+        """Have the root in the graph, even where nothing was read of it."""
+        if root not in self._held.graph:
+            self._held.graph.add_node(root, **identity(root), hops=0)
+
+
+def _far_enough(hops: int) -> int:
+    if 1 <= hops <= MOST_HOPS:
+        return hops
+    raise InvalidInput(f"lineage is drawn 1 to {MOST_HOPS} hops far, not {hops}")

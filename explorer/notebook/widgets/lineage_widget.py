@@ -1,0 +1,468 @@
+"""The lineage widget: what an entity is made from and what it feeds, walked in a notebook."""
+
+import base64
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from explorer.client.display import line
+from explorer.client.records import Flow
+from explorer.graph.export import to_graphml
+from explorer.graph.export.pictures import label, to_svg
+from explorer.graph.lineage import read_lineage
+from explorer.graph.nodes import read_details
+from explorer.metadata.urn import Urn
+from explorer.notebook.view import AS_WRITTEN
+from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, LineageRequests, Widget
+from explorer.notebook.widgets.lineage_drawing import (
+    SIDES,
+    Columns,
+    LineageView,
+    Names,
+    near,
+    read_between,
+    read_from,
+    read_names,
+    words,
+)
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client import AsyncCatalog, Catalog
+    from explorer.graph import Extent
+
+__all__ = ["EmbeddedLineage", "LineageWidget", "as_html"]
+
+_NAME = 60
+_MOST_PICTURED = 60
+
+
+def as_html(graph: "nx.DiGraph", said: str) -> str:
+    """The lineage as a picture under a sentence, in elements that survive in any notebook."""
+    root = graph.graph["root"]
+    svg = to_svg(graph, most_nodes=_MOST_PICTURED)
+    encoded = base64.b64encode(svg.encode()).decode()
+    name = label(root, graph.nodes[root], _NAME)
+    alternative = escape(f"Lineage of {name}: {', '.join(_listed(graph))}")
+    return (
+        f'<div class="{AS_WRITTEN}" style="color:inherit;background:transparent">'
+        f'<div style="opacity:.75">{escape(said)}</div>'
+        f'<img alt="{alternative}" style="max-width:100%;height:auto" '
+        f'src="data:image/svg+xml;base64,{encoded}"/></div>'
+    )
+
+
+def as_tree(graph: "nx.DiGraph", said: str) -> str:
+    """The lineage as text: what is upstream, then what is downstream, each entity once."""
+    root = graph.graph["root"]
+    rows = [said, _row(graph, root)]
+    for side, title in (("UPSTREAM", "upstream"), ("DOWNSTREAM", "downstream")):
+        below = list(_branch(graph, root, "UPSTREAM" if side == "UPSTREAM" else "DOWNSTREAM"))
+        rows += [f"  {title}", *below] if below else [f"  {title}: nothing"]
+    return "\n".join(rows)
+
+
+def _branch(graph: "nx.DiGraph", root: str, side: Flow) -> Iterator[str]:
+    seen = {root}
+    stack = [(one, 2) for one in reversed(list(near(graph, root, side)))]
+    while stack:
+        node, depth = stack.pop()
+        again = node in seen
+        yield "  " * depth + _row(graph, node) + ("  ↑ above" if again else "")
+        if not again:
+            seen.add(node)
+            stack += [(one, depth + 1) for one in reversed(list(near(graph, node, side)))]
+
+
+def _row(graph: "nx.DiGraph", node: str) -> str:
+    attributes = graph.nodes[node]
+    return f"{label(node, attributes, _NAME)}  {words(attributes)}".rstrip()
+
+
+def _listed(graph: "nx.DiGraph") -> Iterator[str]:
+    """In a few words what an alternative text says; the tree says it all."""
+    hops = [far for _, far in graph.nodes.data("hops") if far]
+    yield f"{sum(far < 0 for far in hops):,} upstream"
+    yield f"{sum(far > 0 for far in hops):,} downstream"
+
+
+_MOST_READ = 2_000
+_FIRST_SECONDS = 3.0
+_COLUMN = 60
+_SHOWN = ("picture", "said", "busy", "problem", "selected")
+
+
+class LineageWidget(Widget):
+    """The lineage around an entity, drawn: unfolded, narrowed, searched and followed by column.
+
+        widget = LineageWidget(cat, "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
+        widget
+
+    It starts `hops` far each way. Everything read so far is `graph`, a networkx graph; `selected`
+    is the URN that the reader is at, and `on_select` calls a function with it. Nothing waits for
+    the catalog on the kernel's thread; `wait()` does. Where no kernel runs, the notebook keeps a
+    picture and a tree. Two requests to begin with, and one for a hundred entities drawn; as many
+    again for each one looked at, unfolded, or followed by column.
+
+    `close()` hangs up what is being read; the catalog stays open.
+    """
+
+    _esm = LINEAGE_MODULE
+    _css = LINEAGE_STYLE
+
+    picture = traitlets.Dict().tag(sync=True)
+    said = traitlets.Unicode().tag(sync=True)
+    busy = traitlets.Unicode().tag(sync=True)
+    problem = traitlets.Unicode().tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        urn: str | Urn,
+        *,
+        hops: int = 1,
+        direction: "Extent" = "BOTH",
+        graph: "nx.DiGraph | None" = None,
+    ) -> None:
+        """`graph` is a lineage graph of this entity, read before and at least `hops` far: it is
+        drawn at once, as far as `hops` and `direction` say, and not read again."""
+        root = str(Urn.parse(urn))
+        scene = LineageView(root, hops, direction)
+        super().__init__()
+        self._scene = scene
+        self._drawn = threading.Event()
+        self._listeners: list[Callable[[str], None]] = []
+        self._work = LineageRequests(catalog, self._tell_busy, self._tell_problem)
+        self.on_msg(self._heard_from_page)
+        self.observe(self._went_to, "selected")
+        told = {} if graph is None else graph.graph
+        if graph is not None and told.get("root") == root and told.get("hops", 0) >= hops:
+            scene.know([node for node, text in graph.nodes.data("description") if text is not None])
+            self._take(graph, root, told["direction"], told["hops"])
+            self._complete()
+        else:
+            self._read(root)
+
+    @property
+    def graph(self) -> "nx.DiGraph":
+        """Everything read so far, as a graph of its own: see `explorer.graph.lineage`."""
+        return self._scene.copied()
+
+    @property
+    def root(self) -> str:
+        """The URN that everything is seen from."""
+        return self._scene.root
+
+    def on_select(self, call: Callable[[str], None]) -> Callable[[str], None]:
+        """Have a function called with the URN of whatever the reader goes to; it may be used as a
+        decorator. It is called on a thread of the kernel's, and what it raises is shown."""
+        self._listeners.append(call)
+        return call
+
+    def unfold(self, urn: str | Urn, side: "Flow") -> None:
+        """Draw the neighbours of an entity on a side, read where they are not known."""
+        node = str(urn)
+        known = self._scene.knows(node, side)
+
+        async def read(catalog: "AsyncCatalog") -> "nx.DiGraph | None":
+            if known:
+                return None
+            return await read_lineage(catalog, node, side, hops=1, limit=_MOST_READ)
+
+        def then(found: "nx.DiGraph | None") -> None:
+            if found is not None:
+                self._scene.add(found, side)
+            full = self._scene.unfold(node, side)
+            self._redraw()
+            if full:
+                self.problem = full
+            self._complete()
+
+        said = "" if known else f"reading the neighbours of {self._scene.name(node)} …"
+        self._work.ask(said, read, then)
+
+    def fold(self, urn: str | Urn, side: "Flow") -> None:
+        """No longer draw what hangs on an entity on a side."""
+
+        def then() -> None:
+            if self.selected in self._scene.fold(str(urn), side):
+                self.selected = str(urn)
+
+        self._change(then)
+
+    def turn_to(self, urn: str | Urn) -> None:
+        """See the lineage from another entity, drawn anew around it."""
+        root = str(Urn.parse(urn))
+        self._scene.leave(root)
+        self._read(root)
+
+    def reach(self, hops: int | None = None, direction: "Extent | None" = None) -> None:
+        """Draw so many hops, or another direction, around the same entity."""
+        self._scene.set_reach(hops, direction)
+        self._read(self._scene.root)
+
+    def narrow(self, *, without: Mapping[str, "list[str]"]) -> None:
+        """Leave out entities by `type` and `platform`, each a list of the words on the boxes; the
+        ways over what is left out are drawn dashed. An empty list takes the filter off."""
+
+        self._change(partial(self._scene.narrow, without))
+
+    def follow_column(self, urn: str | Urn, column: str) -> None:
+        """Draw what a column is made from and what it feeds."""
+        node = str(urn)
+        about = f"column {line(column, _COLUMN)} of {self._scene.name(node)}"
+        _, extent = self._scene.reach
+        span = self._scene.span()
+        self._ask_columns(about, lambda catalog: read_from(catalog, node, column, extent, span))
+
+    def follow_edge(self, source: str, target: str) -> None:
+        """Draw which columns flow along an edge."""
+        tables, name = self._scene.tables, self._scene.name
+        if not tables.has_edge(source, target):
+            return
+        about = f"columns from {name(source)} to {name(target)}"
+        self._ask_columns(about, lambda catalog: read_between(catalog, tables, source, target))
+
+    def forget_columns(self) -> None:
+        """Draw tables alone again."""
+
+        def then() -> None:
+            self._scene.follow(Columns())
+            self._scene.offer(Names())
+
+        self._change(then, key="columns")
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until everything asked for is drawn; whether it was in time."""
+        return self._work.wait(timeout_seconds)
+
+    def close(self) -> None:
+        """Hang up what is being read, and take the widget off the page."""
+        # Closing is also what ends one that was never quite made.
+        work = getattr(self, "_work", None)
+        if work is not None:
+            work.end()
+        super().close()
+
+    def __repr__(self) -> str:
+        drawing = self._scene.drawing
+        if drawing is None:
+            return f"Lineage of {line(self.root)}: {self.problem or 'not read yet'}"
+        return as_tree(drawing.graph, self.said)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The living widget, and a picture and a tree for where it cannot live."""
+        # A notebook saves what is there now. One that is slow to read is shown all the same.
+        self._drawn.wait(_FIRST_SECONDS)
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        data, metadata = made
+        drawing = self._scene.drawing
+        more = {"text/plain": repr(self)}
+        if drawing is not None:
+            more["text/html"] = as_html(drawing.graph, self.said)
+        return {**data, **more}, metadata
+
+    def _heard_from_page(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """What the page asks for; anything else is nothing to us."""
+        match content:
+            case {"view": str(view), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": view, "seq": seq})
+        self.problem = ""
+        match content:
+            case {"kind": "unfold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
+                self._work.guarded(lambda: self.unfold(urn, side))
+            case {"kind": "fold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
+                self._work.guarded(lambda: self.fold(urn, side))
+            case {"kind": "root", "urn": str(urn)}:
+                self._work.guarded(lambda: self.turn_to(urn))
+            case {"kind": "back"}:
+                self._work.guarded(self._go_back)
+            case {"kind": "hops", "hops": int(hops)}:
+                self._work.guarded(lambda: self.reach(hops))
+            case {"kind": "direction", "direction": "BOTH" | "UPSTREAM" | "DOWNSTREAM" as extent}:
+                self._work.guarded(lambda: self.reach(direction=extent))
+            case {"kind": "narrow", "type": list(types), "platform": list(platforms)}:
+                without = {"type": [*map(str, types)], "platform": [*map(str, platforms)]}
+                self._work.guarded(lambda: self.narrow(without=without))
+            case {"kind": "more"}:
+                self._work.guarded(self._show_more)
+            case {"kind": "names", "urn": str(urn)}:
+                self._work.guarded(lambda: self._ask_names(urn))
+            case {"kind": "column", "urn": str(urn), "column": str(column)}:
+                self._work.guarded(lambda: self.follow_column(urn, column))
+            case {"kind": "edge", "source": str(source), "target": str(target)}:
+                self._work.guarded(lambda: self.follow_edge(source, target))
+            case {"kind": "tables"}:
+                self._work.guarded(self.forget_columns)
+            case {"kind": "graphml"}:
+                self._work.guarded(self._send_graphml)
+
+    def _went_to(self, change: Any) -> None:
+        """What the reader went to: those who listen are told, and its neighbours are counted."""
+        urn = change["new"]
+        if not urn:
+            return
+        for call in self._listeners:
+            self._work.guarded(partial(call, urn))
+        _, extent = self._scene.reach
+        sides = [side for side in SIDES if extent in ("BOTH", side)]
+        if self._scene.knows(urn, *sides) or not self._scene.holds(urn):
+            return
+
+        def then(found: "nx.DiGraph") -> None:
+            self._scene.add(found, extent)
+            self._redraw()
+
+        self._work.ask(
+            "",
+            lambda catalog: read_lineage(catalog, urn, extent, hops=1, limit=_MOST_READ),
+            then,
+            key="look",
+        )
+
+    def _read(self, root: str) -> None:
+        hops, extent = self._scene.reach
+
+        # One hop more than is drawn, so that what is left out can be counted.
+        async def read(catalog: "AsyncCatalog") -> "nx.DiGraph":
+            return await read_lineage(catalog, root, extent, hops=hops + 1, limit=_MOST_READ)
+
+        def then(found: "nx.DiGraph") -> None:
+            self._take(found, root, extent, hops + 1)
+            self._complete()
+
+        self._work.ask(f"reading the lineage of {self._scene.name(root)} …", read, then, alone=True)
+
+    def _take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
+        self._scene.take(found, root, extent, hops)
+        self._redraw()
+        self.selected = root
+        self._drawn.set()
+
+    def _complete(self) -> None:
+        """Read the names and states of what is drawn, and draw them."""
+        bare = self._scene.bare()
+        if not bare:
+            return
+
+        async def read(catalog: "AsyncCatalog") -> None:
+            await read_details(catalog, bare)
+
+        def then(_: None) -> None:
+            self._scene.describe(bare)
+            self._redraw()
+
+        self._work.ask("reading names …", read, then)
+
+    def _change(self, do: Callable[[], None], key: str = "") -> None:
+        """Change what is looked at, and draw it, off the kernel's thread."""
+
+        def then(_: None) -> None:
+            do()
+            self._redraw()
+
+        self._work.ask("", _nothing, then, key=key)
+
+    def _show_more(self) -> None:
+        self._change(self._scene.widen)
+        self._work.ask("", _nothing, lambda _: self._complete())
+
+    def _go_back(self) -> None:
+        root = self._scene.returning()
+        if root is not None:
+            self._read(root)
+
+    def _ask_names(self, urn: str) -> None:
+        name = self._scene.name(urn)
+
+        def then(found: Names) -> None:
+            self._scene.offer(found)
+            self._redraw()
+            if not found.paths:
+                self.problem = f"no columns are known of {name}"
+
+        self._work.ask(
+            f"reading the columns of {name} …",
+            lambda catalog: read_names(catalog, urn),
+            then,
+            key="names",
+        )
+
+    def _ask_columns(self, about: str, read: Callable[["AsyncCatalog"], Any]) -> None:
+        def then(found: "nx.DiGraph") -> None:
+            any_drawn = self._scene.follow(Columns(found, about))
+            self._redraw()
+            if not any_drawn:
+                self.problem = f"no lineage is known of {about}"
+
+        self._work.ask(f"reading {about} …", read, then, key="columns")
+
+    def _send_graphml(self) -> None:
+        """Everything read, as a file for other programs; made off the kernel's thread."""
+
+        def then(_: None) -> None:
+            self.send({"kind": "graphml", "text": to_graphml(self.graph)})
+
+        self._work.ask("writing GraphML …", _nothing, then)
+
+    def _redraw(self) -> None:
+        self.said, self.picture = self._scene.drawn()
+
+    def _tell_busy(self, said: str) -> None:
+        self.busy = said
+
+    def _tell_problem(self, said: str) -> None:
+        self.problem = said
+        self._drawn.set()
+
+
+class EmbeddedLineage(LineageWidget):
+    """The same as a part of another widget, which shows it and carries its messages; it has no
+    model on the page of its own."""
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        urn: str | Urn,
+        *,
+        graph: "nx.DiGraph",
+        changed: Callable[[dict[str, Any]], None],
+        message: Callable[[Any], None],
+    ) -> None:
+        """`changed` is told all that is shown whenever some of it changes, `message` what goes to
+        the page besides."""
+        self._changed, self._message = changed, message
+        super().__init__(catalog, urn, graph=graph)
+        self.observe(lambda _: self._tell(), _SHOWN)
+        self._tell()
+
+    def open(self) -> None:
+        """Nothing: the other widget is on the page."""
+
+    def send(self, content: Any, buffers: Any = None) -> None:
+        """Have the other widget send it."""
+        del buffers
+        self._message(content)
+
+    def hear(self, told: Any) -> None:
+        """What the page says of this part."""
+        match told:
+            case {"kind": "selected", "urn": str(urn)}:
+                self.selected = urn
+            case _:
+                self._heard_from_page(self, told, None)
+
+    def _tell(self) -> None:
+        self._changed({name: getattr(self, name) for name in _SHOWN})
+
+
+async def _nothing(_: "AsyncCatalog") -> None:
+    return None

@@ -1,0 +1,139 @@
+"""The use of a dataset, with controls for its range and measure beside the chart."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import ipywidgets
+
+from explorer.client.display import line
+from explorer.errors import CatalogError, InvalidInput
+from explorer.notebook.widgets.base import SavedHtml, SavedWithHtml
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from explorer.notebook.chart import Charted
+    from explorer.notebook.timeseries import Usage
+
+__all__ = ["UsageControls"]
+
+_log = logging.getLogger(__name__)
+
+_RANGES: Mapping[str, int | None] = {
+    "7 days": 7,
+    "30 days": 30,
+    "90 days": 90,
+    "a year": 365,
+    "ever": None,
+}
+_MEASURES: "Mapping[str, Callable[[Usage], Charted]]" = {
+    "over time": lambda usage: usage.over_time(),
+    "by column": lambda usage: usage.by_column(),
+    "by user": lambda usage: usage.by_user(),
+}
+_LONGEST_SENTENCE = 300
+
+
+class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
+    """The use of a dataset; a range and a measure are chosen beside the chart.
+
+        controls = cat["fct_orders"].usage().controls()
+        controls
+
+    `usage` is what is shown, to go on with in the next cell. Reading is never done on the kernel's
+    thread; `wait()` waits for it. These are ipywidgets' own controls, whose values can be set and
+    observed: `controls.range.value = "90 days"`. In marimo, which shows none of them, it is the
+    chart alone.
+    """
+
+    def __init__(self, usage: "Usage") -> None:
+        """Begin with what was read; nothing is asked before a range is chosen."""
+        if usage.entity is None:
+            raise InvalidInput("this usage was made by hand and knows no catalog to ask")
+        self._usage, self._entity = usage, usage.entity
+        self._lock = threading.Condition()
+        self._asked, self._there = 0, 0
+        ranges = dict(_RANGES)
+        if usage.window.days not in ranges.values():
+            ranges = {f"{usage.window.days:,} days": usage.window.days, **ranges}
+        self._ranges = ranges
+        named = next(name for name, days in ranges.items() if days == usage.window.days)
+        self.range = ipywidgets.ToggleButtons(
+            options=list(ranges), value=named, tooltips=[f"use of {name}" for name in ranges]
+        )
+        # As wide as their words.
+        self.range.style.button_width = "auto"
+        self.measure = ipywidgets.Dropdown(
+            options=list(_MEASURES), value="over time", description="measure"
+        )
+        self.measure.layout.width = "auto"
+        self._said = ipywidgets.Label()
+        self._chart = ipywidgets.Output()
+        self.still = uuid4().hex
+        controls = ipywidgets.HBox([self.range, self.measure, self._said])
+        controls.layout.flex_flow = "row wrap"
+        super().__init__([controls, self._chart, SavedHtml(still=self.still)])
+        self.range.observe(lambda _: self._read(), "value")
+        self.measure.observe(lambda _: self._draw(), "value")
+        self._draw()
+
+    @property
+    def usage(self) -> "Usage":
+        """What is shown."""
+        return self._usage
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until the chart is that of the range chosen; whether it was in time."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._there == self._asked, timeout_seconds)
+
+    def _read(self) -> None:
+        with self._lock:
+            self._asked += 1
+            mine, name = self._asked, self.range.value
+        self._said.value = "reading …"
+        threading.Thread(
+            target=self._read_range, args=(mine, self._ranges[name]), name="catalog-usage"
+        ).start()
+
+    def _read_range(self, mine: int, days: int | None) -> None:
+        found, said = None, ""
+        try:
+            found = self._entity.usage(days)
+        except CatalogError as error:
+            said = line(str(error), _LONGEST_SENTENCE)
+        # The outermost edge: what nobody foresaw would be seen nowhere else.
+        except Exception as error:
+            _log.debug("the usage could not be read", exc_info=True)
+            said = line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE)
+        with self._lock:
+            # Of several ranges chosen in a row the last one counts.
+            if mine == self._asked:
+                self._usage = found or self._usage
+                self._draw()
+                self._said.value = said
+                self._there = mine
+                self._lock.notify_all()
+
+    def _shown(self) -> "Charted":
+        return _MEASURES[self.measure.value](self._usage)
+
+    def _draw(self) -> None:
+        data = self._shown()._repr_mimebundle_()
+        # Set as a whole: what an `Output` catches is that of one thread.
+        self._chart.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The controls and the chart, and the chart for where no kernel runs."""
+        made = super()._repr_mimebundle_(**kwargs)
+        return {**made, "text/plain": repr(self), "text/html": self._shown()._repr_html_()}
+
+    def _display_(self) -> "go.Figure":
+        # Asked by marimo.
+        return self._shown().figure()
