@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from explorer.metadata.urn import Urn
-from explorer.tui.entity.page import EntityView
+from explorer.tui.screens.entity.page import EntityView
 
 if TYPE_CHECKING:
     from explorer.tui.app import CatalogApp

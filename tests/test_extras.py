@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from explorer.tui.shell.tables import check
+from explorer.tui.tables import check
 
 
 @pytest.mark.parametrize(

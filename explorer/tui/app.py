@@ -1,15 +1,20 @@
-"""The terminal application: one screen on which finding, browsing and one entity take turns."""
+"""The application: the main screen with folders, search and entity page, navigation between
+them, and the end of the program.
+"""
 
 import asyncio
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
+from textual.color import Color
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -17,31 +22,81 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
+from explorer.client.display import visible
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.base_app import ZOOMED, BaseApp, keep_zoom
 from explorer.tui.content import line
-from explorer.tui.exchanges import Exchanges
-from explorer.tui.find.view import FindView
-from explorer.tui.inorder import InOrder, import_first
-from explorer.tui.safety import ControlFilter
-from explorer.tui.shell.dressed import DressedApp
-from explorer.tui.shell.ending import forget_signals, heed_signals
-from explorer.tui.shell.header import Header
-from explorer.tui.shell.keyline import KeyLine
-from explorer.tui.shell.look import Look
-from explorer.tui.shell.remembering import Remembered
-from explorer.tui.shell.themes import ATTRIBUTES
-from explorer.tui.shell.zoom import ZOOMED, keep_zoom
-from explorer.tui.watching import Changes
+from explorer.tui.key_queue import KeyQueue, import_first
+from explorer.tui.request_log import RequestLog
+from explorer.tui.screens.browse import BrowseTree
+from explorer.tui.screens.search.view import SearchView
+from explorer.tui.session import Changes
+from explorer.tui.settings import Appearance
+from explorer.tui.state import TerminalState
+from explorer.tui.themes import ATTRIBUTES
+from explorer.tui.widgets.bars import Header, KeyLine
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.tui.editing.flow import Editing
-    from explorer.tui.entity.page import EntityView
-    from explorer.tui.labelling.takingback import TakingBack
+    from explorer.tui.screens.editor.launcher import EditorLauncher
+    from explorer.tui.screens.entity.page import EntityView
+    from explorer.tui.screens.undo import UndoActions
 
-__all__ = ["CatalogApp"]
+__all__ = ["CatalogApp", "ControlFilter"]
+
+_WITHIN_A_LINE = str.maketrans("", "", "\t\n")
+
+
+class ControlFilter(LineFilter):
+    """Takes control, escape and bidirectional characters out. They have no width, so that what
+    stands behind them stays where it was put."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments of a line, made harmless."""
+        del background
+        if all(segment.text.isprintable() for segment in segments):
+            return segments
+        return [
+            Segment(_harmless(segment.text), segment.style, segment.control) for segment in segments
+        ]
+
+
+def _harmless(text: str) -> str:
+    # Whatever has a mark in its place is taken out.
+    pairs = zip(text, visible(text), strict=True)
+    return "".join(char for char, mark in pairs if char == mark).translate(_WITHIN_A_LINE)
+
+
+# Windows has no hangup.
+_SIGNALS = [
+    number for number in (getattr(signal, "SIGHUP", None), signal.SIGTERM) if number is not None
+]
+
+
+def heed_signals(end: Callable[[int], None]) -> None:
+    """Have `end` called, with the status to leave with, when the program is told to end. Told once
+    more it ends at once, whatever it is about."""
+    loop = asyncio.get_running_loop()
+
+    def told(number: int) -> None:
+        forget_signals()
+        # What a shell says of a program that a signal ended.
+        end(128 + number)
+
+    # Not everywhere, and not off the main thread.
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, told, number)
+
+
+def forget_signals() -> None:
+    """From now on a signal ends the program at once."""
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
 
 # In columns: from which on the folders stand beside the page, and facets beside the results.
 _FOLDERS_WIDE = 115
@@ -52,7 +107,7 @@ _TOLD = 2_000
 _HUNG_UP = 128 + 1
 
 
-class CatalogApp(DressedApp):
+class CatalogApp(BaseApp):
     """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
     where they are given, or with `last` what was open last. `furnished` is called when everything
     is set up, and again with every other server."""
@@ -80,7 +135,7 @@ class CatalogApp(DressedApp):
     #page { width: 1fr; }
     .-wide BrowseTree { max-width: 60%; }
     .-narrow BrowseTree, .-medium BrowseTree { width: 1fr; border-right: none; }
-    .-narrow FindView Facets { width: 1fr; }
+    .-narrow SearchView Facets { width: 1fr; }
     """
     )
 
@@ -92,21 +147,21 @@ class CatalogApp(DressedApp):
         query: str = "",
         last: bool = False,
         server: str = "",
-        remembered: Remembered | None = None,
-        exchanges: Exchanges | None = None,
-        look: Look | None = None,
+        remembered: TerminalState | None = None,
+        exchanges: RequestLog | None = None,
+        look: Appearance | None = None,
         furnished: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(make, server=server, remembered=remembered, exchanges=exchanges)
-        self.dress(look or Look())
+        self.dress(look or Appearance())
         self._gate = ControlFilter()
-        self._keys = InOrder(self, super().on_event)
+        self._keys = KeyQueue(self, super().on_event)
         self._furnishing = asyncio.Lock()
         self._furnished = False
         self._tell_furnished = furnished
         self._is_ending = False
-        self._editing: Editing | None = None
-        self._taking_back: TakingBack | None = None
+        self._editing: EditorLauncher | None = None
+        self._taking_back: UndoActions | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
 
@@ -115,7 +170,7 @@ class CatalogApp(DressedApp):
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
-        from explorer.tui.shell.terminal import TerminalDriver
+        from explorer.tui.terminal import TerminalDriver
 
         return TerminalDriver
 
@@ -136,7 +191,7 @@ class CatalogApp(DressedApp):
         tree = BrowseTree(self._session, self._remembered)
         tree.display = self.size.width >= _FOLDERS_WIDE
         yield tree
-        find = FindView(self._session, is_narrow=self.size.width < _FACETS_WIDE)
+        find = SearchView(self._session, is_narrow=self.size.width < _FACETS_WIDE)
         yield ContentSwitcher(find, initial="find", id="page")
 
     async def _clear(self) -> None:
@@ -147,14 +202,14 @@ class CatalogApp(DressedApp):
             # What it saves and keeps is of the server that was left.
             self._editing = None
             await body.mount_all(self._panes())
-        self._desk.query_one(FindView).focus_results()
+        self._desk.query_one(SearchView).focus_results()
 
     async def on_event(self, event: events.Event) -> None:
         """Keys go to their widgets one after another, all else as it comes."""
         if not await self._keys.takes(event):
             await super().on_event(event)
 
-    async def on_home(self) -> None:
+    async def on_key_done(self) -> None:
         """What a key led to is done."""
         await self._keys.came_home()
 
@@ -166,7 +221,7 @@ class CatalogApp(DressedApp):
         """Ask for data once the first frame is drawn."""
         heed_signals(self._end)
         self.turn_to_colours()
-        self.query_one(FindView).focus_results()
+        self.query_one(SearchView).focus_results()
         self.call_after_refresh(self._start)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -174,12 +229,12 @@ class CatalogApp(DressedApp):
         tree = self._desk.query_one(BrowseTree)
         is_beside = event.size.width >= _FOLDERS_WIDE
         self._show_folders(tree.display and (is_beside or tree.has_focus_within))
-        self._desk.query_one(FindView).narrow(event.size.width < _FACETS_WIDE)
+        self._desk.query_one(SearchView).narrow(event.size.width < _FACETS_WIDE)
 
     def _start(self) -> None:
         self._greet()
         self._desk.query_one(BrowseTree).fill()
-        self._desk.query_one(FindView).start(self._first_query)
+        self._desk.query_one(SearchView).start(self._first_query)
         if self._first_urn is not None:
             self._open(self._first_urn)
         elif not self._first_query:
@@ -195,7 +250,7 @@ class CatalogApp(DressedApp):
             drafts = await drafts_of.Drafts.at(self._session)
             kept = [one.draft for one in await asyncio.to_thread(drafts.all) if not one.open]
             self._session.note_drafts(frozenset((one.urn, one.path) for one in kept))
-            self._desk.query_one(FindView).show_drafts()
+            self._desk.query_one(SearchView).show_drafts()
             if self._furnished:
                 self._entity_view.show_drafts()
             if tell and kept:
@@ -211,7 +266,7 @@ class CatalogApp(DressedApp):
         `first` one."""
         async with self._furnishing:
             if not self._furnished:
-                home = await asyncio.to_thread(import_module, "explorer.tui.entity.page")
+                home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity.page")
                 pages = self._desk.query_one("#page", ContentSwitcher)
                 await pages.add_content(home.EntityView(self._session))
                 self._furnished = True
@@ -221,7 +276,7 @@ class CatalogApp(DressedApp):
 
     @property
     def _entity_view(self) -> "EntityView":
-        from explorer.tui.entity.page import EntityView
+        from explorer.tui.screens.entity.page import EntityView
 
         return self._desk.query_one(EntityView)
 
@@ -287,12 +342,12 @@ class CatalogApp(DressedApp):
     def action_find(self) -> None:
         """To the search box."""
         self._turn_to("find")
-        self._desk.query_one(FindView).focus_box()
+        self._desk.query_one(SearchView).focus_box()
 
     def turn_to_results(self) -> None:
         """To the results."""
         self._turn_to("find")
-        self._desk.query_one(FindView).focus_results()
+        self._desk.query_one(SearchView).focus_results()
 
     def action_browse(self) -> None:
         """Show the folders and give them the keys; where they are shown, hide them."""
@@ -334,13 +389,13 @@ class CatalogApp(DressedApp):
         """To what was open after."""
         self._go(self._history.forward())
 
-    @on(FindView.Opened)
+    @on(SearchView.Opened)
     @on(BrowseTree.Opened)
-    def _opened(self, event: FindView.Opened | BrowseTree.Opened) -> None:
+    def _opened(self, event: SearchView.Opened | BrowseTree.Opened) -> None:
         self._open(event.urn)
 
-    @on(FindView.LedOn)
-    def _led_on(self, event: FindView.LedOn) -> None:
+    @on(SearchView.LedOn)
+    def _led_on(self, event: SearchView.LedOn) -> None:
         if event.urn is not None:
             self._open(event.urn)
         # Before the next key, and when what they are for is open.
@@ -354,7 +409,7 @@ class CatalogApp(DressedApp):
     def _others_changed(self, changes: Changes) -> None:
         if not self._is_open:
             return
-        for view in self._desk.query(FindView):
+        for view in self._desk.query(SearchView):
             view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
@@ -362,7 +417,7 @@ class CatalogApp(DressedApp):
     def _missed_changes(self) -> None:
         if not self._is_open:
             return
-        for view in self._desk.query(FindView):
+        for view in self._desk.query(SearchView):
             view.refresh_results()
         if self._furnished:
             self._entity_view.refresh_missed()
@@ -388,7 +443,7 @@ class CatalogApp(DressedApp):
         """Search for a text from the palette."""
         if self._is_page_free():
             self._turn_to("find")
-            self._desk.query_one(FindView).run(text, order)
+            self._desk.query_one(SearchView).run(text, order)
 
     def _open(self, urn: Urn) -> None:
         self._visit(urn)
@@ -398,7 +453,7 @@ class CatalogApp(DressedApp):
     def _go(self, place: Urn | None) -> None:
         if place is None:
             self._turn_to("find")
-            self._desk.query_one(FindView).focus_results()
+            self._desk.query_one(SearchView).focus_results()
         else:
             self._note_place()
             self._show(place)
@@ -434,31 +489,31 @@ class CatalogApp(DressedApp):
         if self._desk.query_one("#page", ContentSwitcher).current == "entity":
             self._entity_view.focus_content()
         else:
-            self._desk.query_one(FindView).focus_results()
+            self._desk.query_one(SearchView).focus_results()
 
-    def _write(self, what: Callable[["Editing"], None]) -> None:
+    def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
         def go_on() -> None:
-            from explorer.tui.editing.flow import Editing
+            from explorer.tui.screens.editor.launcher import EditorLauncher
 
             if self._editing is None:
-                self._editing = Editing(
+                self._editing = EditorLauncher(
                     self,
                     self._session,
                     lambda: self._entity_view,
                     self._open,
-                    lambda: self._desk.query_one(FindView).found,
+                    lambda: self._desk.query_one(SearchView).found,
                     self.look_for_drafts,
                 )
             what(self._editing)
 
         reporting = self._session.reporting("opening the editor")
-        import_first(self, "explorer.tui.editing.flow", go_on, reporting)
+        import_first(self, "explorer.tui.screens.editor.launcher", go_on, reporting)
 
-    def on_changing_edit(self, event: "EntityView.Edit") -> None:
+    def on_editable_page_edit(self, event: "EntityView.Edit") -> None:
         """Edit a description."""
         self._write(lambda editing: editing.edit(event.entity, event.path))
 
-    def on_changing_links(self, event: "EntityView.Links") -> None:
+    def on_editable_page_links(self, event: "EntityView.Links") -> None:
         """Show the links of an entity, and change them."""
         self._write(lambda editing: editing.show_links(event.entity))
 
@@ -474,20 +529,20 @@ class CatalogApp(DressedApp):
         """Redo what was undone last, whatever page is open."""
         self._take_back(lambda taking: taking.redo())
 
-    def _take_back(self, what: Callable[["TakingBack"], None]) -> None:
+    def _take_back(self, what: Callable[["UndoActions"], None]) -> None:
         if self.screen is not self._desk:
             # Where something is being written or asked, its own keys count.
             return
 
         def go_on() -> None:
-            from explorer.tui.labelling.takingback import TakingBack
+            from explorer.tui.screens.undo import UndoActions
 
             if self._taking_back is None:
-                self._taking_back = TakingBack(self, self._session, self._show_written)
+                self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
 
         reporting = self._session.reporting("opening what takes it back")
-        import_first(self, "explorer.tui.labelling.takingback", go_on, reporting)
+        import_first(self, "explorer.tui.screens.undo", go_on, reporting)
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
         """Read the entity that is shown again, where it is one of those that were written."""

@@ -1,4 +1,4 @@
-"""`catalog-tui`: the catalog in the terminal."""
+"""The command line of `catalog-tui`."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ import click
 from explorer import __version__
 
 if TYPE_CHECKING:
-    from explorer.tui.opening import Opening
+    from explorer.tui.session import Opening
 
 __all__ = ["freeze_heap", "main"]
 
@@ -26,8 +26,7 @@ _LOOKED_THROUGH = 700, 10, 2
 def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Every key, as the reader has set it, instead of the terminal."""
     if wanted:
-        from explorer.tui.shell.keymap import key_lines, read_keymap
-        from explorer.tui.shell.settings import read_settings
+        from explorer.tui.settings import key_lines, read_keymap, read_settings
 
         read = read_settings()
         keymap, problems = read_keymap(read.settings.keys, read.place)
@@ -37,9 +36,8 @@ def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) 
 def _print_settings(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """The settings as they stand, instead of the terminal."""
     if wanted:
-        from explorer.tui.shell.keymap import read_keymap
-        from explorer.tui.shell.settings import read_settings
-        from explorer.tui.shell.setup import config_lines
+        from explorer.tui.screens.palette import config_lines
+        from explorer.tui.settings import read_keymap, read_settings
 
         read = read_settings()
         keymap, problems = read_keymap(read.settings.keys, read.place)
@@ -137,9 +135,9 @@ def main(
     from explorer.client.transport import Secret
     from explorer.errors import CatalogError
     from explorer.metadata.urn import Urn
-    from explorer.tui.exchanges import Exchanges
-    from explorer.tui.opening import Opening
-    from explorer.tui.shell.remembering import Remembered
+    from explorer.tui.request_log import RequestLog
+    from explorer.tui.session import Opening
+    from explorer.tui.state import TerminalState
 
     try:
         first = Urn.parse(urn) if urn else None
@@ -149,7 +147,7 @@ def main(
         if named.token.asks and not offline:
             opening = replace(opening, token=Secret.of(named.token()))
         if log is not None:
-            Exchanges.check(log)
+            RequestLog.check(log)
     except CatalogError as error:
         _refuse(str(error))
 
@@ -158,10 +156,9 @@ def main(
         return
 
     from explorer.tui.app import CatalogApp
-    from explorer.tui.shell.look import Look
-    from explorer.tui.shell.settings import read_settings
+    from explorer.tui.settings import Appearance, read_settings
 
-    look = Look(read_settings(), theme)
+    look = Appearance(read_settings(), theme)
     if look.settings.editor:
         os.environ["VISUAL"] = look.settings.editor
     app = CatalogApp(
@@ -170,8 +167,8 @@ def main(
         query=query,
         last=last,
         server=named.identity,
-        remembered=Remembered.of_user(),
-        exchanges=Exchanges(log),
+        remembered=TerminalState.of_user(),
+        exchanges=RequestLog(log),
         look=look,
         furnished=freeze_heap,
     )
@@ -209,7 +206,7 @@ def _check_terminal() -> None:
 def _serve(opening: "Opening", host: str, port: int) -> None:
     """Show the program in a browser; each page starts it with the same arguments."""
     try:
-        from explorer.tui.shell.serving import CatalogServer
+        from explorer.tui.web_server import CatalogServer
     except ModuleNotFoundError:
         from explorer.errors import MissingExtra
 

@@ -1,8 +1,4 @@
-"""HTML inside a description's markdown, as tokens that rich's markdown renders.
-
-Rich leaves HTML out. Here its text stays: tables become tables, lists lists, and bold text is bold.
-What only looks like a tag (`<date>` in a path) stays as it was typed.
-"""
+"""HTML in the markdown of a description, as tokens that rich's markdown renders."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,26 +1,78 @@
-"""What the screens share: the catalog they ask, how it answers, and the one way in which trouble
-is told."""
+"""What the screens share: the catalog that is open, how its server answers, changes that others
+make, and how errors are reported.
+"""
 
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer import config
-from explorer.errors import CatalogError, NotSignedIn, Unreachable, Unusable
+from explorer.client.transport import Secret
+from explorer.errors import CatalogError, Gone, NotSignedIn, Unreachable, Unusable
 from explorer.metadata.registry import load_registry
-from explorer.tui.content import line
-from explorer.tui.exchanges import Exchanges
-from explorer.tui.times import Times
+from explorer.metadata.urn import Urn
+from explorer.tui.content import Times, line
+from explorer.tui.request_log import RequestLog
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.client.records import ChangeEvent
 
-__all__ = ["Contact", "Say", "Session", "Standing", "Where", "sentence_of"]
+__all__ = [
+    "ChangeWatch",
+    "Changes",
+    "Opening",
+    "ServerStatus",
+    "Session",
+    "change_sentence",
+    "sentence_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A catalog as somebody named it; with nothing named, the one that `config.server` finds.
+
+    `token` stands in for the one that is known. With `offline` nobody is asked, and what was kept
+    is shown.
+    """
+
+    url: str | None = None
+    profile: str | None = None
+    data_dir: Path | None = None
+    read_only: bool = False
+    offline: bool = False
+    token: Secret | None = field(default=None, repr=False)
+
+    def found(self) -> config.Server:
+        """The server that is meant; reads the profiles. Raises what `config.server` raises."""
+        return config.server(self.url, profile=self.profile, data_dir=self.data_dir)
+
+    def maker(self) -> Callable[[], "AsyncCatalog"]:
+        """What makes the client; called in a thread."""
+
+        def make() -> "AsyncCatalog":
+            # Imported by the thread that calls this, once the first frame is drawn.
+            from explorer.client import AsyncCatalog
+
+            return AsyncCatalog(
+                self.url,
+                profile=self.profile,
+                data_dir=self.data_dir,
+                token=self.token,
+                # A profile that is read-only stays so.
+                read_only=self.read_only or None,
+                offline="only" if self.offline else "fallback",
+            )
+
+        return make
+
 
 Contact = Literal["opening", "ready", "kept", "silent", "refused"]
 """How the server was last heard: not asked yet; it answered; what was kept of it answered; it did
@@ -41,7 +93,7 @@ class Say(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ServerStatus:
     """How the server was last heard; `as_of` is the age of what was kept of it."""
 
     contact: Contact = "opening"
@@ -61,7 +113,7 @@ class Session:
         heard: Callable[[], None],
         *,
         server: str = "",
-        exchanges: Exchanges | None = None,
+        exchanges: RequestLog | None = None,
     ) -> None:
         self._make = make
         self._catalog: AsyncCatalog | None = None
@@ -73,9 +125,9 @@ class Session:
         self._asked_again: set[Where] = set()
         self.server = server
         """What tells this server from others wherever something is remembered of it."""
-        self.standing = Standing()
+        self.standing = ServerStatus()
         # One that is still empty counts as false.
-        self.exchanges = Exchanges() if exchanges is None else exchanges
+        self.exchanges = RequestLog() if exchanges is None else exchanges
         self.say = say
         self.times = Times()
         self.drafts: frozenset[tuple[str, str | None]] = frozenset()
@@ -143,7 +195,7 @@ class Session:
         self._unread.clear()
         self._asked_again.clear()
         self.drafts = frozenset()
-        self._stand(Standing())
+        self._stand(ServerStatus())
         if previous is not None:
             await previous.close()
 
@@ -204,9 +256,9 @@ class Session:
             self._asked_again.discard(where)
         as_of = None if self._catalog is None else self._catalog.as_of
         if as_of is not None:
-            self._stand(Standing("kept", as_of))
+            self._stand(ServerStatus("kept", as_of))
         elif self.exchanges.heard > heard:
-            self._stand(Standing("ready"))
+            self._stand(ServerStatus("ready"))
 
     def _failed(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
@@ -224,15 +276,15 @@ class Session:
     def _is_offline(self) -> bool:
         return self._catalog is not None and self._catalog.is_offline
 
-    def _standing_after(self, error: CatalogError) -> Standing:
+    def _standing_after(self, error: CatalogError) -> ServerStatus:
         if isinstance(error, Unreachable) and self._is_offline:
             # Nobody was asked, so nobody is silent.
-            return Standing("kept", self._catalog.as_of if self._catalog else None)
+            return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
         if isinstance(error, Unreachable | Unusable):
-            return Standing("silent")
-        return Standing("refused") if isinstance(error, NotSignedIn) else self.standing
+            return ServerStatus("silent")
+        return ServerStatus("refused") if isinstance(error, NotSignedIn) else self.standing
 
-    def _stand(self, standing: Standing) -> None:
+    def _stand(self, standing: ServerStatus) -> None:
         before, self.standing = self.standing, standing
         if before == standing:
             return
@@ -270,3 +322,108 @@ def _keep_trace(doing: str) -> str:
     except OSError as error:
         return f"its trace could not be kept in {path} ({error.strerror})"
     return f"the trace is in {path}"
+
+
+Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
+"""What was heard together: the changes of each entity, in the order of the log."""
+
+# An edit is often several aspects; they are told as one.
+_TOGETHER_SECONDS = 0.3
+# Before following anew when the changes to go on from are not kept any more.
+_GONE_SECONDS = 1.0
+
+# Who writes without having signed in.
+_NOBODY = "unknown"
+
+_WORDS = {
+    "domains": "domain",
+    "editableSchemaMetadata": "column descriptions",
+    "globalTags": "tags",
+    "glossaryTerms": "terms",
+    "institutionalMemory": "links",
+    "ownership": "owners",
+    "schemaMetadata": "columns",
+    "status": "visibility",
+    "upstreamLineage": "lineage",
+}
+
+
+class ChangeWatch:
+    """Follows the change log of a session's server and tells `changed` of it, on the loop it runs
+    on; calls `missed` where changes were lost, so that anything may be other than shown.
+
+    A server that keeps no log is not followed. A connection that is lost is taken up again; one
+    that cannot be is left quietly, for every question tells of its own trouble."""
+
+    def __init__(
+        self,
+        session: Session,
+        changed: Callable[[Changes], None],
+        missed: Callable[[], object],
+    ) -> None:
+        self._session = session
+        self._changed = changed
+        self._missed = missed
+        self._following: asyncio.Task[None] | None = None
+        self._heard: dict[Urn, list[ChangeEvent]] = {}
+
+    def start(self) -> None:
+        """Follow the server of the session, instead of the one followed before."""
+        self.stop()
+        self._following = asyncio.create_task(self._run())
+
+    def stop(self) -> None:
+        """Hang up."""
+        if self._following is not None:
+            self._following.cancel()
+        self._following = None
+        self._heard = {}
+
+    async def _run(self) -> None:
+        with suppress(CatalogError):
+            catalog = await self._session.catalog()
+            if (await catalog.abilities()).changes:
+                after: int | None = None
+                while True:
+                    try:
+                        await self._follow(catalog, after)
+                    except Gone as error:
+                        after = error.resume_after
+                        await asyncio.sleep(_GONE_SECONDS)
+                        self._missed()
+                    else:
+                        return
+
+    async def _follow(self, catalog: "AsyncCatalog", after: int | None) -> None:
+        loop = asyncio.get_running_loop()
+        telling: asyncio.TimerHandle | None = None
+        try:
+            async for change in catalog.follow(after):
+                if not self._heard:
+                    telling = loop.call_later(_TOGETHER_SECONDS, self._tell)
+                self._heard.setdefault(change.urn, []).append(change)
+        finally:
+            if telling is not None:
+                telling.cancel()
+
+    def _tell(self) -> None:
+        heard, self._heard = self._heard, {}
+        if not heard:
+            # It was stopped meanwhile.
+            return
+        self._changed({urn: tuple(changes) for urn, changes in heard.items()})
+
+
+def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:
+    """Return what was changed and by whom, as a sentence without its full stop."""
+    names = dict.fromkeys(Urn.label(change.actor) for change in changes)
+    people = ", ".join("somebody" if name == _NOBODY else name for name in names)
+    things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
+    return f"{things[:1].upper()}{things[1:]} updated by {people}"
+
+
+def _what(aspect: str) -> str:
+    if aspect in _WORDS:
+        return _WORDS[aspect]
+    is_text = aspect.startswith("editable") and aspect.endswith("Properties")
+    return "description" if is_text else aspect

@@ -23,8 +23,7 @@ from textual.app import App, ComposeResult
 from explorer.client import AsyncCatalog
 from explorer.client.transport import Request
 from explorer.metadata import Urn
-from explorer.tui.browse.rows import FolderRows
-from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.screens.browse import BrowseTree, FolderRows
 from explorer.tui.session import Session
 
 STEPS = ("open", "scroll a screen", "to the end", "to the start")

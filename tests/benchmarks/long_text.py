@@ -29,8 +29,8 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.tui.app import CatalogApp
 from explorer.tui.command import freeze_heap
-from explorer.tui.editing.area import DescriptionArea
-from explorer.tui.editing.editor import EditorScreen
+from explorer.tui.screens.editor.editor import EditorScreen
+from explorer.tui.screens.editor.text_area import DescriptionArea
 
 TABLE = Urn.dataset("hive", "benchmark.long_text")
 SENTENCE = "One row an *order*, with `net_amount` and [a link](https://catalog.example/a). "

@@ -29,8 +29,7 @@ from terminals.filling import VISITS, WIDE, fill, visit
 from terminals.program import Idle, Paint, Program, Start
 
 from explorer import instance
-from explorer.tui.lineage.drawing import draw
-from explorer.tui.lineage.neighbourhood import Neighbourhood, choose
+from explorer.tui.screens.lineage.drawing import Neighbourhood, choose_nodes, draw
 
 SLOW = Path(__file__).with_name("terminals") / "slow.py"
 ANSWER_SECONDS = 2.0
@@ -301,7 +300,7 @@ def _neighbourhood(nodes: int, edges: int, layers: int) -> tuple[str, Neighbourh
             graph.nodes[node]["name"] = f"table_{node}"
         graph = nx.relabel_nodes(graph, {node: f"table_{node}" for node in graph})
         root = max(graph, key=lambda node: len(_around(graph, node)))
-        hood = choose(graph, [root])
+        hood = choose_nodes(graph, [root])
         if len(hood.nodes) >= nodes:
             return root, hood
     raise AssertionError

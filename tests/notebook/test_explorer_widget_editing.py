@@ -14,7 +14,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.notebook.widgets.explorer.editor import Draft
 from explorer.stewardship.drafts import Drafts
-from explorer.tui.opening import Opening
+from explorer.tui.session import Opening
 
 WAIT_SECONDS = 30
 WRITES = """

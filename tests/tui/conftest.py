@@ -16,7 +16,7 @@ from textual.worker import WorkerCancelled
 from explorer import config, instance
 from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
-from explorer.tui.find.box import SearchBox
+from explorer.tui.screens.search.box import SearchBox
 
 # How long to wait for something to be on the screen; a busy machine takes that long.
 SECONDS = 40

@@ -11,8 +11,8 @@ from textual.dom import DOMNode
 
 import explorer.tui
 from explorer.tui.actions import ACTIONS, SCOPES, actions_of
-from explorer.tui.shell.help import HelpScreen
-from explorer.tui.shell.keymap import read_keymap
+from explorer.tui.screens.palette import HelpScreen
+from explorer.tui.settings import read_keymap
 
 WORD = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 

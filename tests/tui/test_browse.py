@@ -13,11 +13,10 @@ from explorer import instance
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
-from explorer.tui.browse.branch import PAGE
-from explorer.tui.browse.rows import FolderRows
-from explorer.tui.browse.tree import BrowseTree
-from explorer.tui.find.results import Results
-from explorer.tui.shell.remembering import Remembered
+from explorer.tui.screens.browse import BrowseTree, FolderRows
+from explorer.tui.screens.folders import PAGE
+from explorer.tui.screens.search.results import Results
+from explorer.tui.state import TerminalState
 
 pytestmark = pytest.mark.anyio
 
@@ -293,12 +292,12 @@ async def test_an_empty_catalog_says_how_to_load_one(at):
 
 async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
     file = tmp_path / "state.json"
-    async with at(large, remembered=Remembered(file)) as reader:
+    async with at(large, remembered=TerminalState(file)) as reader:
         await reader.press("f6", "greater_than_sign", "greater_than_sign")
         width = tree_of(reader).size.width
-    async with at(large, remembered=Remembered(file)) as reader:
+    async with at(large, remembered=TerminalState(file)) as reader:
         assert tree_of(reader).size.width == width > 31
-    told = Remembered(file)
+    told = TerminalState(file)
     told.set("tree_width", 100)
     async with at(large, remembered=told) as reader:
         # The page beside them keeps some room.

@@ -5,23 +5,29 @@ import random
 import pytest
 
 from explorer.metadata import Urn
-from explorer.tui.browse.branch import PAGE, Branch
-from explorer.tui.browse.entries import Entry, Kept, Portion, naturally
-from explorer.tui.browse.outline import Outline
+from explorer.tui.screens.folders import (
+    PAGE,
+    Branch,
+    EntryPage,
+    FixedSource,
+    FolderEntry,
+    Outline,
+    natural_order,
+)
 
 
 def folder(name):
-    return Entry(name, count=1, below=Kept(()))
+    return FolderEntry(name, count=1, below=FixedSource(()))
 
 
 def leaf(number):
-    return Entry(f"t{number}", Urn.dataset("hive", f"t{number}"))
+    return FolderEntry(f"t{number}", Urn.dataset("hive", f"t{number}"))
 
 
 def filled(branch, entries):
     for number in range(max(1, -(-len(entries) // PAGE))):
         page = tuple(entries[number * PAGE : (number + 1) * PAGE])
-        branch.take(number, Portion(page, len(entries)))
+        branch.take(number, EntryPage(page, len(entries)))
 
 
 def written_out(branch, depth=0):
@@ -37,7 +43,7 @@ def written_out(branch, depth=0):
 
 def grown(seed):
     chance = random.Random(seed)
-    outline = Outline(Kept(()))
+    outline = Outline(FixedSource(()))
 
     def grow(branch, depth):
         filled(branch, [folder(f"f{n}") for n in range(chance.randrange(5))] + [leaf(1), leaf(2)])
@@ -64,11 +70,11 @@ def test_a_row_is_where_it_would_stand_if_all_were_written_out(seed):
 
 
 def test_a_million_entries_are_one_number_and_the_pages_looked_at():
-    outline = Outline(Kept(()))
+    outline = Outline(FixedSource(()))
     root = outline.root
     total = 1_000_000
     for number in range(0, total // PAGE, 50):
-        root.take(number, Portion(tuple(leaf(number * PAGE + n) for n in range(PAGE)), total))
+        root.take(number, EntryPage(tuple(leaf(number * PAGE + n) for n in range(PAGE)), total))
         outline.forget([(root, number)])
     assert outline.height == total
     assert sum(map(len, root.pages.values())) < 6_000
@@ -77,7 +83,7 @@ def test_a_million_entries_are_one_number_and_the_pages_looked_at():
 
 
 def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again():
-    outline = Outline(Kept(()))
+    outline = Outline(FixedSource(()))
     root = outline.root
     filled(root, [folder("b"), folder("c")])
     below = root.unfold(1, root.entry_at(1))
@@ -94,7 +100,7 @@ def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again():
 
 
 def test_a_filter_is_taken_off_and_what_was_unfolded_is_back():
-    root = Outline(Kept(())).root
+    root = Outline(FixedSource(())).root
     filled(root, [folder("a"), folder("b")])
     root.unfold(1, root.entry_at(1))
     root.narrow("x")
@@ -112,7 +118,7 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it():
 
         def narrowed(self, text, known):
             asked.append(text)
-            return Kept(())
+            return FixedSource(())
 
     root = Branch(folder("top"), Server())
     filled(root, [leaf(1), leaf(2)])
@@ -126,4 +132,4 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it():
 
 def test_names_sort_as_people_count():
     names = ["s10", "S2", "s1", "a2b10", "a2b9", "٣"]
-    assert sorted(names, key=naturally)[-5:] == ["a2b9", "a2b10", "s1", "S2", "s10"]
+    assert sorted(names, key=natural_order)[-5:] == ["a2b9", "a2b10", "s1", "S2", "s10"]

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.metadata import Urn
-from explorer.tui.browse.rows import FolderRows
-from explorer.tui.browse.tree import BrowseTree
+from explorer.tui.screens.browse import BrowseTree, FolderRows
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from explorer.tui.measures.charts import Plot, Point
-from explorer.tui.measures.shapes import bar, bars, line, spark
+from explorer.tui.widgets.charts import Plot, Point, bar_lines, bar_text, braille_lines, sparkline
 
 FIRST = datetime(2025, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -18,45 +17,45 @@ def plot(form, values, **more):
 
 
 def test_a_bar_fills_by_halves_and_what_is_not_nothing_is_seen():
-    assert bar(1, 4) == "━━━━"
-    assert bar(0.5, 3) == "━╸ "
-    assert bar(0.00001, 4) == "╸   "
-    assert bar(0, 4) == "    "
-    assert bar(7, 2) == "━━"
+    assert bar_text(1, 4) == "━━━━"
+    assert bar_text(0.5, 3) == "━╸ "
+    assert bar_text(0.00001, 4) == "╸   "
+    assert bar_text(0, 4) == "    "
+    assert bar_text(7, 2) == "━━"
 
 
 def test_bars_tell_a_measured_nothing_from_what_was_not_measured():
-    assert bars([8, 0, None, 4], 4, 1, 8) == ["█▁ ▄"]
+    assert bar_lines([8, 0, None, 4], 4, 1, 8) == ["█▁ ▄"]
 
 
 def test_bars_grow_over_the_lines_from_the_bottom():
-    assert bars([16, 8, 12], 3, 2, 16) == ["█ ▄", "███"]
+    assert bar_lines([16, 8, 12], 3, 2, 16) == ["█ ▄", "███"]
 
 
 def test_more_days_than_cells_show_the_greatest_of_each_cell():
-    assert bars([1, 8, 2, 4], 2, 1, 8) == ["█▄"]
+    assert bar_lines([1, 8, 2, 4], 2, 1, 8) == ["█▄"]
 
 
 def test_a_sparkline_keeps_gaps_and_is_as_wide_as_asked():
-    assert spark([0, None, 8], 5) == "  ▁ █"
-    assert spark([1, 8, None, None], 2) == "█ "
-    assert spark([0.01], 1, 0.1) == "▁"
-    assert spark([], 3) == "   "
+    assert sparkline([0, None, 8], 5) == "  ▁ █"
+    assert sparkline([1, 8, None, None], 2) == "█ "
+    assert sparkline([0.01], 1, 0.1) == "▁"
+    assert sparkline([], 3) == "   "
 
 
 def test_a_line_goes_from_corner_to_corner():
-    assert line([(0, 0), (1, 1)], frozenset(), 2, 1) == ["⡠⠊"]
+    assert braille_lines([(0, 0), (1, 1)], frozenset(), 2, 1) == ["⡠⠊"]
 
 
 def test_a_line_is_broken_where_it_should_be():
-    whole = line([(0, 0), (1, 0)], frozenset(), 4, 1)
-    broken = line([(0, 0), (1, 0)], frozenset({1}), 4, 1)
+    whole = braille_lines([(0, 0), (1, 0)], frozenset(), 4, 1)
+    broken = braille_lines([(0, 0), (1, 0)], frozenset({1}), 4, 1)
     assert whole == ["⣀⣀⣀⣀"]
     assert broken == ["⡀  ⢀"]
 
 
 def test_a_steep_line_has_no_holes():
-    drawn = line([(0, 0), (0.5, 1), (1, 0)], frozenset(), 2, 6)
+    drawn = braille_lines([(0, 0), (0.5, 1), (1, 0)], frozenset(), 2, 6)
     assert all(row.strip() for row in drawn)
 
 
@@ -64,7 +63,7 @@ def test_ten_thousand_points_keep_their_least_and_their_greatest():
     places = [(at / 9_999, 0.5) for at in range(10_000)]
     places[5_000] = (places[5_000][0], 1.0)
     places[5_001] = (places[5_001][0], 0.0)
-    drawn = line(places, frozenset(), 40, 5)
+    drawn = braille_lines(places, frozenset(), 40, 5)
     assert drawn[0].strip()
     assert drawn[-1].strip()
 

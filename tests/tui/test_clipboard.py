@@ -13,7 +13,7 @@ import pytest
 
 from explorer.errors import InvalidInput, Unusable
 from explorer.metadata import Urn
-from explorer.tui.shell.clipboard import MOST_SENT_BYTES, copy, ways_here
+from explorer.tui.desktop import MOST_SENT_BYTES, clipboard_methods, copy
 
 pytestmark = pytest.mark.anyio
 
@@ -37,14 +37,14 @@ def programs(tmp_path, monkeypatch):
 def test_the_way_fits_where_the_program_runs(programs):
     for name in ("tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe"):
         program(programs, name, "exit 0")
-    assert ways_here({}, "linux") == ("terminal",)
-    assert ways_here({"TMUX": "x"}, "linux") == ("tmux", "terminal")
-    assert ways_here({"WAYLAND_DISPLAY": "w"}, "linux") == ("wl-copy", "terminal")
-    assert ways_here({"DISPLAY": ":0"}, "linux") == ("xclip", "xsel", "terminal")
-    assert ways_here({}, "darwin") == ("pbcopy", "terminal")
-    assert ways_here({"WSL_DISTRO_NAME": "u"}, "linux") == ("clip.exe", "terminal")
+    assert clipboard_methods({}, "linux") == ("terminal",)
+    assert clipboard_methods({"TMUX": "x"}, "linux") == ("tmux", "terminal")
+    assert clipboard_methods({"WAYLAND_DISPLAY": "w"}, "linux") == ("wl-copy", "terminal")
+    assert clipboard_methods({"DISPLAY": ":0"}, "linux") == ("xclip", "xsel", "terminal")
+    assert clipboard_methods({}, "darwin") == ("pbcopy", "terminal")
+    assert clipboard_methods({"WSL_DISTRO_NAME": "u"}, "linux") == ("clip.exe", "terminal")
     # The reader sits elsewhere.
-    assert ways_here({"DISPLAY": ":0", "SSH_TTY": "t"}, "linux") == ("terminal",)
+    assert clipboard_methods({"DISPLAY": ":0", "SSH_TTY": "t"}, "linux") == ("terminal",)
 
 
 async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(programs, tmp_path, monkeypatch):
@@ -59,7 +59,7 @@ async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(programs, tmp
     assert "xsel" in said
     assert kept.read_text() == "naïve\ntext"
     assert not sent
-    monkeypatch.setattr("explorer.tui.shell.clipboard._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("explorer.tui.desktop._PATIENCE_SECONDS", 0.2)
     program(programs, "xclip", "exec sleep 60")
     program(programs, "xsel", "exit 1")
     assert "the terminal" in await copy("x", "auto", sent.append)

@@ -5,13 +5,19 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Proposal, Urn
-from explorer.tui.columns.drawing import Drawing
-from explorer.tui.columns.filtering import read_filter
-from explorer.tui.columns.measured import Measured, foreign_keys, schema_of
-from explorer.tui.columns.outline import Shown, by_use, in_tree_order
-from explorer.tui.columns.telling import Known, told
-from explorer.tui.columns.view import ColumnsView
-from explorer.tui.times import Times
+from explorer.tui.content import Times
+from explorer.tui.screens.column_facts import (
+    ColumnDrawing,
+    ColumnKnowledge,
+    ColumnMeasurements,
+    ShownColumn,
+    by_use,
+    column_lines,
+    foreign_keys,
+    in_tree_order,
+    schema_of,
+)
+from explorer.tui.screens.columns import ColumnsView, parse_column_filter
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
@@ -52,9 +58,9 @@ COLUMNS = a_dataset(FIELDS, EDITED).schema.columns
 
 
 def test_the_names_over_the_table_stand_over_its_parts():
-    drawing = Drawing.of(a_dataset(FIELDS, EDITED).schema, (), {"id": 3}, {})
+    drawing = ColumnDrawing.of(a_dataset(FIELDS, EDITED).schema, (), {"id": 3}, {})
     heading = drawing.heading(100).plain
-    row = drawing.draw(Shown(COLUMNS[0]), " ", 100).plain
+    row = drawing.draw(ShownColumn(COLUMNS[0]), " ", 100).plain
     assert heading.index("description") == row.index("Surrogate key")
     assert heading.index("key ") == row.index("PK")
     assert heading.index("use") == row.index("━")
@@ -66,12 +72,14 @@ def test_html_in_a_description_is_told_as_its_text():
         "<style>p { color: red }</style><font color=red>Never</font> <date> empty.</div>"
     )
     columns = a_dataset([a_field("id", description=html)]).schema.columns
-    told_text = told(columns[0], Known(Measured(), None, None, {}), Times(), 5, 200).plain
+    told_text = column_lines(
+        columns[0], ColumnKnowledge(ColumnMeasurements(), None, None, {}), Times(), 5, 200
+    ).plain
     assert "Who ordered; see the wiki & ask. Never <date> empty." in " ".join(told_text.split())
 
 
 def passing(text, names=()):
-    chosen = read_filter(text).chosen(COLUMNS, dict(names))
+    chosen = parse_column_filter(text).chosen(COLUMNS, dict(names))
     return [COLUMNS[at].path.raw for at in sorted(chosen)]
 
 
@@ -110,11 +118,11 @@ def test_what_is_not_yet_typed_to_its_end_narrows_nothing(text):
 
 
 def test_a_state_that_is_none_is_told():
-    assert "undocumented" in read_filter("is:nonsense").trouble
+    assert "undocumented" in parse_column_filter("is:nonsense").trouble
 
 
 def test_parents_of_what_passes_stay_in_sight():
-    chosen = read_filter("lat").chosen(COLUMNS, {})
+    chosen = parse_column_filter("lat").chosen(COLUMNS, {})
     shown = in_tree_order(COLUMNS, {"ship"}, chosen)
     assert paths(shown) == ["ship", "ship.geo", "ship.geo.lat"]
     assert [one.wanted for one in shown] == [False, False, True]
@@ -162,15 +170,15 @@ def test_a_schema_of_another_shape_is_none():
 def test_a_row_fits_its_width_with_all_its_marks(width):
     schema = a_dataset(FIELDS, EDITED).schema
     use = {"note": 3, "id": 300}
-    drawing = Drawing.of(schema, ["note"], use, {})
+    drawing = ColumnDrawing.of(schema, ["note"], use, {})
     for column in schema:
-        row = drawing.draw(Shown(column), "▾", width)
+        row = drawing.draw(ShownColumn(column), "▾", width)
         assert row.cell_len <= width
-    note = drawing.draw(Shown(schema.columns[-1]), " ", 120).plain
+    note = drawing.draw(ShownColumn(schema.columns[-1]), " ", 120).plain
     for mark in ("FK", "↻", "✎", "≡abc", "╸"):
         assert mark in note
-    assert "record?" in drawing.draw(Shown(schema.columns[1]), "▾", 120).plain
-    assert "PK" in drawing.draw(Shown(schema.columns[0]), " ", 120).plain
+    assert "record?" in drawing.draw(ShownColumn(schema.columns[1]), "▾", 120).plain
+    assert "PK" in drawing.draw(ShownColumn(schema.columns[0]), " ", 120).plain
 
 
 @pytest.mark.anyio

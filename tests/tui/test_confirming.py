@@ -8,7 +8,7 @@ from textual import events
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
-from explorer.tui.labelling.aside import AsideScreen
+from explorer.tui.screens.labels.lifecycle import HideScreen
 
 pytestmark = pytest.mark.anyio
 
@@ -103,9 +103,9 @@ async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(desk, a
         for letter in "quarter":
             reader.app.post_message(events.Key(letter, letter))
         await asyncio.sleep(1.5)
-        assert isinstance(reader.app.screen, AsideScreen)
+        assert isinstance(reader.app.screen, HideScreen)
         gate.set()
-        while isinstance(reader.app.screen, AsideScreen):
+        while isinstance(reader.app.screen, HideScreen):
             await reader.pilot.pause(0.01)
         for letter in "q end":
             reader.app.post_message(events.Key("space" if letter == " " else letter, letter))

@@ -12,7 +12,7 @@ from explorer.client.transport import Retry
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp
-from explorer.tui.opening import Opening
+from explorer.tui.session import Opening
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
-from explorer.tui.editing.subject import Subject
-from explorer.tui.history.differences import DifferenceRows
+from explorer.tui.screens.editor.descriptions import Descriptions
+from explorer.tui.widgets.differences import DifferenceRows
 
 pytestmark = pytest.mark.anyio
 
@@ -140,7 +140,7 @@ async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample, at
         await reader.press("e")
         screen = reader.app.screen
         other = await reader.app._session.catalog()
-        table = Subject(await other.entity(ORDERS.dataset("snowflake", MART)))
+        table = Descriptions(await other.entity(ORDERS.dataset("snowflake", MART)))
         screen._next, screen._is_done = table, True
         screen._go_to_next()
         await reader.settle()

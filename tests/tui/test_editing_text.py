@@ -13,11 +13,15 @@ from textual.widgets.text_area import Selection, WrappedDocument
 import explorer
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.editing.document import ExactDocument, folded
-from explorer.tui.editing.highlighting import fenced, spans
-from explorer.tui.editing.linkform import problem_with
-from explorer.tui.editing.subject import Subject, editable
-from explorer.tui.editing.wrapped import QuickWrapped
+from explorer.tui.screens.editor.descriptions import Descriptions, is_describable
+from explorer.tui.screens.editor.links import problem_with
+from explorer.tui.screens.editor.text_area import (
+    ExactDocument,
+    FastWrappedDocument,
+    fenced_rows,
+    fold_long_lines,
+    spans,
+)
 
 TEXTS = [
     "",
@@ -63,7 +67,7 @@ def test_every_edit_can_be_undone_to_the_character():
             before = document.get_text_range((0, 0), start)
             after = document.get_text_range(end, document.end)
             new = "".join(chance.choices(pieces, k=2))
-            done.append((start, document.replace_range(start, end, folded(new))))
+            done.append((start, document.replace_range(start, end, fold_long_lines(new))))
             assert document.text == before + new + after
             states.append(document.text)
         for start, edit in reversed(done):
@@ -97,7 +101,7 @@ def test_markdown_is_told_from_text():
 
 def test_code_between_fences_is_code_until_a_fence_of_its_kind():
     lines = ["a", "```sql", "~~~", "# no head", "```", "b", "~~~", "open"]
-    assert fenced(lines) == {1, 2, 3, 4, 6, 7}
+    assert fenced_rows(lines) == {1, 2, 3, 4, 6, 7}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_an_address_that_leads_nowhere_is_told_in_a_sentence(url, words):
 def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample):
     with Catalog(data_dir=sample) as catalog:
         entity = catalog.entity(Urn.dataset("snowflake", "analytics.marts.fct_orders"))
-    subject = Subject(entity)
+    subject = Descriptions(entity)
     paths = [column.path.raw for column in entity.schema]
     missing = [column.path.raw for column in entity.schema if not column.documented]
     assert subject.beside(paths[0], 1) == paths[1]
@@ -140,15 +144,15 @@ def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample):
 
 
 def test_what_can_be_described_is_more_than_datasets():
-    assert editable(Urn.parse("urn:li:tag:PII"))
-    assert editable(Urn.parse("urn:li:container:x"))
-    assert not editable(Urn.parse("urn:li:dataPlatform:hive"))
+    assert is_describable(Urn.parse("urn:li:tag:PII"))
+    assert is_describable(Urn.parse("urn:li:container:x"))
+    assert not is_describable(Urn.parse("urn:li:dataPlatform:hive"))
 
 
 async def _area(text, work):
     from textual.app import App
 
-    from explorer.tui.editing.area import DescriptionArea
+    from explorer.tui.screens.editor.text_area import DescriptionArea
 
     class Bare(App):
         def compose(self):
@@ -205,7 +209,7 @@ async def test_a_fold_is_no_obstacle_to_deleting():
 
 @given(st.text(alphabet="ab \tcé日", max_size=60), st.integers(0, 20))
 def test_lines_are_broken_as_textual_breaks_them(text, width):
-    theirs, ours = WrappedDocument(ExactDocument(text)), QuickWrapped(ExactDocument(text))
+    theirs, ours = WrappedDocument(ExactDocument(text)), FastWrappedDocument(ExactDocument(text))
     theirs.wrap(width)
     ours.wrap(width)
     assert ours.get_offsets(0) == theirs.get_offsets(0)

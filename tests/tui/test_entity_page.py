@@ -8,8 +8,8 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
-from explorer.tui.entity.page import EntityView
-from explorer.tui.entity.web import is_web, page_of
+from explorer.tui.desktop import is_web, page_of
+from explorer.tui.screens.entity.page import EntityView
 
 pytestmark = pytest.mark.anyio
 
@@ -147,7 +147,7 @@ async def test_relationships_are_narrowed_folded_and_followed(sample, at):
 
 
 async def test_more_relationships_than_a_page_are_read_on_demand(sample, at, monkeypatch):
-    monkeypatch.setattr("explorer.tui.entity.relations._PAGE", 3)
+    monkeypatch.setattr("explorer.tui.screens.entity.relations._PAGE", 3)
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
         first = await reader.sees("⏎ reads on:", ", of the 3 read")

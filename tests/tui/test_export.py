@@ -9,7 +9,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
-from explorer.tui.shell.tables import check, path_of, put, suggest_name, write
+from explorer.tui.tables import check, path_of, suggest_name, write, write_whole
 from explorer.views.table import Table
 
 pytestmark = pytest.mark.anyio
@@ -87,9 +87,9 @@ def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_pat
     with pytest.raises(InvalidInput, match="is there already"):
         check(file, replace=False)
     with pytest.raises(InvalidInput, match="is there already"):
-        put(file, b"new", replace=False)
+        write_whole(file, b"new", replace=False)
     assert file.read_text() == "mine"
-    put(file, b"new", replace=True)
+    write_whole(file, b"new", replace=True)
     assert file.read_text() == "new"
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
@@ -102,9 +102,9 @@ def test_names_are_offered_expanded_and_checked(tmp_path, monkeypatch):
     with pytest.raises(InvalidInput, match="must end in"):
         path_of("x.exe", (".csv",))
     with pytest.raises(InvalidInput, match="cannot be written"):
-        put(tmp_path / "nowhere" / "x.csv", b"", replace=False)
+        write_whole(tmp_path / "nowhere" / "x.csv", b"", replace=False)
     with pytest.raises(InvalidInput, match="cannot be written"):
-        put(tmp_path / "nul\0.csv", b"", replace=False)
+        write_whole(tmp_path / "nul\0.csv", b"", replace=False)
 
 
 async def name_it(reader, path):

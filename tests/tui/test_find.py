@@ -10,7 +10,7 @@ from textual.keys import _character_to_key
 from explorer.client import AsyncCatalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
-from explorer.tui.find.results import Results
+from explorer.tui.screens.search.results import Results
 
 pytestmark = pytest.mark.anyio
 

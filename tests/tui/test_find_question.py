@@ -9,10 +9,9 @@ from explorer.metadata.registry import load_registry
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import CONDITIONS, Criterion
-from explorer.tui.find.conditions import How, condition_of
-from explorer.tui.find.pasted import LONGEST, one_line, urn_in
-from explorer.tui.find.question import Question
-from explorer.tui.find.syntax import EXAMPLES
+from explorer.tui.screens.search.dialogs import EXAMPLES, How, condition_of
+from explorer.tui.screens.search.query import Query
+from explorer.tui.widgets.inputs import LONGEST, pasted_line, pasted_urn
 
 REGISTRY = load_registry()
 HIVE = "urn:li:dataPlatform:hive"
@@ -20,7 +19,7 @@ PII = "urn:li:tag:PII"
 
 
 def split(text):
-    return Question.split(text, guide_to(REGISTRY))
+    return Query.split(text, guide_to(REGISTRY))
 
 
 @pytest.mark.parametrize(
@@ -109,14 +108,14 @@ def test_a_pasted_urn_or_the_address_of_its_page_names_an_entity():
         f"https://hub.example/dataset/{urn}/Schema?is_lineage_mode=false",
         "https://hub.example/dataset/urn%3Ali%3Adataset%3A(urn%3Ali%3AdataPlatform%3Ahive%2Ca.b%2CPROD)/",
     ):
-        assert urn_in(text) == urn
-    assert urn_in("https://hub.example/tag/urn:li:tag:PII/x?y") == Urn.parse(PII)
-    assert urn_in("orders urn:li:tag:PII") is None
-    assert urn_in("urn:li:dataset:(") is None
+        assert pasted_urn(text) == urn
+    assert pasted_urn("https://hub.example/tag/urn:li:tag:PII/x?y") == Urn.parse(PII)
+    assert pasted_urn("orders urn:li:tag:PII") is None
+    assert pasted_urn("urn:li:dataset:(") is None
 
 
 def test_a_paste_of_megabytes_is_one_line_and_cut():
-    line, is_cut = one_line("a\nb " * 1_000_000)
+    line, is_cut = pasted_line("a\nb " * 1_000_000)
     assert is_cut
     assert len(line) <= LONGEST
     assert "\n" not in line

@@ -5,23 +5,23 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from explorer.errors import Unusable
-from explorer.tui.find.searches import Saved, Searches
+from explorer.tui.state import SavedSearch, SearchStore
 
 
 def test_searches_are_kept_renamed_and_forgotten(tmp_path, monkeypatch):
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
-    searches = Searches.of("http://one")
-    searches.save(Saved("mine", "orders", "name"))
-    searches.save(Saved("other", "customers"))
+    searches = SearchStore.of("http://one")
+    searches.save(SavedSearch("mine", "orders", "name"))
+    searches.save(SavedSearch("other", "customers"))
     searches.rename("mine", "ours")
-    kept = Searches.of("http://one").read()
-    assert kept.saved == (Saved("ours", "orders", "name"), Saved("other", "customers"))
+    kept = SearchStore.of("http://one").read()
+    assert kept.saved == (SavedSearch("ours", "orders", "name"), SavedSearch("other", "customers"))
     assert searches.forget(name="other").saved == kept.saved[:1]
-    assert not Searches.of("http://two").read().saved
+    assert not SearchStore.of("http://two").read().saved
 
 
 def test_the_latest_search_stands_first_and_once(tmp_path):
-    searches = Searches(tmp_path / "x.json")
+    searches = SearchStore(tmp_path / "x.json")
     for text in ("a", "b", "a"):
         searches.asked(text)
     assert searches.read().recent == ("a", "b")
@@ -29,15 +29,15 @@ def test_the_latest_search_stands_first_and_once(tmp_path):
 
 
 def test_of_many_changes_at_once_none_is_lost(tmp_path):
-    searches = Searches(tmp_path / "x.json")
+    searches = SearchStore(tmp_path / "x.json")
     names = [f"n{n}" for n in range(20)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: searches.save(Saved(name, name)), names))
+        list(pool.map(lambda name: searches.save(SavedSearch(name, name)), names))
     assert sorted(one.name for one in searches.read().saved) == sorted(names)
 
 
 def test_a_broken_file_is_told_and_not_overwritten(tmp_path):
-    searches = Searches(tmp_path / "x.json")
+    searches = SearchStore(tmp_path / "x.json")
     searches.path.write_text("{")
     with pytest.raises(Unusable, match="cannot be read"):
         searches.asked("a")

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
-from explorer.tui.history.rows import HistoryRows
-from explorer.tui.wrapping import broken
+from explorer.tui.screens.history import HistoryRows
+from explorer.tui.widgets.rows import wrapped_parts
 
 pytestmark = pytest.mark.anyio
 
@@ -248,11 +248,11 @@ async def test_hostile_texts_are_literal_in_every_list(desk, at, size):
 
 def test_a_line_is_broken_after_words_and_loses_nothing():
     for text in ("", "word " * 30, "      " + "x" * 90, "日本語" * 20 + " x", "🇩🇪" * 10):
-        parts = list(broken(text, 20))
+        parts = list(wrapped_parts(text, 20))
         assert "".join(parts) == text
         assert all(cell_len(part) <= 20 for part in parts)
-    assert list(broken("one two three", 8)) == ["one two ", "three"]
-    assert next(broken("    " + "x" * 30, 20)) == "    " + "x" * 16
+    assert list(wrapped_parts("one two three", 8)) == ["one two ", "three"]
+    assert next(wrapped_parts("    " + "x" * 30, 20)) == "    " + "x" * 16
 
 
 async def test_a_server_that_falls_silent_is_told_and_asked_again(sample, at, monkeypatch):

@@ -27,9 +27,9 @@ from explorer.client import Catalog
 from explorer.client.http import HttpTransport
 from explorer.metadata import Proposal, Urn
 from explorer.tui.actions import ACTIONS
-from explorer.tui.find.searches import Saved, Searches
-from explorer.tui.safety import ControlFilter
-from explorer.tui.shell.pressing import PRESSED
+from explorer.tui.app import ControlFilter
+from explorer.tui.state import SavedSearch, SearchStore
+from explorer.tui.widgets.bars import PRESSED
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 SMALL, LARGE = (80, 24), (120, 36)
@@ -247,8 +247,8 @@ SHELL = [
 
 @pytest.mark.anyio
 async def test_what_is_found_is_shown_and_never_obeyed(at, sample, noted):
-    searches = Searches.of("in process")
-    searches.save(Saved(EVIL, f"orders {EVIL}", EVIL))
+    searches = SearchStore.of("in process")
+    searches.save(SavedSearch(EVIL, f"orders {EVIL}", EVIL))
     searches.asked(EVIL)
     async with at(None, size=SMALL, transport=Evil(sample), query="orders") as reader:
         await reader.sees("results")

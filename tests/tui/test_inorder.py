@@ -14,10 +14,10 @@ from textual.widgets import Input
 
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
-from explorer.tui import inorder
-from explorer.tui.entity import later
-from explorer.tui.find.box import SearchBox
-from explorer.tui.inorder import InOrder
+from explorer.tui import key_queue
+from explorer.tui.key_queue import KeyQueue
+from explorer.tui.screens.entity import tabs
+from explorer.tui.screens.search.box import SearchBox
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ def send(app, keys):
 
 async def test_a_key_that_is_long_under_way_is_waited_for(sample, at, monkeypatch):
     # As on a machine so busy that every way takes longer than anybody is patient.
-    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0)
     async with at(sample, urn=ORDERS) as reader:
         box = reader.app.query_one(SearchBox)
         for word in ("visit046", "visit047", "fct_orders"):
@@ -67,7 +67,7 @@ class Stuck(Widget, can_focus=True):
 class Small(App):
     def __init__(self):
         super().__init__()
-        self.keys = InOrder(self, super().on_event)
+        self.keys = KeyQueue(self, super().on_event)
 
     def compose(self):
         with Vertical():
@@ -78,12 +78,12 @@ class Small(App):
         if not await self.keys.takes(event):
             await super().on_event(event)
 
-    async def on_home(self):
+    async def on_key_done(self):
         await self.keys.came_home()
 
 
 async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(monkeypatch):
-    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.05)
     app = Small()
     async with app.run_test() as pilot:
         stuck = app.query_one(Stuck)
@@ -140,13 +140,13 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
 async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
     sample, at, monkeypatch, keys, led_to
 ):
-    monkeypatch.setattr(inorder, "_IMPORTED", set())
+    monkeypatch.setattr(key_queue, "_IMPORTED", set())
 
     def read_from_a_slow_disk(module):
         time.sleep(0.3)
         return import_module(module)
 
-    for place in (inorder, later):
+    for place in (key_queue, tabs):
         monkeypatch.setattr(place, "import_module", read_from_a_slow_disk)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.find.view import FindView
+from explorer.tui.screens.search.view import SearchView
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ async def test_what_is_typed_before_the_first_answer_is_not_lost(sample, at):
         await reader.press("slash")
         await reader.type("fct_ord")
         # As a slow start would, after somebody was quicker.
-        reader.app.query_one(FindView).start("")
+        reader.app.query_one(SearchView).start("")
         await reader.settle()
         await reader.sees("│ fct_ord", "best first")
 

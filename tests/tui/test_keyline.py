@@ -7,7 +7,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
-from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.widgets.bars import KeyLine
 
 pytestmark = pytest.mark.anyio
 

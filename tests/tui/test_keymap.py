@@ -3,10 +3,15 @@
 import pytest
 
 from explorer.tui.actions import ACTIONS
-from explorer.tui.shell.keymap import key_lines, read_keymap
-from explorer.tui.shell.look import Look
-from explorer.tui.shell.settings import list_settings, read_settings, settings_file
-from explorer.tui.shell.setup import config_lines
+from explorer.tui.screens.palette import config_lines
+from explorer.tui.settings import (
+    Appearance,
+    key_lines,
+    list_settings,
+    read_keymap,
+    read_settings,
+    settings_file,
+)
 
 BY_ID = {action.id: action for action in ACTIONS}
 
@@ -109,7 +114,7 @@ def test_every_setting_says_what_it_does_and_the_printed_file_can_be_read_again(
 
 
 def test_a_theme_of_ones_own_is_another_one_with_other_colours(config):
-    look = Look(
+    look = Appearance(
         config(
             'theme = "mine"\n[themes.mine]\nbased-on = "light"\nprimary = "#112233"\n'
             'cursor = "#ffeedd"\nshade = "red"\nerror = "reddish"\n'
@@ -126,15 +131,15 @@ def test_a_theme_of_ones_own_is_another_one_with_other_colours(config):
 
 def test_the_theme_named_at_the_start_goes_before_the_settings_and_these_before_the_last(config):
     read = config('theme = "light"')
-    assert Look(read, "contrast").first("colour-blind") == "high-contrast"
-    assert Look(read).first("colour-blind") == "light"
-    assert Look().first("colour-blind") == "colour-blind"
-    assert Look().first("gone") == "catalog"
-    wrong = Look(config('theme = "sepia"'), "pink")
+    assert Appearance(read, "contrast").first("colour-blind") == "high-contrast"
+    assert Appearance(read).first("colour-blind") == "light"
+    assert Appearance().first("colour-blind") == "colour-blind"
+    assert Appearance().first("gone") == "catalog"
+    wrong = Appearance(config('theme = "sepia"'), "pink")
     assert wrong.first(None) == "catalog"
     assert ["pink" in wrong.problems[0], "line 1" in wrong.problems[1]] == [True, True]
 
 
 def test_without_colours_no_theme_brings_them_back(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    assert Look(None, "light").first("colour-blind") == "terminal"
+    assert Appearance(None, "light").first("colour-blind") == "terminal"

@@ -9,10 +9,8 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
-from explorer.tui.labelling.choice import Choice
-from explorer.tui.labelling.offers import Offers
-from explorer.tui.labelling.place import Place
-from explorer.tui.labelling.writing import write_choice
+from explorer.tui.screens.labels.choice import LabelChoice, LabelTarget
+from explorer.tui.screens.labels.picker import LabelSource, write_labels
 
 pytestmark = pytest.mark.anyio
 
@@ -282,7 +280,7 @@ async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(d
 
 async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(desk, thing):
     urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
-    choice = Choice(("urn:li:tag:Legacy",))
+    choice = LabelChoice(("urn:li:tag:Legacy",))
     choice.create(tag)
     theirs = {"name": "made-twice", "description": "theirs"}
     async with AsyncCatalog(data_dir=desk) as catalog:
@@ -297,7 +295,9 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(de
                     await catalog.put(urn, "tagProperties", theirs)
 
         catalog._stored = too_early
-        edits = [edit async for edit in write_choice(catalog, Place(urn, "same"), "tags", choice)]
+        edits = [
+            edit async for edit in write_labels(catalog, LabelTarget(urn, "same"), "tags", choice)
+        ]
     assert [edit.after for edit in edits] == [("urn:li:tag:Legacy", tag)]
     assert read(desk, tag).raw("tagProperties") == theirs
 
@@ -445,13 +445,13 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
 async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed(
     desk, at, thing, monkeypatch
 ):
-    matching = Offers.matching
+    matching = LabelSource.matching
 
     async def slow(self, catalog, text):
         await asyncio.sleep(0.3)
         return await matching(self, catalog, text)
 
-    monkeypatch.setattr(Offers, "matching", slow)
+    monkeypatch.setattr(LabelSource, "matching", slow)
     urn = thing("labels.hurried")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")

@@ -1,14 +1,13 @@
 """What is chosen stays chosen, whatever the server has meanwhile."""
 
-from explorer.tui.labelling.choice import Choice, owner_of
-from explorer.tui.labelling.told import tell_change
+from explorer.tui.screens.labels.choice import LabelChoice, owner_and_type, tell_change
 
 PII, LEGACY, CDC = (f"urn:li:tag:{name}" for name in ("PII", "Legacy", "CDC"))
 SALES, FINANCE = ("urn:li:domain:sales", "urn:li:domain:finance")
 
 
 def test_what_is_put_on_and_taken_off_is_told_as_a_difference():
-    choice = Choice((LEGACY,))
+    choice = LabelChoice((LEGACY,))
     assert not choice.changed
     assert choice.toggle(PII)
     assert choice.toggle(LEGACY)
@@ -21,7 +20,7 @@ def test_what_is_put_on_and_taken_off_is_told_as_a_difference():
 
 
 def test_an_entity_is_in_one_domain():
-    choice = Choice((SALES,), single=True)
+    choice = LabelChoice((SALES,), single=True)
     choice.toggle(FINANCE)
     assert (choice.added, choice.removed) == ((FINANCE,), (SALES,))
     choice.toggle(FINANCE)
@@ -29,27 +28,27 @@ def test_an_entity_is_in_one_domain():
 
 
 def test_what_came_in_with_the_schema_is_not_taken_off():
-    choice = Choice((CDC,), fixed=(PII,))
+    choice = LabelChoice((CDC,), fixed=(PII,))
     assert choice.state(PII) == "fixed"
     assert not choice.toggle(PII)
     assert not choice.changed
 
 
 def test_what_others_did_meanwhile_is_kept_and_so_is_the_choice():
-    choice = Choice((LEGACY,))
+    choice = LabelChoice((LEGACY,))
     choice.toggle(PII)
     choice.toggle(LEGACY)
     choice.found((LEGACY, CDC))
     assert (choice.added, choice.removed) == ((PII,), (LEGACY,))
     assert choice.state(CDC) == "on"
-    domain = Choice((SALES,), single=True)
+    domain = LabelChoice((SALES,), single=True)
     domain.toggle(FINANCE)
     domain.found(("urn:li:domain:customer",))
     assert (domain.added, domain.removed) == ((FINANCE,), ("urn:li:domain:customer",))
 
 
 def test_a_step_that_is_written_is_not_written_again():
-    choice = Choice((LEGACY,))
+    choice = LabelChoice((LEGACY,))
     choice.create(PII)
     choice.toggle(LEGACY)
     choice.written(added=choice.added)
@@ -60,5 +59,8 @@ def test_a_step_that_is_written_is_not_written_again():
 
 
 def test_only_the_label_of_an_owner_has_a_kind():
-    assert owner_of("urn:li:corpuser:jdoe DATA_STEWARD") == ("urn:li:corpuser:jdoe", "DATA_STEWARD")
-    assert owner_of("urn:li:tag:two words") == ("urn:li:tag:two words", "")
+    assert owner_and_type("urn:li:corpuser:jdoe DATA_STEWARD") == (
+        "urn:li:corpuser:jdoe",
+        "DATA_STEWARD",
+    )
+    assert owner_and_type("urn:li:tag:two words") == ("urn:li:tag:two words", "")

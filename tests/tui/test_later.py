@@ -9,10 +9,10 @@ from textual import events
 
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui import inorder
-from explorer.tui.browse.tree import BrowseTree
-from explorer.tui.entity import later, overview
-from explorer.tui.entity.later import LaterHistory
+from explorer.tui import key_queue
+from explorer.tui.screens.browse import BrowseTree
+from explorer.tui.screens.entity import overview, tabs
+from explorer.tui.screens.entity.tabs import LazyHistoryTab
 
 pytestmark = pytest.mark.anyio
 
@@ -28,8 +28,8 @@ def disk(monkeypatch):
         assert let.wait(10)
         return import_module(module)
 
-    monkeypatch.setattr(inorder, "_IMPORTED", set())
-    for place in (inorder, later):
+    monkeypatch.setattr(key_queue, "_IMPORTED", set())
+    for place in (key_queue, tabs):
         monkeypatch.setattr(place, "import_module", read_when_let)
     yield let
     let.set()
@@ -82,7 +82,7 @@ async def test_what_is_asked_for_twice_is_opened_once(sample, at, disk):
 async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample, at):
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
-        tab = reader.app.query_one(LaterHistory)
+        tab = reader.app.query_one(LazyHistoryTab)
         mount = tab.mount
 
         def mount_and_go_there_again(*widgets):
@@ -102,8 +102,8 @@ async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
         raise ImportError(module)
 
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
-    monkeypatch.setattr(inorder, "_IMPORTED", set())
-    for place in (inorder, later):
+    monkeypatch.setattr(key_queue, "_IMPORTED", set())
+    for place in (key_queue, tabs):
         monkeypatch.setattr(place, "import_module", upgraded_meanwhile)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -111,7 +111,7 @@ async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
         await reader.sees("Something went wrong while reading the raw of")
         await reader.press("2", "e")
         await reader.sees("Something went wrong while opening the editor")
-        monkeypatch.setattr(inorder, "import_module", import_module)
+        monkeypatch.setattr(key_queue, "import_module", import_module)
         await reader.press("e")
         await reader.type("there again")
         await reader.sees("there again")
@@ -170,7 +170,7 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
     sample, at, slow, monkeypatch
 ):
     # A busy machine may take longer than keys are usually held for a page.
-    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 5)
+    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 5)
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "x")
@@ -200,7 +200,7 @@ async def test_what_was_open_before_is_not_left_under_another_name(sample, at, s
 
 
 async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, slow, monkeypatch):
-    monkeypatch.setattr(inorder, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.5)
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")
         slow.gate.clear()

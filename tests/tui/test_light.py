@@ -40,9 +40,9 @@ def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_fra
     [
         (
             "explorer.client.catalog",
-            "explorer.tui.editing.editor",
-            "explorer.tui.entity.page",
-            "explorer.tui.shell.help",
+            "explorer.tui.screens.editor.editor",
+            "explorer.tui.screens.entity.page",
+            "explorer.tui.screens.palette",
         )
     ],
 )
@@ -62,19 +62,19 @@ async def test_the_first_screen_wears_the_colours_of_its_theme(at, sample):
 
 
 LATER = (
-    "explorer.tui.lineage.tab",
-    "explorer.tui.measures.profile",
-    "explorer.tui.history.tab",
-    "explorer.tui.raw.tab",
-    "explorer.tui.labelling.flow",
-    "explorer.tui.editing.editor",
+    "explorer.tui.screens.lineage.tab",
+    "explorer.tui.screens.profile",
+    "explorer.tui.screens.history",
+    "explorer.tui.screens.raw",
+    "explorer.tui.screens.labels.launcher",
+    "explorer.tui.screens.editor.editor",
     "textual.widgets._text_area",
 )
 
 
 def test_the_page_of_an_entity_imports_what_it_shows_and_not_what_may_be_asked_for():
     code = (
-        "import sys, explorer.tui.app, explorer.tui.entity.page\n"
+        "import sys, explorer.tui.app, explorer.tui.screens.entity.page\n"
         f"print('LOADED', *[name for name in {LATER!r} if name in sys.modules])"
     )
     assert loaded(code) == []

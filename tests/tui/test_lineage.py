@@ -5,7 +5,7 @@ from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
-from explorer.tui.lineage.map import LineageMap
+from explorer.tui.screens.lineage.map import LineageMap
 
 pytestmark = pytest.mark.anyio
 

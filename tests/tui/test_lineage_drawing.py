@@ -4,10 +4,8 @@ from types import SimpleNamespace
 
 import networkx as nx
 
-from explorer.tui.lineage.drawing import draw
-from explorer.tui.lineage.moving import nearest
-from explorer.tui.lineage.neighbourhood import choose, edges_between
-from explorer.tui.lineage.overview import Overview, free_place, is_wanted
+from explorer.tui.screens.lineage.drawing import choose_nodes, draw, edges_between
+from explorer.tui.screens.lineage.map import Minimap, free_place, is_wanted, nearest
 
 
 def graph_of(*edges, **said):
@@ -29,14 +27,14 @@ DIAMOND = graph_of(("raw", "left"), ("raw", "right"), ("left", "mart"), ("right"
 
 
 def test_lines_have_round_corners_and_heads_that_point_at_names():
-    text = "\n".join(drawn(choose(DIAMOND, ["mart"]), height=3))
+    text = "\n".join(drawn(choose_nodes(DIAMOND, ["mart"]), height=3))
     assert "▌mart▐" in text
     assert text.count("▶") == 3
     assert {"┬", "╰", "╯"} <= set(text)
 
 
 def test_a_way_is_heavy_whatever_the_colours():
-    hood = choose(DIAMOND, ["raw"])
+    hood = choose_nodes(DIAMOND, ["raw"])
     way = edges_between(hood.edges, "raw", "mart")
     assert way == set(DIAMOND.edges)
     assert edges_between(hood.edges, "mart", "raw") == way
@@ -51,12 +49,12 @@ def test_a_way_is_heavy_whatever_the_colours():
 def test_edges_that_only_stand_for_a_way_are_broken_lines():
     graph = graph_of(("raw", "mart"))
     graph.edges["raw", "mart"]["over"] = 2
-    assert "┄" in "".join(drawn(choose(graph, ["raw"])))
+    assert "┄" in "".join(drawn(choose_nodes(graph, ["raw"])))
 
 
 def test_what_is_not_in_the_catalog_or_deleted_has_a_sign():
     graph = graph_of(("a", "b"), ("b", "c"), a={"exists": False}, c={"removed": True})
-    text = "\n".join(drawn(choose(graph, ["b"])))
+    text = "\n".join(drawn(choose_nodes(graph, ["b"])))
     assert "? a" in text
     assert "✗ c" in text
 
@@ -64,7 +62,7 @@ def test_what_is_not_in_the_catalog_or_deleted_has_a_sign():
 def test_any_window_is_the_same_cut_of_the_whole():
     edges = [(f"a{at % 9}", f"b{at * 7 % 11}") for at in range(30)]
     edges += [(f"b{at % 11}", f"c{at * 5 % 13}") for at in range(30)]
-    hood = choose(graph_of(*edges), ["b3"], expanded={f"b{at}": 50 for at in range(11)})
+    hood = choose_nodes(graph_of(*edges), ["b3"], expanded={f"b{at}": 50 for at in range(11)})
     whole = drawn(hood)
     for left, top, width, height in ((-3, -2, 20, 5), (9, 4, 17, 6), (30, 1, 40, 90)):
         part = drawn(hood, window=(left, top, width, height))
@@ -82,52 +80,54 @@ def test_names_as_wide_as_two_cells_a_character_keep_the_lines_in_place():
     graph = graph_of(("受注明細テーブル", "b"), ("a", "b"))
     from rich.cells import cell_len
 
-    rows = drawn(choose(graph, ["b"]))
+    rows = drawn(choose_nodes(graph, ["b"]))
     assert len({cell_len(row) for row in rows}) == 1
     for left in range(6):
-        assert {cell_len(row) for row in drawn(choose(graph, ["b"]), window=(left, 0, 9, 5))} == {9}
+        assert {
+            cell_len(row) for row in drawn(choose_nodes(graph, ["b"]), window=(left, 0, 9, 5))
+        } == {9}
 
 
 def test_hostile_names_are_cleaned():
     graph = graph_of(("a", "b"), a={"name": "x\x1b]0;owned\x07\ny\u202e[/red]"})
-    text = "".join(drawn(choose(graph, ["b"])))
+    text = "".join(drawn(choose_nodes(graph, ["b"])))
     assert not set(text) & set("\x1b\x07\n\u202e")
     assert "[/red]" in text
 
 
 def test_of_many_neighbours_a_few_are_drawn_and_the_rest_counted():
     graph = graph_of(*((f"up{at:03}", "hub") for at in range(400)), ("hub", "below"))
-    hood = choose(graph, ["hub"])
+    hood = choose_nodes(graph, ["hub"])
     [more] = [node for node in hood.nodes.values() if node.state == "more"]
     assert (more.owner, more.upstream) == ("hub", True)
     assert more.hidden + hood.shown == hood.total == 402
-    larger = choose(graph, ["hub"], expanded={"hub": 50})
+    larger = choose_nodes(graph, ["hub"], expanded={"hub": 50})
     assert larger.shown == hood.shown + 50
 
 
 def test_one_that_would_be_left_out_alone_is_drawn():
     graph = graph_of(*((f"up{at:03}", "hub") for at in range(13)))
-    hood = choose(graph, ["hub"])
+    hood = choose_nodes(graph, ["hub"])
     assert hood.shown == hood.total
 
 
 def test_a_graph_of_thousands_is_drawn_up_to_a_limit_and_what_is_wanted():
     edges = [(f"n{(at - 1) // 5}", f"n{at}") for at in range(1, 3000)]
-    hood = choose(graph_of(*edges), ["n0"], wanted=["n2999"])
+    hood = choose_nodes(graph_of(*edges), ["n0"], wanted=["n2999"])
     assert hood.shown == 150
     assert "n2999" in hood.nodes
     assert hood.total == 3000
 
 
 def test_cycles_and_loops_are_drawn():
-    hood = choose(graph_of(("a", "b"), ("b", "a"), ("b", "b")), ["a"])
+    hood = choose_nodes(graph_of(("a", "b"), ("b", "a"), ("b", "b")), ["a"])
     text = "\n".join(drawn(hood))
     assert "▼" in text
     assert "◀" in text
 
 
 def test_the_cursor_goes_along_lines_and_to_what_is_near():
-    hood = choose(DIAMOND, ["raw"])
+    hood = choose_nodes(DIAMOND, ["raw"])
     drawing = draw(hood, 118, 40)
     step = lambda node, way: nearest(drawing.boxes, hood.edges, node, way)  # noqa: E731
     upper, lower = sorted(("left", "right"), key=lambda node: drawing.boxes[node].y)
@@ -153,13 +153,13 @@ def test_an_overview_stands_where_no_box_is():
 
 def test_a_corner_shows_where_the_window_is_in_a_large_drawing():
     edges = [(f"n{(at - 1) // 12}", f"n{at}") for at in range(1, 2_000)]
-    hood = choose(graph_of(*edges), ["n0"])
+    hood = choose_nodes(graph_of(*edges), ["n0"])
     drawing = draw(hood, 118, 30)
     whole = (drawing.width, drawing.height)
     assert is_wanted(whole, (118, 30))
     assert not is_wanted((140, 31), (118, 30))
     assert not is_wanted(whole, (50, 30))
-    small = Overview.of(drawing.boxes.values(), whole, 18, 5)
+    small = Minimap.of(drawing.boxes.values(), whole, 18, 5)
     top = small.small((0, 0, 118, 30), {"◉": drawing.boxes["n0"]})
     bottom = small.small((0, drawing.height - 30, 118, 30), {})
     assert [len(row) for row in top] == [18] * 5

@@ -3,10 +3,10 @@
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.tui.browse.rows import FolderRows
-from explorer.tui.browse.sources import TypesSource
-from explorer.tui.find.results import Results
-from explorer.tui.rows import Rows
+from explorer.tui.screens.browse import FolderRows
+from explorer.tui.screens.folders import TypesSource
+from explorer.tui.screens.search.results import Results
+from explorer.tui.widgets.rows import Rows
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from explorer.client import AsyncCatalog, Exchange
 from explorer.client.transport import Retry
 from explorer.errors import InvalidInput
-from explorer.tui.exchanges import KEPT, Exchanges, told
+from explorer.tui.request_log import KEPT, RequestLog, request_line
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ def asked(number, **more):
 
 
 def test_the_newest_are_kept_and_the_oldest_forgotten():
-    exchanges = Exchanges()
+    exchanges = RequestLog()
     for number in range(KEPT + 10):
         exchanges.note(asked(number, status=200))
     assert (len(exchanges), exchanges.count, exchanges.heard) == (KEPT, KEPT + 10, KEPT + 10)
@@ -26,7 +26,7 @@ def test_the_newest_are_kept_and_the_oldest_forgotten():
 
 async def test_a_log_file_has_a_line_for_each_and_control_characters_nowhere(tmp_path):
     file = tmp_path / "log"
-    exchanges = Exchanges(file)
+    exchanges = RequestLog(file)
     exchanges.note(asked(1, status=200, sized_bytes=5))
     exchanges.note(asked(2, failure="two\nlines\x1b]52;c;aGk=\x07"))
     await exchanges.close()
@@ -36,7 +36,7 @@ async def test_a_log_file_has_a_line_for_each_and_control_characters_nowhere(tmp
     assert "no answer" in lines[1]
     assert not set(file.read_text()) & set("\x1b\x07")
     with pytest.raises(InvalidInput, match="cannot be written"):
-        Exchanges.check(tmp_path / "nowhere" / "log")
+        RequestLog.check(tmp_path / "nowhere" / "log")
 
 
 class Wire:
@@ -51,7 +51,7 @@ class Wire:
 
 async def test_what_the_program_asks_is_written_to_the_file_it_was_given(at, tmp_path):
     file = tmp_path / "log"
-    async with at(None, transport=Wire(), exchanges=Exchanges(file)) as reader:
+    async with at(None, transport=Wire(), exchanges=RequestLog(file)) as reader:
         await reader.sees("Out of memory")
     assert "GET /config 200" in file.read_text()
 
@@ -68,7 +68,7 @@ async def test_a_reader_looks_up_what_failed_and_copies_the_line(at):
         await reader.press("G")
         await reader.sees("/config", "answered 200")
         await reader.press("y")
-        assert "/config 200" in told(reader.app._session.exchanges[-1])
+        assert "/config 200" in request_line(reader.app._session.exchanges[-1])
         assert reader.app.clipboard.endswith("bytes")
         picture = reader.app.export_screenshot(simplify=True)
         assert "a-token" not in picture

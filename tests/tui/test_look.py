@@ -9,12 +9,11 @@ from rich.color import Color
 from textual.color import Color as Mixed
 
 from explorer.metadata import Urn
-from explorer.tui.rows import Rows
-from explorer.tui.shell.keyline import KeyLine
-from explorer.tui.shell.look import Look
-from explorer.tui.shell.remembering import Remembered
-from explorer.tui.shell.settings import Read, Settings
-from explorer.tui.shell.welcome import SEEN, Welcome
+from explorer.tui.base_app import SEEN, Welcome
+from explorer.tui.settings import Appearance, Settings, SettingsRead
+from explorer.tui.state import TerminalState
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.rows import Rows
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +24,7 @@ DRAWN = re.compile(r"[\s─│╭╮╰╯├┤┬┴┼━┃▁▂▃▄▅�
 
 
 def look(theme="", **settings):
-    return Look(Read(Settings(**settings)), theme)
+    return Appearance(SettingsRead(Settings(**settings)), theme)
 
 
 def segments(reader):
@@ -141,7 +140,7 @@ async def test_without_colours_attributes_say_where_one_is(sample, at, monkeypat
 
 async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
     file = tmp_path / "state.json"
-    async with at(sample, urn=ORDERS, remembered=Remembered(file)) as reader:
+    async with at(sample, urn=ORDERS, remembered=TerminalState(file)) as reader:
         await reader.sees("documented")
         await reader.press("f2", "down")
         assert reader.app.theme == "light"
@@ -153,7 +152,7 @@ async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
         await reader.press("enter")
         await reader.sees("documented", "Columns")
         assert reader.app.screen is reader.app._desk
-    async with at(sample, remembered=Remembered(file)) as reader:
+    async with at(sample, remembered=TerminalState(file)) as reader:
         assert reader.app.theme == "colour-blind"
 
 
@@ -168,8 +167,10 @@ async def test_colours_are_tried_on_with_the_page_in_sight(sample, at, theme):
 
 
 async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(sample, at):
-    read = Read(Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",))
-    async with at(sample, size=(80, 24), look=Look(read)) as reader:
+    read = SettingsRead(
+        Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",)
+    )
+    async with at(sample, size=(80, 24), look=Appearance(read)) as reader:
         await reader.sees("line 3: no such thing (and 1 more)")
         assert reader.app.theme == "light"
 
@@ -354,17 +355,17 @@ async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(sample, a
 
 async def test_newcomers_are_greeted_until_they_have_found_something(sample, at, tmp_path):
     file = tmp_path / "state.json"
-    async with at(sample, size=(80, 24), remembered=Remembered(file)) as reader:
+    async with at(sample, size=(80, 24), remembered=TerminalState(file)) as reader:
         await reader.sees("Welcome", "type a name", "Tarnwood", "results")
         await reader.press("slash", *"fct_orders")
         assert not reader.app.query(Welcome)
-    remembered = Remembered(file)
+    remembered = TerminalState(file)
     async with at(sample, remembered=remembered) as reader:
         await reader.sees("Welcome")
         await reader.press("slash", *"fct_orders", "enter", "enter")
         await reader.sees("documented")
         assert remembered.has_seen(SEEN)
-    async with at(sample, remembered=Remembered(file)) as reader:
+    async with at(sample, remembered=TerminalState(file)) as reader:
         await reader.sees("results")
         assert not reader.app.query(Welcome)
         await reader.press("ctrl+g")
@@ -372,7 +373,7 @@ async def test_newcomers_are_greeted_until_they_have_found_something(sample, at,
 
 
 def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_blind():
-    theme = Look().themes["colour-blind"]
+    theme = Appearance().themes["colour-blind"]
     good, bad = Mixed.parse(theme.success), Mixed.parse(theme.error)
     # Nothing hangs on red against green: one is bluish, the other is not.
     assert good.b > good.r

@@ -4,7 +4,7 @@ import pytest
 from textual._compositor import CompositorUpdate
 
 from explorer.metadata import Urn
-from explorer.tui.shell.pens import shortened
+from explorer.tui.terminal import shortened
 
 pytestmark = pytest.mark.anyio
 

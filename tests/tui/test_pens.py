@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.color import Color, ColorSystem
 from rich.style import Style
 
-from explorer.tui.shell.pens import shortened
+from explorer.tui.terminal import shortened
 
 TRUE = ColorSystem.TRUECOLOR
 STYLED = re.compile(r"\x1b\[[\d;]*m")

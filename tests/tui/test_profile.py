@@ -12,7 +12,7 @@ from explorer.client import Catalog
 from explorer.client.records import Timeseries
 from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
-from explorer.tui.measures.profiles import read_profiles
+from explorer.tui.screens.measurements import read_profiles
 
 pytestmark = pytest.mark.anyio
 

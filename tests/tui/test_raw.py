@@ -6,8 +6,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.tui.raw.jsontree import FOUND_LIMIT, JsonTree, Node, find_keys, formatted
-from explorer.tui.raw.tab import RawTab
+from explorer.tui.screens.raw import FOUND_LIMIT, JsonNode, JsonTree, RawTab, find_keys, formatted
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +14,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 def tree(value):
-    return JsonTree([Node(("aspect",), value, 0)])
+    return JsonTree([JsonNode(("aspect",), value, 0)])
 
 
 def labels(rows):
@@ -59,7 +58,9 @@ def test_a_long_text_is_unfolded_in_lines_that_lose_nothing():
 
 
 def test_what_is_empty_or_short_does_not_fold():
-    assert not any(Node(("x",), value, 0).folds for value in ({}, [], "", "short", 1, None, True))
+    assert not any(
+        JsonNode(("x",), value, 0).folds for value in ({}, [], "", "short", 1, None, True)
+    )
 
 
 def test_keys_are_found_wherever_they_are_and_no_more_than_are_shown():

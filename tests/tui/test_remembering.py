@@ -6,8 +6,8 @@ import json
 import pytest
 
 from explorer.metadata import Urn
-from explorer.tui.shell.remembering import Place, Remembered
-from explorer.tui.visited import History
+from explorer.tui.base_app import VisitHistory
+from explorer.tui.state import ServerState, TerminalState
 
 pytestmark = pytest.mark.anyio
 
@@ -17,38 +17,38 @@ SECOND = Urn.dataset("snowflake", "analytics.marts.dim_customers")
 
 async def test_what_is_told_is_known_at_once_and_after_a_restart(tmp_path):
     file = tmp_path / "deep" / "state.json"
-    told = Remembered(file)
+    told = TerminalState(file)
     assert (told.theme, told.tree_width, told.has_seen("welcome")) == (None, None, False)
     told.set("theme", "light")
     told.set("tree_width", 41)
     told.note_seen("welcome")
-    told.note_place("here", Place(("a", "b"), "b"))
+    told.note_place("here", ServerState(("a", "b"), "b"))
     assert told.theme == "light"
     await told.close()
-    again = Remembered(file)
+    again = TerminalState(file)
     assert (again.theme, again.tree_width, again.has_seen("welcome")) == ("light", 41, True)
-    assert again.place("here") == Place(("a", "b"), "b")
-    assert again.place("elsewhere") == Place()
+    assert again.place("here") == ServerState(("a", "b"), "b")
+    assert again.place("elsewhere") == ServerState()
 
 
 async def test_of_two_programs_neither_takes_back_what_only_the_other_changed(tmp_path):
     file = tmp_path / "state.json"
-    one, other = Remembered(file), Remembered(file)
+    one, other = TerminalState(file), TerminalState(file)
     one.set("theme", "dark")
     await one.close()
     other.set("tree_width", 20)
-    other.note_place("there", Place(("x",), "x"))
+    other.note_place("there", ServerState(("x",), "x"))
     await other.close()
     one.note_seen("welcome")
     await one.close()
-    last = Remembered(file)
+    last = TerminalState(file)
     assert (last.theme, last.tree_width, last.has_seen("welcome")) == ("dark", 20, True)
     assert last.place("there").last == "x"
 
 
 async def test_many_changes_at_once_are_all_written(tmp_path):
     file = tmp_path / "state.json"
-    many = [Remembered(file) for _ in range(5)]
+    many = [TerminalState(file) for _ in range(5)]
     for number, one in enumerate(many):
         for step in range(10):
             one.set(f"{number}.{step}", step)
@@ -60,24 +60,24 @@ async def test_many_changes_at_once_are_all_written(tmp_path):
 async def test_a_damaged_file_counts_as_empty_and_is_mended(tmp_path, text):
     file = tmp_path / "state.json"
     file.write_text(text)
-    one = Remembered(file)
+    one = TerminalState(file)
     assert one.theme is None
     one.set("theme", "dark")
     await one.close()
-    assert Remembered(file).theme == "dark"
+    assert TerminalState(file).theme == "dark"
 
 
 async def test_what_cannot_be_written_is_remembered_until_the_end(tmp_path):
     blocked = tmp_path / "a-file"
     blocked.write_text("")
-    one = Remembered(blocked / "state.json")
+    one = TerminalState(blocked / "state.json")
     one.set("theme", "dark")
     await one.close()
     assert one.theme == "dark"
 
 
 def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
-    history = History([FIRST, SECOND], SECOND)
+    history = VisitHistory([FIRST, SECOND], SECOND)
     assert history.last(None) == SECOND
     assert history.visited == (FIRST, SECOND)
     # This run began at the search, before which lies the earlier one.
@@ -85,15 +85,15 @@ def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
     assert history.forward() == FIRST
     assert history.last(FIRST) == SECOND
     assert history.last(SECOND) == FIRST
-    assert History().last(None) is None
-    assert History([FIRST, SECOND]).back() == SECOND
+    assert VisitHistory().last(None) is None
+    assert VisitHistory([FIRST, SECOND]).back() == SECOND
 
 
 async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at, tmp_path):
     file = tmp_path / "state.json"
-    async with at(sample, urn=FIRST, server="s", remembered=Remembered(file)) as reader:
+    async with at(sample, urn=FIRST, server="s", remembered=TerminalState(file)) as reader:
         await reader.sees("fct_orders", "documented")
-    async with at(sample, server="s", remembered=Remembered(file)) as reader:
+    async with at(sample, server="s", remembered=TerminalState(file)) as reader:
         await reader.sees("results")
         await reader.press("minus")
         await reader.sees("fct_orders", "documented")
@@ -101,9 +101,9 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at
         await reader.sees("results")
         await reader.press("right_square_bracket")
         await reader.sees("documented")
-    async with at(sample, server="s", last=True, remembered=Remembered(file)) as reader:
+    async with at(sample, server="s", last=True, remembered=TerminalState(file)) as reader:
         await reader.sees("fct_orders", "documented")
-    async with at(sample, server="other", remembered=Remembered(file)) as reader:
+    async with at(sample, server="other", remembered=TerminalState(file)) as reader:
         await reader.sees("results")
         await reader.press("minus")
         await reader.sees("Nothing was open before")

@@ -4,7 +4,7 @@ import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
 
-from explorer.tui.rows import Lines, Rows
+from explorer.tui.widgets.rows import Lines, Rows
 
 pytestmark = pytest.mark.anyio
 
@@ -62,11 +62,11 @@ async def test_the_cursor_moves_by_arrows_and_by_letters(keys, cursor):
 async def test_a_click_moves_and_a_second_one_chooses():
     chosen = []
 
-    class Choosing(Listing):
+    class ChooserScreen(Listing):
         def on_rows_chosen(self, event):
             chosen.append(event.index)
 
-    app = Choosing(100)
+    app = ChooserScreen(100)
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.click(Rows, offset=(3, 4))
         assert (app.query_one(Rows).cursor, chosen) == (4, [])

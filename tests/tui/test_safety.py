@@ -5,8 +5,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from explorer.tui.app import CatalogApp
-from explorer.tui.safety import ControlFilter
+from explorer.tui.app import CatalogApp, ControlFilter
 
 
 def test_the_last_gate_takes_out_what_would_drive_the_terminal_and_moves_nothing():

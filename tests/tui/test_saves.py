@@ -17,7 +17,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.app import CatalogApp
-from explorer.tui.editing.editor import EditorScreen
+from explorer.tui.screens.editor.editor import EditorScreen
 
 pytestmark = pytest.mark.anyio
 

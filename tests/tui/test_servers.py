@@ -5,8 +5,8 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui.opening import Opening
-from explorer.tui.shell.servers import known_servers
+from explorer.tui.screens.servers import known_servers
+from explorer.tui.session import Opening
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.tui.shell.keyline import KeyLine
+from explorer.tui.widgets.bars import KeyLine
 
 pytestmark = pytest.mark.anyio
 

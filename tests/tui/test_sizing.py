@@ -8,8 +8,7 @@ from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.widgets import Static
 
-from explorer.tui.rows import Rows
-from explorer.tui.sizing import SizeAware
+from explorer.tui.widgets.rows import Rows, SizeAware
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
-from explorer.tui.columns.view import ColumnsView
-from explorer.tui.measures.charts import Chart
+from explorer.tui.screens.columns import ColumnsView
+from explorer.tui.widgets.charts import Chart
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.errors import Gone
 from explorer.metadata.urn import Urn
-from explorer.tui.entity.page import EntityView
-from explorer.tui.rows import Rows
+from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.widgets.rows import Rows
 
 pytestmark = pytest.mark.anyio
 

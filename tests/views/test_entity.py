@@ -4,10 +4,10 @@ import pytest
 
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.tui.entity.layout import RENDERED, Layout, lay_out
-from explorer.tui.entity.who import mentioned as in_the_head
-from explorer.tui.entity.who import who
-from explorer.tui.times import Times
+from explorer.tui.content import Times
+from explorer.tui.screens.entity.head import head_mentions as in_the_head
+from explorer.tui.screens.entity.head import head_text
+from explorer.tui.screens.entity.overview import RENDERED, Layout, lay_out
 from explorer.views.entity import entity_parts
 from explorer.views.parts import mentioned
 
@@ -243,7 +243,7 @@ def test_no_shape_of_an_aspect_breaks_the_page(shape):
     value = shape if isinstance(shape, dict) else dict.fromkeys(("owners", "tags", "x"), shape)
     entity = an_entity(ORDERS, **dict.fromkeys(names, value))
     assert "URN" in page_of(entity)
-    head = who(entity, {}, Times(), named=False, width=80, lines=3)
+    head = head_text(entity, {}, Times(), named=False, width=80, lines=3)
     assert "shop.orders" in head.plain
 
 
@@ -283,7 +283,7 @@ def test_no_line_is_wider_than_the_screen(width):
         entity = an_entity(urn, **aspects)
         assert max(line.text.cell_len for line in lines_of(entity, width=width)) <= width
         for height in (1, 2, 3):
-            head = who(entity, {}, Times(), named=True, width=width, lines=height)
+            head = head_text(entity, {}, Times(), named=True, width=width, lines=height)
             lines = head.split("\n")
             assert len(lines) <= height
             assert max(line.cell_len for line in lines) <= width
@@ -293,9 +293,9 @@ def test_the_head_says_its_state_first_where_there_is_one_line():
     entity = an_entity(
         ORDERS, status={"removed": True}, deprecation={"deprecated": True, "note": "old"}
     )
-    one = who(entity, {}, Times(), named=False, width=60, lines=1).plain
+    one = head_text(entity, {}, Times(), named=False, width=60, lines=1).plain
     assert one.startswith("DELETED DEPRECATED shop.orders")
-    three = who(entity, {}, Times(), named=False, width=100, lines=3).plain
+    three = head_text(entity, {}, Times(), named=False, width=100, lines=3).plain
     assert "SOFT-DELETED" in three
     assert "DEPRECATED" in three
     assert "old" in three
@@ -304,13 +304,13 @@ def test_the_head_says_its_state_first_where_there_is_one_line():
 def test_the_head_names_the_replacement_of_what_is_deprecated():
     deprecation = {"deprecated": True, "note": "Counts twice.", "replacement": str(ORDERS)}
     entity = an_entity(Urn.dataset("hive", "old"), deprecation=deprecation)
-    head = who(entity, {}, Times(), named=False, width=100, lines=3).plain
+    head = head_text(entity, {}, Times(), named=False, width=100, lines=3).plain
     assert " use shop.orders instead · Counts twice." in head
     assert ORDERS in in_the_head(entity)
 
 
 def test_the_head_tells_what_is_not_in_the_catalog():
-    ghost = who(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
+    ghost = head_text(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
     assert "Not in the catalog; only named by others." in ghost
 
 
@@ -324,7 +324,7 @@ def test_long_lists_in_the_head_end_in_how_many_more():
         globalTags={"tags": tags},
         browsePaths={"paths": paths},
     )
-    head = who(entity, {}, Times(), named=False, width=78, lines=3).plain
+    head = head_text(entity, {}, Times(), named=False, width=78, lines=3).plain
     assert "person0" in head
     assert " +3" in head
     assert "prod / folder0 +4" in head

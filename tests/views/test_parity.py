@@ -9,8 +9,8 @@ import pytest
 
 from explorer import Catalog
 from explorer.metadata.urn import Urn
-from explorer.tui.entity.layout import Layout, lay_out
-from explorer.tui.times import Times
+from explorer.tui.content import Times
+from explorer.tui.screens.entity.overview import Layout, lay_out
 from explorer.views.entity import detail_parts, entity_parts
 from explorer.views.parts import Fact, Heading, Part
 

@@ -1,0 +1,602 @@
+"""Every action of the terminal with its keys, declared once: bindings, key line, help and
+palette are made from this list.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from textual.binding import Binding, BindingType
+
+__all__ = ["ACTIONS", "SCOPES", "Action", "Scope", "actions_of", "bindings", "readable"]
+
+Scope = Literal[
+    "app",
+    "list",
+    "tree",
+    "find",
+    "results",
+    "facets",
+    "searches",
+    "askscreen",
+    "syntax",
+    "entity",
+    "overview",
+    "relations",
+    "narrowing",
+    "schema",
+    "lineage",
+    "impact",
+    "asking",
+    "profile",
+    "series",
+    "history",
+    "difference",
+    "restore",
+    "raw",
+    "keyfilter",
+    "folderfilter",
+    "labels",
+    "labelline",
+    "labelrows",
+    "deprecation",
+    "aside",
+    "question",
+    "discard",
+    "servers",
+    "log",
+    "export",
+    "editor",
+    "text",
+    "alldone",
+    "comparing",
+    "conflict",
+    "drafts",
+    "links",
+    "linkform",
+    "palette",
+    "jump",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done: `name` is the method `action_<name>` of what has the scope.
+
+    A `label` puts it on the key line, under the keys in `shown` where the first of them would not
+    say it; one without `help` stands for others beside it and is not listed. `called` is its word
+    in a keymap, where none can be made of the name. One that `writes` is shown as out of reach
+    where nothing may be written.
+    """
+
+    scope: Scope
+    name: str
+    keys: tuple[str, ...]
+    help: str
+    label: str = ""
+    shown: str = ""
+    called: str = ""
+    writes: bool = False
+
+    @property
+    def id(self) -> str:
+        """What the action is called in a keymap: `entity.copy-urn`, `lineage.more`."""
+        return f"{self.scope}.{self.called or _word_of(self.name)}"
+
+    @property
+    def key(self) -> str:
+        """The first key, as people read it."""
+        return self.shown or readable(self.keys[0])
+
+
+SCOPES: dict[Scope, str] = {
+    "app": "Everywhere",
+    "find": "Search box",
+    "results": "Results",
+    "facets": "Facets",
+    "searches": "List of searches",
+    "askscreen": "Asked for a word",
+    "syntax": "Page on syntax",
+    "entity": "Entity",
+    "overview": "Overview",
+    "relations": "Relationships",
+    "narrowing": "Filter line",
+    "schema": "Columns",
+    "lineage": "Lineage",
+    "impact": "What depends on it",
+    "asking": "Line",
+    "profile": "Profile",
+    "series": "Over time",
+    "history": "History",
+    "difference": "What was changed",
+    "restore": "Putting back",
+    "raw": "Raw",
+    "keyfilter": "Filter by key",
+    "tree": "Folders",
+    "folderfilter": "Filter of a folder",
+    "list": "In any list",
+    "labels": "Labels",
+    "labelline": "Line of a label",
+    "labelrows": "List of labels",
+    "deprecation": "Deprecation",
+    "aside": "Hiding and restoring",
+    "question": "Question",
+    "discard": "Leaving what is not written",
+    "servers": "Servers",
+    "log": "Log",
+    "export": "Writing to a file",
+    "editor": "Editor",
+    "text": "Text",
+    "alldone": "After the last column",
+    "comparing": "Before saving",
+    "conflict": "Two texts",
+    "drafts": "Drafts",
+    "links": "Links",
+    "linkform": "Line of a link",
+    "palette": "Lists with a filter",
+    "jump": "Jumping",
+}
+
+_NAMES = {
+    "slash": "/",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "question_mark": "?",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "enter": "⏎",
+    "tab": "⇥",
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "comma": ",",
+    "full_stop": ".",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "underscore": "_",
+}
+
+# What an action is only asked to pass on says nothing of its own.
+_PASSED_ON: Final = "ask"
+_LETTERS: Final = re.compile(r"[A-Za-z0-9]+")
+
+
+def readable(key: str) -> str:
+    """A key as people read it."""
+    return _NAMES.get(key, key.replace("ctrl+", "^"))
+
+
+def _word_of(name: str) -> str:
+    """A name as a word: `copy_urn` is `copy-urn`, `ask('more')` is `more`."""
+    words = _LETTERS.findall(name)
+    if len(words) > 1 and words[0] == _PASSED_ON:
+        words = words[1:]
+    return "-".join(words)
+
+
+_BROWSE: tuple[Action, ...] = (
+    Action("tree", "filter", ("f",), "Filter this folder by name", "filter"),
+    Action("tree", "unfilter", ("escape",), "Clear the filter", "show all"),
+    Action("tree", "into", ("right", "l"), "Expand, or go into what is expanded", "expand", "→"),
+    Action("tree", "turn", ("space",), "Expand or collapse"),
+    Action("tree", "out", ("left", "h"), "Collapse, or go to the folder above"),
+    Action("tree", "reload", ("r",), "Refresh this folder", "refresh"),
+    Action("tree", "narrower", ("less_than_sign",), "Narrower folders", "width", "<>"),
+    Action("tree", "wider", ("greater_than_sign",), "Wider folders"),
+    Action("tree", "tab('overview')", ("1",), "Tabs of the open entity", "", "1–8"),
+    *(
+        Action("tree", f"tab('{name}')", (str(number),), "")
+        for number, name in enumerate(
+            ("columns", "lineage", "relations", "usage", "profile", "history", "raw"), 2
+        )
+    ),
+    Action("folderfilter", "to_rows", ("enter", "down"), "To what was found", "to what was found"),
+    Action("folderfilter", "leave", ("escape",), "Clear the filter", "show all"),
+    Action("app", "reveal", ("full_stop",), "Show what is open in the folders, at each place"),
+)
+
+
+_COLUMNS: tuple[Action, ...] = (
+    Action(
+        "schema",
+        "edit_column",
+        ("e", "enter"),
+        "Edit this column's description",
+        "edit column",
+        writes=True,
+    ),
+    Action(
+        "schema",
+        "next_undocumented",
+        ("u",),
+        "Go to the next column without a description",
+        "next undocumented",
+    ),
+    Action("schema", "fold", ("space", "left", "right"), "Expand or collapse a record", "collapse"),
+    Action("schema", "filter", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"),
+    Action("schema", "mark", ("v",), "Mark or unmark a column, and go to the next", "mark"),
+    Action("schema", "unfilter", ("escape",), "Unmark all, then clear the filter", "all columns"),
+    Action("schema", "order", ("s",), "Most used first, or as in the schema", "by use"),
+    Action("schema", "fold_all", ("z",), "Expand or collapse every record"),
+)
+
+
+_CONNECTION: tuple[Action, ...] = (
+    Action("app", "try_again", ("r",), "Retry what failed", "try again"),
+    Action("app", "open_last", ("minus",), "Last opened, and back again"),
+    Action("app", "servers", ("f3", "S"), "Switch server"),
+    Action("app", "export", ("X",), "Write what is shown to a file: CSV, JSON, Markdown"),
+    Action("app", "picture", ("f9",), "Write a picture of the screen to a file"),
+    Action("app", "exchanges", ("ctrl+l",), "Log: what was asked of the server"),
+    Action("servers", "token", ("t",), "Give an access token for it", "give a token"),
+    Action("servers", "offline", ("o",), "Open what was kept of it, asking nobody", "offline copy"),
+    Action("servers", "read_only", ("R",), "Open it to be read only", "read only"),
+    Action("servers", "address", ("a", "slash"), "Type an address", "type an address"),
+    Action("servers", "close", ("escape", "q", "f3"), "Close", "close"),
+    Action("log", "copy_line", ("y",), "Copy the line", "copy"),
+    Action("log", "close", ("escape", "q", "ctrl+l"), "Close", "close"),
+    Action("export", "shown", ("ctrl+t",), "All there are, or only those shown", "all, or shown"),
+    Action("export", "close", ("escape",), "Write nothing, or stop writing", "close"),
+)
+
+
+_EDITING: tuple[Action, ...] = (
+    Action("editor", "save", ("ctrl+s",), "Save and leave", "save"),
+    Action(
+        "editor",
+        "save_and_next",
+        ("ctrl+n",),
+        "Save, and on to the next column without a description",
+        "save, next undocumented",
+    ),
+    Action("editor", "compare", ("ctrl+d",), "Compare the saved text with yours", "diff"),
+    Action("editor", "edit_outside", ("ctrl+e",), "Edit it in $VISUAL or $EDITOR", "$EDITOR"),
+    Action(
+        "editor",
+        "move(-1)",
+        ("f2",),
+        "To the column before; what was typed is kept as a draft",
+        "column before, after",
+        "f2 f3",
+        "column-before",
+    ),
+    Action("editor", "move(1)", ("f3",), "To the column after", called="column-after"),
+    Action(
+        "editor",
+        "to_failed",
+        ("ctrl+g",),
+        "To the next text of this table that could not be saved",
+        "not saved: go there",
+    ),
+    Action("editor", "look", ("ctrl+t",), "The text, or what it looks like", "preview"),
+    Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
+    Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
+    Action("editor", "take(1)", ("f5",), "Take the ingested text", called="take-1"),
+    *(
+        Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
+        for number in range(2, 6)
+    ),
+    Action("alldone", "next_table", ("enter",), "On to the next table", "next table"),
+    Action("app", "drafts", ("f4",), "Drafts: what was typed and not saved"),
+    Action("entity", "links", ("L",), "Links to documents: add, change, remove"),
+    Action("text", "indent", ("tab",), "Indent"),
+    Action("text", "undo", ("ctrl+z",), "Undo what was typed last; outside of a text, the save"),
+    Action("text", "redo", ("ctrl+y", "ctrl+shift+z"), "Redo it"),
+    Action("comparing", "save", ("ctrl+s",), "Save what was typed", "save"),
+    Action("comparing", "back", ("escape", "ctrl+d"), "Back to the text", "back to the text"),
+    Action("conflict", "take_mine", ("ctrl+o",), "Replace theirs with yours", "overwrite theirs"),
+    Action(
+        "conflict", "take_theirs", ("ctrl+r",), "Keep theirs and continue from it", "keep theirs"
+    ),
+    Action("conflict", "back", ("escape",), "Back to your text, nothing saved", "back, keep both"),
+    Action("drafts", "open", ("enter",), "Go on writing", "go on writing"),
+    Action("drafts", "remove", ("delete",), "Discard the draft", "discard", "del"),
+    Action("drafts", "restore", ("ctrl+z",), "Restore the draft discarded last", "restore"),
+    Action("drafts", "leave", ("escape", "q"), "Close", "close"),
+    Action("links", "follow", ("enter",), "Open the link's address", "open"),
+    Action("links", "add", ("a",), "Add a link", "add"),
+    Action("links", "change", ("e",), "Change the address or the name of a link", "change"),
+    Action("links", "remove", ("delete",), "Remove a link", "remove", "del"),
+    Action("links", "restore", ("ctrl+z",), "Restore the link removed last", "restore"),
+    Action("links", "leave", ("escape", "q"), "Close", "close"),
+    Action("linkform", "submit", ("enter", "ctrl+s"), "Next field; after the last, save", "save"),
+    Action("linkform", "leave", ("escape",), "Cancel", "leave"),
+)
+
+
+_ENTITY: tuple[Action, ...] = (
+    Action(
+        "entity",
+        "edit",
+        ("E", "e"),
+        "Edit the description of this entity",
+        "edit description",
+        writes=True,
+    ),
+    Action("entity", "tab('overview')", ("1",), "Overview", "tabs", "1–8"),
+    Action("entity", "tab('columns')", ("2",), "Columns"),
+    Action("entity", "tab('lineage')", ("3",), "Lineage"),
+    Action("entity", "tab('relations')", ("4",), "Relationships"),
+    Action("entity", "tab('usage')", ("5",), "Usage"),
+    Action("entity", "tab('profile')", ("6",), "Profile"),
+    Action("entity", "tab('history')", ("7",), "History"),
+    Action("entity", "tab('raw')", ("8",), "Raw"),
+    Action("entity", "copy_urn", ("y",), "Copy the URN", "copy urn"),
+    Action("entity", "open_page", ("o",), "Open its page in the browser", "web page"),
+    Action("entity", "zone", ("Z",), "Times in UTC, or in the zone of this machine"),
+    Action("entity", "reload", ("r",), "Refresh"),
+)
+
+
+_FIND: tuple[Action, ...] = (
+    Action("find", "enter", ("enter",), "Search, or open what is chosen", "search"),
+    Action("find", "take", ("tab",), "Take the completion chosen, or the first", "complete"),
+    Action("find", "choose(1)", ("down",), "Next completion, or to the results", called="next"),
+    Action("find", "choose(-1)", ("up",), "Previous completion; recent searches", called="before"),
+    Action("find", "leave", ("escape",), "Close the completions, or leave", "leave"),
+    Action("find", "syntax", ("f1",), "Search syntax (also ? in an empty box)", "syntax"),
+    Action("find", "save", ("ctrl+s",), "Save this search under a name"),
+    Action("find", "searches", ("ctrl+r",), "Saved and recent searches"),
+    Action("results", "do('facets')", ("f",), "Go to the facets, and back", "facets"),
+    Action("results", "do('condition')", ("c",), "Add a condition, step by step", "condition"),
+    Action("results", "do('plain')", ("x",), "Clear all conditions", called="clear"),
+    Action("results", "facet(1)", ("1",), "Filter by the facet value with that number", "", "1–9"),
+    *(Action("results", f"facet({n})", (str(n),), "") for n in range(2, 10)),
+    Action("results", "next_page", ("n",), "Next page", "page", "n p"),
+    Action("results", "previous_page", ("p",), "Previous page"),
+    Action("results", "do('jump')", ("J",), "To a result, or a page, by its number", called="jump"),
+    Action("results", "do('order')", ("o",), "Choose the order", "order", called="order"),
+    Action("results", "do('why')", ("w",), "Why it was found, and why it ranks here", "why"),
+    Action(
+        "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"
+    ),
+    Action("results", "unmark", ("escape",), "Unmark all results", "unmark"),
+    Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
+    Action("results", "do('searches')", ("S",), "Saved and recent searches", called="searches"),
+    Action("results", "do('again')", ("r",), "Search again", called="again"),
+    Action("facets", "choose", ("enter", "space"), "Add or remove a value", "add, remove"),
+    Action("facets", "leave", ("escape", "f", "right", "l"), "Back to the results", "results"),
+    Action("searches", "rename", ("f2",), "Rename a saved search", "rename"),
+    Action("searches", "forget", ("f8",), "Forget a search", "forget"),
+    Action("askscreen", "leave", ("escape",), "Cancel", "leave"),
+    Action("syntax", "close", ("escape", "q", "f1", "question_mark"), "Close", "close"),
+)
+
+
+_HISTORY: tuple[Action, ...] = (
+    Action("history", "fold", ("space",), "Expand or collapse an aspect"),
+    Action("history", "into", ("right", "l"), "Expand, or go to the text beside"),
+    Action("history", "out", ("left", "h"), "Collapse, or back"),
+    Action("history", "back", ("escape",), "Back to the list before", "back"),
+    Action("history", "blame", ("b",), "Who described each column, and back", "who described what"),
+    Action("history", "mark", ("v",), "Mark a version, to compare any other with it", "compare"),
+    Action("history", "restore", ("R",), "Put an old description back", "restore", writes=True),
+    Action("difference", "leave", ("escape", "left", "h"), "Back to the list", "back"),
+    Action("restore", "confirm", ("ctrl+s",), "Put the old description back", "restore"),
+    Action("restore", "cancel", ("escape",), "Cancel", "leave"),
+)
+
+
+_LABELS: tuple[Action, ...] = (
+    Action(
+        "schema", "label('tags')", ("t",), "Tags of this column", "tag, term", "t T", writes=True
+    ),
+    Action("schema", "label('terms')", ("T",), "Glossary terms of this column", writes=True),
+    Action(
+        "entity",
+        "label('tags')",
+        ("t", "ctrl+t"),
+        "Tags of this entity",
+        "tags, owners …",
+        "t T O D",
+        writes=True,
+    ),
+    Action("entity", "label('terms')", ("m", "T"), "Glossary terms of this entity", writes=True),
+    Action("entity", "label('owners')", ("O",), "Owners", writes=True),
+    Action("entity", "label('domain')", ("D",), "Domain", writes=True),
+    Action("entity", "deprecate", ("exclamation_mark",), "Deprecate, or undo that", writes=True),
+    Action(
+        "entity",
+        "set_aside",
+        ("ctrl+x", "delete"),
+        "Hide from search and browse, or restore",
+        writes=True,
+    ),
+    Action(
+        "app",
+        "take_back",
+        ("U", "ctrl+z"),
+        "Undo the last save, wherever it was made; it is shown first",
+        writes=True,
+    ),
+    Action("app", "do_again", ("ctrl+y", "ctrl+shift+z"), "Redo what was undone", writes=True),
+    Action("labels", "write", ("ctrl+s",), "Save the changes", "save"),
+    Action(
+        "labelline",
+        "turn",
+        ("enter",),
+        "Add or remove; space does too while nothing is typed",
+        "add, remove",
+    ),
+    Action("labelline", "down", ("down",), "Down"),
+    Action("labelline", "up", ("up",), "Up"),
+    Action("labelline", "page_down", ("pagedown",), "A screen down"),
+    Action("labelline", "page_up", ("pageup",), "A screen up"),
+    Action("labelline", "to_rows", ("tab",), "Into the list", "list"),
+    Action("labelrows", "turn", ("space", "enter"), "Add or remove", "add, remove", "⎵"),
+    Action("labelrows", "to_line", ("tab", "slash", "i"), "Back to typing", "type"),
+    Action("labels", "kind", ("ctrl+t",), "Another kind of ownership", "kind of ownership"),
+    Action("labels", "leave", ("escape",), "Cancel", "leave"),
+    Action("deprecation", "write", ("ctrl+s",), "Save the deprecation", "save"),
+    Action("deprecation", "lift", ("ctrl+r",), "It may be used again", "take back"),
+    Action("deprecation", "complete", ("ctrl+t",), "Complete the replacement", "complete"),
+    Action("deprecation", "leave", ("escape",), "Cancel", "leave"),
+    Action("aside", "confirm", ("ctrl+s",), "Do it", "do it"),
+    Action("aside", "leave", ("escape",), "Cancel", "leave"),
+    Action("question", "confirm", ("ctrl+s",), "Yes, do it", "do it"),
+    Action("question", "cancel", ("escape",), "No, cancel", "leave"),
+    Action("discard", "confirm", ("delete",), "Cancel", "discard", "del"),
+    Action("discard", "cancel", ("escape",), "Back to what was typed", "go on"),
+)
+
+
+_LINEAGE: tuple[Action, ...] = (
+    Action("lineage", "ask('open')", ("enter",), "Open its page, or show what is left out", "open"),
+    Action("lineage", "ask('more')", ("plus", "equals_sign"), "One hop further", "hops", "+ -"),
+    Action("lineage", "ask('fewer')", ("minus",), "One hop less"),
+    Action("lineage", "ask('upstream')", ("u",), "Upstream only", "up, down, both", "u d B"),
+    Action("lineage", "ask('downstream')", ("d",), "Downstream only"),
+    Action("lineage", "ask('both')", ("B",), "Upstream and downstream"),
+    Action("lineage", "ask('impact')", ("x",), "What depends on it, most used first", "impact"),
+    Action("lineage", "ask('filter')", ("f",), "Filter the lineage", "filter"),
+    Action("lineage", "ask('expand')", ("space",), "Show neighbours left out, or not", "expand"),
+    Action("lineage", "mark", ("m",), "Mark it as one end of a path, or not", "mark"),
+    Action("lineage", "ask('ways')", ("p",), "Shortest paths to the mark, or to a name", "paths"),
+    Action("lineage", "ask('column')", ("c",), "Lineage of the column under Columns", "column"),
+    Action("lineage", "ask('write')", ("w",), "Write the lineage to a file", "write file"),
+    Action("lineage", "centre", ("z",), "Bring it to the middle", "centre"),
+    Action("lineage", "fit", ("0",), "All of a large drawing at once, or not", "fit"),
+    Action("lineage", "root", ("home", "g"), "Back to the entity of this page"),
+    Action("lineage", "ask('forget')", ("escape",), "Clear the paths, the filter, the column"),
+    Action("lineage", "move('left')", ("left", "h"), "Left"),
+    Action("lineage", "move('right')", ("right", "l"), "Right"),
+    Action("lineage", "move('up')", ("up", "k"), "Up"),
+    Action("lineage", "move('down')", ("down", "j"), "Down"),
+    Action("lineage", "pan(1, 0)", ("pagedown", "J"), "Half a screen down", called="pan-down"),
+    Action("lineage", "pan(-1, 0)", ("pageup", "K"), "Half a screen up", called="pan-up"),
+    Action("lineage", "pan(0, 1)", ("L",), "Half a screen to the right", called="pan-right"),
+    Action("lineage", "pan(0, -1)", ("H",), "Half a screen to the left", called="pan-left"),
+    Action("impact", "leave", ("escape", "x"), "Back to the drawing", "drawing"),
+    Action("asking", "submit", ("enter",), "Take it", "take"),
+    Action("asking", "leave", ("escape",), "Cancel", "leave"),
+)
+
+
+_LISTS: tuple[Action, ...] = (
+    Action("list", "choose", ("enter",), "Open, or follow", "open"),
+    Action("list", "down", ("down", "j"), "Down"),
+    Action("list", "up", ("up", "k"), "Up"),
+    Action("list", "page_down", ("pagedown",), "A screen down"),
+    Action("list", "page_up", ("pageup",), "A screen up"),
+    Action("list", "half_down", ("ctrl+d",), "Half a screen down"),
+    Action("list", "half_up", ("ctrl+u",), "Half a screen up"),
+    Action("list", "first", ("home", "g"), "To the first"),
+    Action("list", "last", ("end", "G"), "To the last"),
+)
+
+
+_MEASUREMENTS: tuple[Action, ...] = (
+    Action("series", "earlier", ("left", "h"), "To the measurement before", "read out", "←→"),
+    Action("series", "later", ("right", "l"), "To the measurement after"),
+    Action("profile", "close_column", ("escape",), "Back to all columns", "all columns"),
+    Action("profile", "measure", ("m",), "The next measure of the column", "measure"),
+    Action("series", "shorter", ("less_than_sign", "comma"), "Fewer days", "days", "<>"),
+    Action("series", "longer", ("greater_than_sign", "full_stop"), "More days"),
+    Action("series", "table", ("t",), "The numbers as a table, or as a chart", "table"),
+)
+
+
+_OVERVIEW: tuple[Action, ...] = (
+    Action("overview", "next_mention", ("n", "tab"), "To the next reference", "next reference"),
+    Action("overview", "previous_mention", ("p", "N", "shift+tab"), "To the reference before"),
+    Action("overview", "whole", ("w",), "All of a long text, as it is written", "whole text"),
+    Action(
+        "relations", "fold", ("space", "left", "right"), "Expand or collapse a kind", "collapse"
+    ),
+    Action("relations", "filter", ("f",), "Filter by name, type or relationship", "filter"),
+    Action("relations", "unfilter", ("escape",), "Clear the filter", "all"),
+    Action("narrowing", "keep", ("enter", "down"), "To what passes", "to the list"),
+    Action("narrowing", "leave", ("escape",), "Clear the filter", "all"),
+)
+
+
+_RAW: tuple[Action, ...] = (
+    Action("raw", "turn", ("space",), "Expand or collapse", "collapse"),
+    Action("raw", "unfold", ("right", "l"), "Expand, or go into what is expanded"),
+    Action("raw", "fold", ("left", "h"), "Collapse, or go to what holds it"),
+    Action("raw", "copy_aspect", ("y",), "Copy the aspect's JSON", "copy aspect"),
+    Action("raw", "copy_value", ("Y",), "Copy the value under the cursor", "copy value"),
+    Action("raw", "filter", ("f",), "Show only keys with a text in them", "filter keys"),
+    Action("raw", "unfilter", ("escape",), "Clear the filter"),
+    Action("keyfilter", "to_rows", ("enter", "down"), "To what was found", "to the rows"),
+    Action("keyfilter", "leave", ("escape",), "Clear the filter", "show all"),
+)
+
+
+_EVERYWHERE: tuple[Action, ...] = (
+    Action("app", "find", ("slash",), "Search", "search"),
+    Action("app", "browse", ("b",), "Show the folders, or hide them", "browse"),
+    Action("app", "folders", ("f6",), "Go to the folders, and back to the page"),
+    Action("app", "go_back", ("left_square_bracket", "backspace"), "Back to what was open", "back"),
+    Action("app", "go_forward", ("right_square_bracket",), "Forward again"),
+    Action("app", "help", ("question_mark", "f1"), "The keys that work here"),
+    Action("app", "quit", ("q",), "Quit", "quit"),
+    Action("app", "leave_all", ("ctrl+q",), "Quit, from anywhere; what was typed is kept"),
+    Action("app", "command_palette", ("colon", "ctrl+p"), "Everything, by name", "everything"),
+    Action("app", "jump", ("ctrl+o",), "Jump: a letter over everything one can go to"),
+    Action("app", "zoom", ("f10",), "The pane fills the screen, and back"),
+    Action(
+        "app",
+        "change_theme",
+        ("f2",),
+        "Choose the colours: light, dark, strong contrast …",
+        called="theme",
+    ),
+    Action("app", "settings", ("ctrl+k",), "Keys and settings"),
+    Action("app", "welcome", ("ctrl+g",), "The introduction for newcomers"),
+    Action("palette", "close", ("escape", "f1", "ctrl+p"), "Close", "close"),
+    Action("palette", "choose", ("enter",), "Do it", "do it"),
+    Action("palette", "move(1)", ("down", "ctrl+n"), "Down", called="down"),
+    Action("palette", "move(-1)", ("up",), "Up", called="up"),
+    Action("palette", "page(1)", ("pagedown",), "A screen down", called="page-down"),
+    Action("palette", "page(-1)", ("pageup",), "A screen up", called="page-up"),
+    Action("jump", "leave", ("escape", "ctrl+o"), "Cancel", "leave"),
+)
+
+
+ACTIONS: tuple[Action, ...] = (
+    *_COLUMNS,
+    *_MEASUREMENTS,
+    *_HISTORY,
+    *_RAW,
+    *_OVERVIEW,
+    *_LINEAGE,
+    *_LABELS,
+    *_ENTITY,
+    *_FIND,
+    *_LISTS,
+    *_BROWSE,
+    *_CONNECTION,
+    *_EVERYWHERE,
+    *_EDITING,
+)
+
+
+def actions_of(scope: Scope) -> Iterator[Action]:
+    """The actions of a scope, in the order in which they are shown."""
+    return (action for action in ACTIONS if action.scope == scope)
+
+
+def bindings(scope: Scope) -> list[BindingType]:
+    """The key bindings of a scope, for the widget or screen that has it."""
+    return [
+        Binding(
+            ",".join(action.keys),
+            action.name,
+            action.label or action.help,
+            show=bool(action.label),
+            key_display=action.key,
+            id=action.id,
+            # The text of a search or a description takes any letter; quitting works everywhere.
+            priority=action.name == "leave_all",
+        )
+        for action in actions_of(scope)
+    ]

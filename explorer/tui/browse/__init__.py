@@ -1,1 +1,0 @@
-"""Browsing: entity types, their folders, and the entities in them."""

@@ -1,0 +1,355 @@
+"""Programs outside of the terminal: the clipboard, the web browser, and the editor in `$VISUAL`
+or `$EDITOR`.
+"""
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, get_args
+from urllib.parse import urlsplit
+
+from textual.app import SuspendNotSupported
+
+from explorer.client.display import line
+from explorer.errors import InvalidInput, Unusable
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from explorer.client.records import ServerInfo
+    from explorer.metadata.urn import Urn
+    from explorer.tui.session import Session
+
+__all__ = [
+    "MOST_SENT_BYTES",
+    "Browser",
+    "ClipboardMethod",
+    "browse_to",
+    "clipboard_methods",
+    "copy",
+    "edit_outside",
+    "is_web",
+    "page_of",
+]
+
+# The first step of the path under which DataHub's web interface shows each type.
+_PAGES = {
+    "chart": "chart",
+    "container": "container",
+    "corpGroup": "group",
+    "corpuser": "user",
+    "dashboard": "dashboard",
+    "dataFlow": "pipelines",
+    "dataJob": "tasks",
+    "dataProduct": "dataProduct",
+    "dataset": "dataset",
+    "domain": "domain",
+    "glossaryNode": "glossaryNode",
+    "glossaryTerm": "glossaryTerm",
+    "mlFeature": "features",
+    "mlFeatureTable": "featureTables",
+    "mlModel": "mlModels",
+    "mlModelGroup": "mlModelGroup",
+    "mlPrimaryKey": "mlPrimaryKeys",
+    "tag": "tag",
+}
+_SERVICE_BELOW = "/api/gms"
+_SERVICE_PORT, _WEB_PORT = 8080, 9002
+_BROWSER_PATIENCE_SECONDS = 5.0
+_REMOTE = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+class Browser:
+    """Opens pages; where no browser can be seen, their addresses are copied instead, and said."""
+
+    def __init__(self, session: "Session", copy: Callable[[str], None]) -> None:
+        self._session = session
+        self._copy = copy
+
+    async def open_page(self, urn: "Urn") -> None:
+        """Open an entity's page in the web interface of its server: one request."""
+        with self._session.reporting("looking for the page on the web"):
+            catalog = await self._session.catalog()
+            page = page_of(urn, await catalog.info())
+            if page is None:
+                self._session.say("This server has no web page of it; y copies the URN.")
+            else:
+                await self.visit(page)
+
+    async def visit(self, url: str) -> None:
+        """Open an address."""
+        with self._session.reporting("opening an address of the web"):
+            if not is_web(url):
+                self._session.say("Only plain addresses of http and https are opened.", error=True)
+            elif await browse_to(url):
+                self._session.say(f"Opened {url}")
+            else:
+                # Copying says for itself what was done.
+                self._copy(url)
+
+
+def page_of(urn: "Urn", info: "ServerInfo") -> str | None:
+    """The address of an entity's page in the web interface of its server; nothing where that has
+    none, as this package's own service, or none for that type.
+
+    A DataHub behind `/api/gms` has its pages on the same host; one that is asked at port 8080 has
+    them at 9002, as it is shipped.
+    """
+    step = _PAGES.get(urn.entity_type)
+    if info.product != "datahub" or step is None or not is_web(info.address):
+        return None
+    parts = urlsplit(info.address)
+    host, path = parts.netloc, parts.path.rstrip("/")
+    if path.endswith(_SERVICE_BELOW):
+        path = path.removesuffix(_SERVICE_BELOW)
+    elif parts.port == _SERVICE_PORT:
+        host = f"{host.rpartition(':')[0]}:{_WEB_PORT}"
+    return f"{parts.scheme}://{host}{path}/{step}/{urn.encoded}"
+
+
+def is_web(url: str) -> bool:
+    """Whether a text is an address that a browser may be given: http or https, and nothing in it
+    that is not meant to be seen."""
+    if not url.startswith(("http://", "https://")) or line(url) != url or " " in url:
+        return False
+    try:
+        return bool(urlsplit(url).hostname)
+    except ValueError:
+        return False
+
+
+async def browse_to(url: str) -> bool:
+    """Open an address in the reader's browser; says whether there is one to be seen.
+
+    Over ssh a browser would open elsewhere, and one that runs in the terminal would take the
+    screen: neither is started.
+    """
+    if any(os.environ.get(name) for name in _REMOTE):
+        return False
+    wanted = os.environ.get("BROWSER")
+    if sys.platform.startswith("linux") and not wanted:
+        if not any(os.environ.get(name) for name in _DISPLAYS):
+            return False
+    return await _started(url)
+
+
+async def _started(url: str) -> bool:
+    webbrowser = await asyncio.to_thread(import_module, "webbrowser")
+    try:
+        browser = await asyncio.to_thread(webbrowser.get)
+    except webbrowser.Error:
+        return False
+    if isinstance(browser, webbrowser.BackgroundBrowser):
+        # What it prints must not end up on the screen.
+        return await _run_browser(
+            [browser.name, *(part.replace("%s", url) for part in browser.args)]
+        )
+    if isinstance(browser, webbrowser.GenericBrowser):
+        return False
+    return await asyncio.to_thread(browser.open, url)
+
+
+async def _run_browser(command: list[str]) -> bool:
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+        )
+    except OSError:
+        return False
+    try:
+        return await asyncio.wait_for(process.wait(), _BROWSER_PATIENCE_SECONDS) == 0
+    except TimeoutError:
+        # It goes on beside this program, as browsers do.
+        return True
+
+
+def edit_outside(app: "App[None]", text: str) -> str:
+    """The text as the reader's editor leaves it; the program stands still meanwhile.
+
+    A line end that the editor adds at the end, where there was none, is taken off. Raises
+    `Unusable` when there is no editor, or it fails: what it wrote until then is kept in a file,
+    which the sentence names.
+    """
+    command = _command()
+    handle, name = tempfile.mkstemp(prefix="description-", suffix=".md")
+    file = Path(name)
+    original = text.encode()
+    with os.fdopen(handle, "wb") as opened:
+        opened.write(original)
+    kept = False
+    try:
+        status = _run_editor(app, [*command, name])
+        written = file.read_bytes()
+        if status != 0:
+            kept = written != original
+            left = f"; what it wrote is in {file}" if kept else ""
+            raise Unusable(f"The editor ended with status {status}, the text is as it was{left}.")
+        kept = True
+        changed = written.decode()
+        kept = False
+    except UnicodeDecodeError as error:
+        raise Unusable(f"What {command[0]} wrote is no UTF-8; it is kept in {file}.") from error
+    except OSError as error:
+        raise Unusable(f"{file} cannot be read any more ({error.strerror}).") from error
+    finally:
+        if not kept:
+            file.unlink(missing_ok=True)
+    return _without_added_end(text, changed)
+
+
+def _command() -> list[str]:
+    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(wanted)
+    except ValueError as error:
+        raise Unusable(f"$EDITOR cannot be read ({error}): {wanted}") from error
+    if not command:
+        raise Unusable("No editor is set: put its name in $VISUAL or $EDITOR.")
+    return command
+
+
+def _run_editor(app: "App[None]", command: list[str]) -> int:
+    done = failed = None
+    try:
+        # What is raised in here would leave the terminal lent for good.
+        with app.suspend():
+            # An interrupt that is meant for the editor is not one for this program.
+            before = signal.signal(signal.SIGINT, lambda *_: None)
+            try:
+                done = subprocess.run(command, check=False)  # noqa: S603 - the reader's own choice
+            except OSError as error:
+                failed = error
+            finally:
+                signal.signal(signal.SIGINT, before)
+    except SuspendNotSupported as error:
+        raise Unusable("This terminal cannot be lent to another editor.") from error
+    if done is None:
+        why = failed.strerror if failed else "it did not start"
+        raise Unusable(f"The editor {command[0]} cannot be used: {why}.") from failed
+    return done.returncode
+
+
+def _without_added_end(before: str, after: str) -> str:
+    if before.endswith(("\n", "\r")):
+        return after
+    return after.removesuffix("\n").removesuffix("\r") if after.endswith("\n") else after
+
+
+ClipboardMethod = Literal[
+    "auto", "terminal", "tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe", "none"
+]
+"""`terminal` asks the terminal itself (OSC 52), `auto` takes the first that should work here."""
+
+CLIPBOARD_METHODS: Final[tuple[ClipboardMethod, ...]] = get_args(ClipboardMethod)
+
+MOST_SENT_BYTES: Final = 74_994
+"""Terminals ignore a longer request."""
+
+_PATIENCE_SECONDS: Final = 3.0
+_COMMANDS: Final[Mapping[ClipboardMethod, tuple[str, ...]]] = {
+    # With -w the outer terminal is told as well.
+    "tmux": ("tmux", "load-buffer", "-w", "-"),
+    "wl-copy": ("wl-copy",),
+    "xclip": ("xclip", "-selection", "clipboard"),
+    "xsel": ("xsel", "--clipboard", "--input"),
+    "pbcopy": ("pbcopy",),
+    "clip.exe": ("clip.exe",),
+}
+_CALLED: Final[Mapping[ClipboardMethod, str]] = {"terminal": "the terminal", "tmux": "tmux"}
+
+
+async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str], None]) -> str:
+    """Copy, and give the sentence that says how much and by which way.
+
+    `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text that is
+    too long for the only way there is, and `Unusable` when no way worked.
+    """
+    if not text:
+        return "There is nothing to copy."
+    ways = await asyncio.to_thread(clipboard_methods, os.environ) if way == "auto" else (way,)
+    failures = []
+    for one in ways:
+        if one == "none":
+            raise Unusable("copying is turned off in the settings")
+        if one == "terminal":
+            if _sent_bytes(text) > MOST_SENT_BYTES:
+                failures.append(f"the terminal takes {MOST_SENT_BYTES * 3 // 4:,} bytes at most")
+                continue
+            through_terminal(text)
+        else:
+            problem = await _run_clipboard(one, text)
+            if problem:
+                failures.append(problem)
+                continue
+        return f"Copied {_shown(text)}, through {_CALLED.get(one, one)}."
+    raise InvalidInput(f"{_shown(text)} could not be copied: {'; '.join(failures)}")
+
+
+def clipboard_methods(
+    environment: Mapping[str, str], platform: str = sys.platform
+) -> tuple[ClipboardMethod, ...]:
+    """The ways that should work here, the best first; looks for programs.
+
+    Within tmux requests to the terminal are dropped unless somebody allowed them, and tmux itself
+    passes on what it is given. A program of this machine fills the clipboard that the reader sees
+    only where the reader sits in front of it.
+    """
+    found: list[ClipboardMethod] = []
+    if environment.get("TMUX") and shutil.which("tmux"):
+        found.append("tmux")
+    if not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY")):
+        here: list[tuple[ClipboardMethod, bool]] = [
+            ("pbcopy", platform == "darwin"),
+            ("wl-copy", bool(environment.get("WAYLAND_DISPLAY"))),
+            ("xclip", bool(environment.get("DISPLAY"))),
+            ("xsel", bool(environment.get("DISPLAY"))),
+            ("clip.exe", platform == "win32" or bool(environment.get("WSL_DISTRO_NAME"))),
+        ]
+        found += [way for way, fits in here if fits and shutil.which(way)]
+    return (*found, "terminal")
+
+
+async def _run_clipboard(way: ClipboardMethod, text: str) -> str:
+    """Give the text to a program; what went wrong, in a few words."""
+    command = _COMMANDS[way]
+    encoding = "utf-16-le" if way == "clip.exe" else "utf-8"
+    data = text.encode(encoding, errors="replace")
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=quiet, stderr=quiet
+        )
+    except OSError as error:
+        return f"{command[0]} could not be started ({error.strerror})"
+    try:
+        # Those of X11 and Wayland stay as a server of their own, without the pipe to us.
+        await asyncio.wait_for(process.communicate(data), _PATIENCE_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return f"{command[0]} did not end within {_PATIENCE_SECONDS:.0f} s"
+    return f"{command[0]} failed ({process.returncode})" if process.returncode else ""
+
+
+def _sent_bytes(text: str) -> int:
+    """How long the request to the terminal is."""
+    return -(-len(text.encode(errors="replace")) // 3) * 4
+
+
+def _shown(text: str) -> str:
+    """A short text itself; how long it is, of a long one."""
+    if len(text) <= 200 and text.isprintable():
+        return text
+    lines = text.count("\n") + 1
+    size = f"{len(text):,} characters"
+    return f"{lines:,} lines, {size}" if lines > 1 else size

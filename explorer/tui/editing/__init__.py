@@ -1,1 +1,0 @@
-"""Writing a description, and keeping what is typed."""

@@ -1,1 +1,0 @@
-"""Finding: the search box, what completes it, facets and results."""

@@ -1,1 +1,0 @@
-"""How an entity came to say what it says."""

@@ -1,1 +1,0 @@
-"""Labels of an entity and of its columns, and its life: deprecated, taken away, brought back."""

@@ -1,1 +1,0 @@
-"""The lineage of an entity, drawn in cells."""

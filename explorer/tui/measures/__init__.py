@@ -1,1 +1,0 @@
-"""What was measured: usage and profiles, as charts and tables."""

@@ -1,1 +1,0 @@
-"""Every aspect as it is kept."""

@@ -1,0 +1,756 @@
+"""The folders: a tree of entity types, platforms, folders and entities, filtered and unfolded."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.geometry import Size
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from explorer.metadata.names import natural_key
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import padded, said
+from explorer.tui.screens.folders import (
+    PAGE,
+    Branch,
+    FolderPath,
+    Outline,
+    OutlineRow,
+    TypesSource,
+    paths_to,
+)
+from explorer.tui.session import Session
+from explorer.tui.state import TerminalState
+from explorer.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+__all__ = ["BrowseTree", "FolderRows"]
+
+_DIM = "dim"
+_ASIDE = "dim italic"
+
+
+def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
+    """A row `width` cells wide; the entity that is `shown` on the page has a mark before it.
+
+    The name gives way to the count, so that numbers are never cut.
+    """
+    entry = spot.entry
+    indent = _indent(spot, width)
+    marked = entry is not None and entry.urn is not None and entry.urn == shown
+    start = Text.assemble(("●" if marked else " ", "bold"), " " * indent)
+    if entry is None:
+        return start.append_text(_instead(spot))
+    below = spot.unfolded
+    start.append("  " if entry.below is None else "▾ " if below else "▸ ")
+    name = said(entry.name, "bold" if entry.heading or marked else "", "no name")
+    end = Text(f" {entry.count:,}" if entry.count is not None else "", _DIM)
+    if below is not None and below.text:
+        total = "…" if below.total is None else f"{below.total:,}"
+        end = Text.assemble(" ", said(f"“{below.text}”", "italic"), (f" {total}", _DIM))
+        end.truncate(max(8, width // 2), overflow="ellipsis")
+    room = width - start.cell_len - end.cell_len
+    if name.cell_len > room:
+        name = padded(name, max(4, room))
+    elif entry.aside and name.cell_len + len(entry.aside) < room:
+        end = Text.assemble(end, " ", said(entry.aside, _DIM))
+    return start.append_text(name).append_text(end)
+
+
+def _indent(spot: OutlineRow, width: int) -> int:
+    return min(2 * spot.depth, max(0, width // 3))
+
+
+def _instead(spot: OutlineRow) -> Text:
+    """What stands where no entry does."""
+    branch = spot.branch
+    if spot.why is not None:
+        return Text("  ").append_text(said(f"could not be read: {spot.why}", "italic"))
+    if branch.total is None:
+        return Text("  reading …", _ASIDE)
+    if spot.index < 0:
+        if branch.text:
+            return Text("  ").append_text(said(f"none with “{branch.text}”", _ASIDE))
+        return Text("  nothing in it" if branch.above else "  nothing here yet", _ASIDE)
+    if spot.index >= branch.total:
+        return Text(f"  {branch.note}", _ASIDE)
+    if branch.page_of(spot.index) in branch.pages:
+        return Text("  not there any more", _ASIDE)
+    return Text("  …", _DIM)
+
+
+def row_description(spot: OutlineRow, width: int, room: int) -> Text:
+    """Two lines on a row: all of what is cut in it, where rows have `room` cells, or the folder it
+    lies in; its place in that."""
+    branch, entry = spot.branch, spot.entry
+    one, several = ("type", "types") if branch.above is None else ("entry", "entries")
+    total = branch.total or 0
+    place = f"{spot.index + 1:,} of {total:,} {one if total == 1 else several}" if total else ""
+    if spot.why is not None:
+        first = said(spot.why)
+        first.truncate(width, overflow="ellipsis")
+        return first.append(f"\n{place}{' · ' if place else ''}⏎ tries again", _DIM)
+    if branch.total is None:
+        return Text()
+    if not branch.total:
+        empty = "catalog load FILE fills it\nr looks again"
+        return Text("" if branch.above or branch.text else empty, _DIM)
+    if spot.index >= branch.total:
+        return Text(branch.note, _DIM)
+    names = []
+    above = branch
+    while above.above is not None:
+        names.append(above.entry.name)
+        above = above.above
+    way = said(" / ".join(reversed(names)), _DIM)
+    cut = entry is not None and len(entry.name) + _indent(spot, room) + 3 > room
+    first = said(entry.name) if entry is not None and cut else _ending(way, width)
+    if entry is not None and cut and entry.aside:
+        first.append_text(said(f" {entry.aside}", _DIM))
+    one, several = ("type", "types") if branch.above is None else ("entry", "entries")
+    first.truncate(width, overflow="ellipsis")
+    return first.append(
+        f"\n{spot.index + 1:,} of {branch.total:,} {one if branch.total == 1 else several}", _DIM
+    )
+
+
+def _ending(text: Text, width: int) -> Text:
+    """The end of a text that is too long."""
+    return text if text.cell_len <= width else Text("…", _DIM).append_text(text[-(width - 1) :])
+
+
+class FolderRows(Rows):
+    """Rows that come and go around the cursor; `edge` gives the row of the first or the last
+    entry, seen from the cursor."""
+
+    def __init__(self, edge: Callable[[bool], int]) -> None:
+        super().__init__()
+        self._edge = edge
+
+    class Looked(Message):
+        """Other rows are on screen."""
+
+    def refit(self, count: int, cursor: int, line: int) -> None:
+        """Show another number of rows, the cursor on one of them and on that line of the screen."""
+        self.count = count
+        self.cursor = max(0, min(cursor, count - 1))
+        self.virtual_size = Size(0, count * self.row_height)
+        self._scroll(max(0, self.cursor - line))
+        self._follow()
+        self.refresh()
+
+    def action_first(self) -> None:
+        """To the first entry of the folder; from there, to the first row."""
+        self.move_to(self._edge(False))
+
+    def action_last(self) -> None:
+        """To the last entry of the folder; from there, to the last row."""
+        self.move_to(self._edge(True))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell whoever reads what is on screen."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.post_message(self.Looked())
+
+    def on_resize(self, event: events.Resize | None = None) -> None:
+        """Tell it of more room, too; the list's own part Textual has done besides."""
+        del event
+        self.post_message(self.Looked())
+
+
+class FolderFilter(Input):
+    """Takes a part of a name; the folder follows what is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("folderfilter")
+
+    class Left(Message):
+        """On to the rows, or back to all of them."""
+
+        def __init__(self, *, cleared: bool) -> None:
+            super().__init__()
+            self.cleared = cleared
+
+    def action_to_rows(self) -> None:
+        """To what was found."""
+        self.post_message(self.Left(cleared=False))
+
+    def action_leave(self) -> None:
+        """Back to everything."""
+        self.post_message(self.Left(cleared=True))
+
+
+_AT_ONCE = 4
+_TELLING_ROWS = 14
+
+
+class Folders(Vertical):
+    """Rows of folders, and below them what is to be told of one. What comes on screen is read, a
+    page at a time; what was left long ago is forgotten."""
+
+    @dataclass
+    class Opened(Message):
+        """An entity was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._outline = Outline(TypesSource())
+        self._shown: Urn | None = None
+        self._filling = False
+        self._under_way = 0
+
+    def on_mount(self) -> None:
+        """Rows are drawn from the outline, whatever it holds."""
+        self._rows.show(self._outline.height, self._draw)
+
+    @property
+    def _rows(self) -> FolderRows:
+        return self.query_one(FolderRows)
+
+    @property
+    def _spot(self) -> OutlineRow:
+        return self._outline.locate(self._rows.cursor)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything on screen is at hand, or could not be had."""
+        first, height = self._rows.scroll_offset.y, self._rows.size.height
+        pages = self._outline.pages(first, first + height - 1)
+        return not self._under_way and not any(one.lacks(number) for one, number in pages)
+
+    def fill(self) -> None:
+        """From now on read what is looked at, first of all the entity types."""
+        self._filling = True
+        self._look()
+
+    def mark(self, urn: Urn) -> None:
+        """This entity is shown on the page."""
+        if urn != self._shown:
+            self._shown = urn
+            self._rows.refresh()
+
+    def _draw(self, index: int, width: int) -> tuple[Text]:
+        return (folder_row(self._outline.locate(index), width, self._shown),)
+
+    # Reading.
+
+    @on(FolderRows.Looked)
+    def _looked(self, event: FolderRows.Looked) -> None:
+        event.stop()
+        self._look()
+        self._tell()
+
+    def _look(self) -> None:
+        """Ask for the pages on screen that are not there; with nothing to ask, for the next."""
+        height = self._rows.size.height
+        if not self._filling or not height:
+            return
+        first = self._rows.scroll_offset.y
+        pages = list(self._outline.pages(first, first + height - 1))
+        self._outline.forget(pages)
+        for branch, number in pages:
+            self._ask(branch, number)
+        if not self._under_way:
+            for branch, number in self._outline.pages(first + height, first + 2 * height):
+                self._ask(branch, number)
+
+    def _ask(self, branch: Branch, number: int) -> None:
+        if self._under_way < _AT_ONCE and branch.lacks(number):
+            branch.asked.add(number)
+            self._under_way += 1
+            self._read(branch, number)
+
+    @work(group="browse")
+    async def _read(self, branch: Branch, number: int) -> None:
+        page = _Page(self, branch, number, branch.turn)
+        where = branch.entry.name or "types"
+        try:
+            with self._session.reporting(f"reading the folder {where}", page, page.ask_again):
+                await self._fetch(await self._session.catalog(), branch, number)
+        finally:
+            self._under_way -= 1
+        self._look()
+
+    async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
+        """Bring a page to hand; an answer to what is not asked any more is thrown away."""
+        turn = branch.turn
+        portion = await branch.source.read(catalog, number * PAGE, PAGE)
+        if turn != branch.turn:
+            return
+        with self._steady():
+            begun = branch.total is not None
+            branch.asked.discard(number)
+            branch.take(number, portion)
+            first = branch.entry_at(0)
+            if branch.above is None and not begun and not branch.text and first is not None:
+                branch.unfold(0, first)
+        self._came(branch, number)
+
+    def _came(self, branch: Branch, number: int) -> None:
+        """A page is at hand."""
+
+    def show_failure(self, branch: Branch, number: int, why: str) -> None:
+        """Say in the rows of a page why they are not there."""
+        with self._steady():
+            branch.asked.discard(number)
+            branch.fail(number, why)
+
+    def ask_again(self, branch: Branch) -> None:
+        """Ask again for what could not be read of a folder."""
+        branch.failed.clear()
+        self._rows.refresh()
+        self._look()
+
+    @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """Whatever comes or goes, the cursor stays on its entry and on its line of the screen."""
+        rows, spot = self._rows, self._spot
+        branch, index = spot.branch, spot.index
+        key = spot.entry.key if spot.entry else None
+        line = rows.cursor - rows.scroll_offset.y
+        yield
+        while not branch.attached and branch.above is not None:
+            branch, index, key = branch.above, branch.index, None
+        now = branch.entry_at(index) if index >= 0 else None
+        if key is not None and now is not None and now.key != key:
+            index = next((at for at, one in branch.known() if one.key == key), index)
+        last = max(0, (branch.total or 1) - 1 + bool(branch.note))
+        place = self._outline.row_of(branch, max(0, min(index, last)))
+        rows.refit(self._outline.height, place, line)
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self.size.height:
+            # Not laid out yet: hiding the lines below now would give the rows a height that they
+            # lose again with the next layout.
+            return
+        place = self.query_one("#place", Static)
+        place.display = self.size.height >= _TELLING_ROWS
+        if place.display:
+            room = self._rows.scrollable_content_region.width
+            place.update(
+                row_description(self._spot, max(8, self.size.width - 3), room), layout=False
+            )
+
+    # Moving.
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        spot = self._spot
+        if spot.why is not None:
+            self.ask_again(spot.branch)
+        elif spot.entry is None:
+            return
+        elif spot.entry.urn is not None:
+            self.post_message(self.Opened(spot.entry.urn))
+        else:
+            self.action_turn()
+
+    def _edge(self, last: bool) -> int:
+        branch = self._spot.branch
+        index = max(0, (branch.total or 1) - 1) if last else 0
+        place = self._outline.row_of(branch, index)
+        if place != self._rows.cursor:
+            return place
+        return self._outline.height - 1 if last else 0
+
+    def action_turn(self) -> None:
+        """Unfold a folder, or fold it."""
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._fold(spot.unfolded)
+        elif spot.entry is not None:
+            self._unfold(spot)
+
+    def action_into(self) -> None:
+        """Unfold a folder; inside an unfolded one, go to its first entry."""
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._rows.action_down()
+        else:
+            self._unfold(spot)
+
+    def action_out(self) -> None:
+        """Fold a folder; from an entry, go up to its folder."""
+        spot = self._spot
+        if spot.unfolded is not None:
+            self._fold(spot.unfolded)
+        elif spot.branch.above is not None:
+            above = spot.branch.above
+            self._rows.move_to(self._outline.row_of(above, spot.branch.index))
+
+    def _unfold(self, spot: OutlineRow) -> None:
+        if spot.entry is not None and spot.entry.below is not None:
+            with self._steady():
+                spot.branch.unfold(spot.index, spot.entry)
+            self._look()
+
+    def _fold(self, branch: Branch) -> None:
+        with self._steady():
+            branch.fold()
+        self._look()
+
+    def action_reload(self) -> None:
+        """Read the folder under the cursor again, and how much there is in it."""
+        spot = self._spot
+        branch = spot.unfolded or spot.branch
+        branch.reload()
+        above = branch.above
+        if above is not None:
+            above.stale.update({above.page_of(branch.index)} & above.pages.keys())
+        self._rows.refresh()
+        self._look()
+        self._session.say("Refreshing the folder.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page that is asked for, as the session knows it."""
+
+    folders: Folders
+    branch: Branch
+    number: int
+    turn: int
+
+    def __call__(self, why: str) -> bool:
+        """It could not be read; told in its rows and the lines below them."""
+        if self.turn == self.branch.turn:
+            self.folders.show_failure(self.branch, self.number, why)
+        return True
+
+    def ask_again(self) -> None:
+        """Ask for it once more."""
+        self.folders.ask_again(self.branch)
+
+
+_FEW = 3
+_MOST_FOLDER_PAGES = 25
+
+Fetch = Callable[[Branch, int], Awaitable[None]]
+"""Brings a page of a folder to hand; raises what went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderLocation:
+    """Where an entity stands, or the folder in which it ought to."""
+
+    branch: Branch
+    index: int | None
+
+
+async def unfold_to(
+    catalog: "AsyncCatalog", outline: Outline, way: FolderPath, fetch: Fetch
+) -> FolderLocation:
+    """Unfold the way to an entity and say where it stands."""
+    branch = outline.root
+    held: list[Branch] = []
+    for step in way.steps:
+        branch.narrow("")
+        at = await _find(catalog, branch, step, str(step), fetch)
+        entry = branch.entry_at(at) if at is not None else None
+        below = branch.unfold(at, entry) if at is not None and entry is not None else None
+        if below is None:
+            break
+        held.append(branch)
+        branch = below
+    branch.narrow("")
+    at = await _find(catalog, branch, way.urn, way.name, fetch)
+    if at is None and way.own and held and len(held) == len(way.steps):
+        # A folder that is called as the entity is: it may stand beside it.
+        above = held[-1]
+        beside = await _find(catalog, above, way.urn, way.name, fetch)
+        if beside is not None:
+            return FolderLocation(above, beside)
+    return FolderLocation(branch, at)
+
+
+async def _find(
+    catalog: "AsyncCatalog", branch: Branch, wanted: str | Urn, name: str, fetch: Fetch
+) -> int | None:
+    """The index of a folder by its name, or of an entity."""
+    at = _at_hand(branch, wanted)
+    if at is not None:
+        return at
+    if branch.total is None or 0 not in branch.pages:
+        await fetch(branch, 0)
+    pages = branch.page_of((branch.total or 0) - 1) + 1
+    folders = isinstance(wanted, str)
+    for number in range(min(pages, _MOST_FOLDER_PAGES if folders else pages)):
+        if not folders and pages > _FEW and number:
+            break
+        if number not in branch.pages:
+            await fetch(branch, number)
+        at = _at_hand(branch, wanted)
+        entries = branch.pages.get(number, ())
+        if at is not None or (folders and entries and entries[-1].urn is not None):
+            return at
+    if folders or pages <= _FEW or not branch.source.by_name:
+        return None
+    # Ours puts s2 before s10; other servers compare letter by letter.
+    for key in (natural_key, str.casefold):
+        await fetch(branch, await _page_with(catalog, branch, wanted, name, pages, key))
+        at = _at_hand(branch, wanted)
+        if at is not None:
+            return at
+    return None
+
+
+def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
+    if isinstance(wanted, str):
+        text = wanted.casefold()
+        named = (at for at, one in branch.known() if not one.urn and one.name.casefold() == text)
+        return next(named, None)
+    return next((at for at, one in branch.known() if one.urn == wanted), None)
+
+
+async def _page_with(
+    catalog: "AsyncCatalog",
+    branch: Branch,
+    wanted: str | Urn,
+    name: str,
+    pages: int,
+    key: Callable[[str], str],
+) -> int:
+    """The page on which a name belongs in an order, by the first of some pages: one small request
+    for each halving."""
+    sought = (key(name), str(wanted))
+    low, high = 0, pages - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        portion = await branch.source.read(catalog, middle * PAGE, 1)
+        first = next(iter(portion.entries), None)
+        before = first is not None and (
+            first.urn is None or (key(first.name), str(first.urn)) <= sought
+        )
+        low, high = (middle, high) if before else (low, middle - 1)
+    return low
+
+
+_WIDTHS = (20, 24, 30, 36, 44, 54, 66, 80, 100)
+_USUAL = 30
+_LEAST_PAGE = 40
+
+
+class BrowseTree(Folders):
+    """The folders of the catalog: made wider, narrowed to a part of a name, unfolded down to what
+    is shown on the page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
+    DEFAULT_CSS = """
+    BrowseTree { width: 30; background: $background; border-right: solid $border-blurred; }
+    BrowseTree:focus-within { border-right: solid $primary; }
+    BrowseTree FolderRows { height: 1fr; }
+    BrowseTree #place { height: 2; padding: 0 1; }
+    BrowseTree FolderFilter {
+        display: none; height: 1; border: none; padding: 0 1; background: $surface;
+    }
+    BrowseTree FolderFilter:focus { border: none; }
+    BrowseTree.-filtering FolderFilter { display: block; }
+    """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
+
+    @dataclass
+    class TabChosen(Message):
+        """A tab of the entity that is open was chosen by its number."""
+
+        name: str
+
+    def __init__(self, session: Session, remembered: TerminalState | None = None) -> None:
+        super().__init__(session)
+        self._remembered = remembered or TerminalState()
+        wide = self._remembered.tree_width
+        self._width = wide if wide in _WIDTHS else _USUAL
+        self.add_class(f"-width{self._width}")
+        self._filtered: Branch | None = None
+        self._left: dict[Branch, _Left] = {}
+        self._ways: list[FolderPath] = []
+        self._way = 0
+
+    def compose(self) -> ComposeResult:
+        """The filter, the rows, and what is to be said of the row under the cursor."""
+        line = FolderFilter(placeholder="part of a name", select_on_focus=False)
+        line.cursor_blink = False
+        yield line
+        yield FolderRows(self._edge)
+        yield Static("", id="place", markup=False)
+
+    def mark(self, urn: Urn) -> None:
+        """This entity is shown on the page."""
+        if urn != self._shown:
+            self._ways = []
+        super().mark(urn)
+
+    def action_tab(self, name: str) -> None:
+        """Show a tab of the entity that is open."""
+        self.post_message(self.TabChosen(name))
+
+    def take_keys(self) -> None:
+        """The keys move in the folders, from the next on."""
+        # Folders that were folded away get their place now, or they could not take the focus.
+        self.app.stylesheet.apply(self)
+        self.screen.set_focus(self._rows)
+
+    # How wide.
+
+    def action_wider(self) -> None:
+        """More room for the folders."""
+        self._widen(1)
+
+    def action_narrower(self) -> None:
+        """Less room for the folders."""
+        self._widen(-1)
+
+    def _widen(self, by: int) -> None:
+        at = _WIDTHS.index(self._width) + by
+        if 0 <= at < len(_WIDTHS) and _WIDTHS[at] <= max(_USUAL, self.app.size.width - _LEAST_PAGE):
+            self.remove_class(f"-width{self._width}")
+            self._width = _WIDTHS[at]
+            self._remembered.set("tree_width", self._width)
+            self.add_class(f"-width{self._width}")
+
+    # Narrowing.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A filter can be taken off where there is one."""
+        del parameters
+        return action != "unfilter" or any(self._outline.narrowed())
+
+    def action_filter(self) -> None:
+        """Narrow the folder under the cursor to what has a text in its name."""
+        spot, rows = self._spot, self._rows
+        left = _Left(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
+        with self._steady():
+            if spot.entry is not None and spot.entry.urn is None:
+                self._filtered = spot.branch.unfold(spot.index, spot.entry)
+            else:
+                self._filtered = spot.branch
+        if self._filtered is None:
+            return
+        if not self._filtered.text:
+            self._left[self._filtered] = left
+        line = self.query_one(FolderFilter)
+        self.add_class("-filtering")
+        self.app.stylesheet.apply(line)
+        with line.prevent(Input.Changed):
+            line.value = self._filtered.text
+        line.cursor_position = len(line.value)
+        self.screen.set_focus(line)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._filtered is not None:
+            self._narrow(self._filtered, event.value.strip())
+
+    def _narrow(self, branch: Branch, text: str) -> None:
+        with self._steady():
+            branch.narrow(text)
+        self.refresh_bindings()
+        self._look()
+
+    @on(FolderFilter.Left)
+    def _leave_filter(self, event: FolderFilter.Left) -> None:
+        event.stop()
+        self.remove_class("-filtering")
+        branch = self._filtered
+        self._filtered = None
+        self.take_keys()
+        if branch is None or not branch.text:
+            return
+        if event.cleared:
+            self._narrow(branch, "")
+        elif branch.attached:
+            self._rows.move_to(self._outline.row_of(branch, 0))
+
+    def _came(self, branch: Branch, number: int) -> None:
+        """With everything there again, the cursor goes back to where it was before the filter."""
+        if number or branch.text or branch not in self._left:
+            return
+        left = self._left.pop(branch)
+        if left.branch.attached and self._spot.branch is branch:
+            row = self._outline.row_of(left.branch, left.index)
+            self._rows.refit(self._outline.height, row, left.line)
+            self._tell()
+
+    def action_unfilter(self) -> None:
+        """Clear the filter."""
+        for branch in list(self._outline.narrowed()):
+            self._narrow(branch, "")
+
+    # Showing where an entity stands.
+
+    def reveal(self) -> None:
+        """Go to the entity that is shown on the page; again, to the next of its places."""
+        self.take_keys()
+        if self._shown is None:
+            self._session.say("Nothing is open yet that could be shown in the folders.")
+            return
+        self._filling = True
+        self._reveal(self._shown)
+
+    @work(exclusive=True, group="reveal")
+    async def _reveal(self, urn: Urn) -> None:
+        with self._session.reporting(f"looking for {urn.name} in the folders"):
+            catalog = await self._session.catalog()
+            if not self._ways:
+                self._ways, self._way = await paths_to(catalog, urn), -1
+            self._way = (self._way + 1) % len(self._ways)
+            way = self._ways[self._way]
+
+            async def fetch(branch: Branch, number: int) -> None:
+                await self._fetch(catalog, branch, number)
+
+            found = await unfold_to(catalog, self._outline, way, fetch)
+            place = found.index
+            if place is None:
+                with self._steady():
+                    found.branch.narrow(way.name)
+                await fetch(found.branch, 0)
+                known = found.branch.known()
+                place = next((at for at, one in known if one.urn == urn), None)
+            if not self._rows.size.height:
+                # Folders that were hidden have no height, and so no line to show it on, before
+                # the next layout.
+                laid_out = asyncio.Event()
+                self.call_after_refresh(laid_out.set)
+                await laid_out.wait()
+            self._show_at(found.branch, place)
+
+    def _show_at(self, branch: Branch, place: int | None) -> None:
+        rows = self._rows
+        line = max(1, rows.size.height // 3)
+        rows.refit(self._outline.height, self._outline.row_of(branch, place or 0), line)
+        self._tell()
+        self._look()
+        if place is None:
+            self._session.say("The server lists it in no folder.")
+        elif len(self._ways) > 1:
+            self._session.say(f"Place {self._way + 1} of {len(self._ways)}; . goes to the next.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Where the cursor was: on which entry, and on which line of the screen."""
+
+    branch: Branch
+    index: int
+    line: int

@@ -1,0 +1,686 @@
+"""The columns tab of a dataset: a tree of columns with a filter, and the details of the column
+under the cursor.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult, RenderResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input
+
+from explorer.errors import CatalogError
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.screens.column_facts import (
+    DAYS,
+    ColumnDrawing,
+    ColumnKnowledge,
+    ColumnMeasurements,
+    ForeignKey,
+    ShownColumn,
+    by_use,
+    column_lines,
+    foreign_keys,
+    in_tree_order,
+    read_measurements,
+    schema_of,
+)
+from explorer.tui.screens.entity.tabs import Tab
+from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
+from explorer.tui.session import Session
+from explorer.tui.widgets.inputs import FilterLine
+from explorer.tui.widgets.rows import Rows, SizeAware, strip_of
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Column, Entity, Schema
+    from explorer.client.records import ColumnChange
+    from explorer.views.table import Table
+
+__all__ = ["ColumnRows", "ColumnsView", "parse_column_filter"]
+
+
+class ColumnDetail(SizeAware):
+    """A text of some lines. Its height is given from outside, so that another text lays nothing
+    out anew."""
+
+    DEFAULT_CSS = """
+    ColumnDetail { height: 5; padding: 0 2; border-top: solid $border-blurred; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="column")
+        self._text = Text()
+        self._ground = Style.null()
+        self._lines: list[Text] = []
+
+    def show_text(self, text: Text) -> None:
+        """Show another text."""
+        self._text = text
+        before, self._lines = self._lines, self._wrapped()
+        for y in range(max(len(before), len(self._lines))):
+            old = before[y] if y < len(before) else Text()
+            new = self._lines[y] if y < len(self._lines) else Text()
+            if (old, old.style) != (new, new.style):
+                width = max(cell_len(old.plain), cell_len(new.plain))
+                self.refresh(Region(0, y, width, 1))
+
+    def on_resize(self) -> None:
+        """The same text, in the new width."""
+        self._lines = self._wrapped()
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """As much of the text as there is room for."""
+        return Text("\n", no_wrap=True).join(self._lines)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines of it, on a ground that is the same for all."""
+        self._ground = self.rich_style
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """One of the lines, by itself; where a part is selected, Textual marks it."""
+        if self.text_selection is not None:
+            return super().render_line(y)
+        line = self._lines[y] if y < len(self._lines) else Text()
+        return strip_of(line, self.size.width, self._ground).apply_offsets(0, y)
+
+    def _wrapped(self) -> list[Text]:
+        width, height = self.size
+        return list(self._text.wrap(_CONSOLE, width))[:height] if width else []
+
+
+_CONSOLE = Console()
+
+
+_Names = Mapping[Urn, str]
+
+STATES: "dict[str, Callable[[Column], bool]]" = {
+    "documented": lambda column: column.documented,
+    "undocumented": lambda column: not column.documented,
+    "edited": lambda column: bool(column.edited),
+    "ingested": lambda column: bool(column.ingested),
+    "key": lambda column: column.is_key,
+    "nullable": lambda column: column.nullable,
+    "recursive": lambda column: column.recursive,
+    "tagged": lambda column: bool(column.tags),
+    "termed": lambda column: bool(column.terms),
+}
+"""What may follow `is:`."""
+_BARE = ("type:", "tag:", "term:", "is:")
+_PART = re.compile(
+    r"(?P<no>[-!]?)(?:(?P<field>type|tag|term|is):)?"
+    r'(?:"(?P<quoted>[^"]*)"?|(?P<word>\S+))'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    field: str
+    value: str
+    unwanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
+    """Conditions that all have to hold. `trouble` says what could not be understood."""
+
+    conditions: tuple[_Condition, ...] = ()
+    trouble: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.conditions)
+
+    def chosen(self, columns: "Sequence[Column]", names: _Names) -> frozenset[int]:
+        """The places of the columns for which everything holds; `names` are those of tags and
+        terms."""
+        return frozenset(
+            at
+            for at, column in enumerate(columns)
+            if all(_holds(one, column, names) != one.unwanted for one in self.conditions)
+        )
+
+
+def parse_column_filter(text: str) -> ColumnFilter:
+    """The filter that a text says. A word stands for a part of a name or of a description, `-` or
+    `!` before a condition turns it round."""
+    conditions = []
+    trouble = ""
+    for found in _PART.finditer(text):
+        value = (found["quoted"] if found["word"] is None else found["word"]).lower()
+        field = found["field"] or ""
+        if not value or value in _BARE:
+            continue
+        if field == "is" and value not in STATES:
+            meant = [state for state in STATES if state.startswith(value)]
+            if not meant:
+                trouble = f"is: takes {', '.join(STATES)}"
+            if len(meant) != 1:
+                continue
+            value = meant[0]
+        conditions.append(_Condition(field, value, bool(found["no"])))
+    return ColumnFilter(tuple(conditions), trouble)
+
+
+def _holds(condition: _Condition, column: "Column", names: _Names) -> bool:
+    value = condition.value
+    match condition.field:
+        case "type":
+            return value in column.type.lower() or value in column.native_type.lower()
+        case "tag":
+            return _any_named(column.tags, value, names)
+        case "term":
+            return _any_named(column.terms, value, names)
+        case "is":
+            return STATES[value](column)
+        case _:
+            return value in column.path.simple.lower() or value in column.description.lower()
+
+
+def _any_named(urns: Sequence[Urn], value: str, names: _Names) -> bool:
+    return any(value in urn.name.lower() or value in names.get(urn, "").lower() for urn in urns)
+
+
+class ColumnHeading(Widget):
+    """The names of the table's columns over them, and at the right how far its text goes."""
+
+    DEFAULT_CSS = """
+    ColumnHeading { height: 1; color: $text-muted; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tally = ""
+        self._drawing = ColumnDrawing()
+
+    def show(self, tally: str, drawing: ColumnDrawing) -> None:
+        """Say at the right how much of the schema is documented, or passes a filter."""
+        self._tally = tally
+        self._drawing = drawing
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """The names at the widths of the rows below, whose last cell is the scroll bar's."""
+        text = self._drawing.heading(self.size.width - 1)
+        text.truncate(max(self.size.width - len(self._tally) - 2, 0), overflow="ellipsis", pad=True)
+        text = text.append(f" {self._tally} ")
+        text.truncate(self.size.width, overflow="ellipsis")
+        return text
+
+
+What = Literal["edit", "next", "fold", "fold all", "order", "filter", "unfilter", "mark"]
+
+
+class ColumnRows(Rows):
+    """The rows of the table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the view around the table does."""
+
+        what: What
+
+    def __init__(self, moved: Callable[[], None], narrowed: Callable[[], bool]) -> None:
+        super().__init__()
+        self._moved = moved
+        self._narrowed = narrowed
+
+    def tell_moved(self) -> None:
+        """Tell at once: row and detail are painted together."""
+        self._moved()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a filter that is there can be taken off."""
+        if action == "unfilter":
+            return self._narrowed()
+        return super().check_action(action, parameters)
+
+    def action_choose(self) -> None:
+        """A click on the row under the cursor edits it."""
+        self.action_edit_column()
+
+    def action_edit_column(self) -> None:
+        """Edit the column under the cursor."""
+        self.post_message(self.Asked("edit"))
+
+    def action_next_undocumented(self) -> None:
+        """To the next column without a description."""
+        self.post_message(self.Asked("next"))
+
+    def action_label(self, kind: LabelKind) -> None:
+        """Choose the tags or terms of the column under the cursor."""
+        self.post_message(LabelAsked(kind))
+
+    def action_fold(self) -> None:
+        """Expand or collapse the record under the cursor."""
+        self.post_message(self.Asked("fold"))
+
+    def action_fold_all(self) -> None:
+        """Fold every record, or unfold all."""
+        self.post_message(self.Asked("fold all"))
+
+    def action_order(self) -> None:
+        """Most used first, or as in the schema."""
+        self.post_message(self.Asked("order"))
+
+    def action_mark(self) -> None:
+        """Mark the column under the cursor, or take its mark off."""
+        self.post_message(self.Asked("mark"))
+
+    def action_filter(self) -> None:
+        """Type what narrows the columns."""
+        self.post_message(self.Asked("filter"))
+
+    def action_unfilter(self) -> None:
+        """All columns again."""
+        self.post_message(self.Asked("unfilter"))
+
+
+_NAMED_AT_MOST = 150
+_ROOMY, _LOW, _LEAST = 26, 14, 7
+_UNREADABLE = "The columns are stored in a shape that is no schema's; 8 Raw shows it."
+
+
+class ColumnsView(Vertical, Tab):
+    """A schema as a tree of columns; the lines below tell what the row has no room for."""
+
+    NAME: ClassVar[str] = "columns"
+    KEY: ClassVar[str] = "2"
+    TITLE: ClassVar[str] = "Columns"
+    SHORT: ClassVar[str] = "Col"
+
+    @dataclass
+    class Edited(Message):
+        """A column is to be edited."""
+
+        path: str
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id=self.NAME)
+        self._session = session
+        self._entity: Entity | None = None
+        self._schema: Schema | None = None
+        self._folded: set[str] = set()
+        self._shown: list[ShownColumn] = []
+        self._drawing = ColumnDrawing()
+        self._filter = ColumnFilter()
+        self._by_use = False
+        self._measured = ColumnMeasurements()
+        self._marked: dict[str, None] = {}
+        self._foreign: Mapping[str, ForeignKey] = {}
+        self._names: Mapping[Urn, str] = {}
+        self._written: Mapping[str, ColumnChange] | None = None
+        self._lines = 4
+
+    def compose(self) -> ComposeResult:
+        """A heading, the line that narrows, the table, and the column looked at."""
+        yield ColumnHeading()
+        yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
+        yield ColumnRows(self._tell, lambda: bool(self._filter or self._marked))
+        yield ColumnDetail()
+
+    def offers(self, entity: "Entity") -> bool:
+        """Whether it has columns."""
+        schema = schema_of(entity)
+        return schema is None or len(schema) > 0
+
+    def tally(self) -> str:
+        """How many columns there are."""
+        return f"{len(self._schema):,}" if self._schema else ""
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Show a schema; `keep` leaves cursor, folds and filter, for the same dataset anew."""
+        self._entity = entity
+        self._schema = schema_of(entity)
+        self._foreign = foreign_keys(entity)
+        self._written = None
+        if not keep:
+            self._folded.clear()
+            self._by_use = False
+            self._marked.clear()
+            self._filter = ColumnFilter()
+            self._measured = ColumnMeasurements()
+            self._names = {}
+            self.query_one(FilterLine).put_away()
+        self._measure_rows()
+        self._lay_out(self.query_one(ColumnRows).cursor if keep else 0)
+
+    async def read(self, entity: "Entity") -> None:
+        """Ask how the columns are used, for the newest profile, and what tags and terms are
+        called: three requests. What cannot be had is left out, and told."""
+        schema = self._schema
+        if schema is None or not len(schema):
+            return
+        catalog = await self._session.catalog()
+        named, (measured, failed) = await asyncio.gather(
+            self._read_names(catalog, schema), read_measurements(catalog, entity, schema)
+        )
+        if entity is not self._entity:
+            return
+        if isinstance(named, dict):
+            self._names = {urn: one.name for urn, one in named.items()}
+        else:
+            failed = [named, *failed]
+        self._measured = measured
+        self._measure_rows()
+        self._lay_out(self.query_one(ColumnRows).cursor)
+        for error in failed:
+            raise error
+
+    async def _read_names(
+        self, catalog: "AsyncCatalog", schema: "Schema"
+    ) -> "dict[Urn, Entity] | BaseException":
+        """What the tags, terms and datasets are called that columns name, or why not."""
+        try:
+            return await catalog.summaries(_labels(schema, self._foreign))
+        except CatalogError as error:
+            return error
+
+    def measured_of(self, entity: "Entity") -> ColumnMeasurements | None:
+        """What was measured of the columns of an entity; None where it is not the one shown, or
+        nothing is known yet."""
+        is_shown = self._entity is not None and self._entity.urn == entity.urn
+        return self._measured if is_shown and self._measured != ColumnMeasurements() else None
+
+    def focus_content(self) -> None:
+        """Give the table the keys."""
+        self.screen.set_focus(self.query_one(ColumnRows))
+
+    def show_times(self) -> None:
+        """Say when a column was described in the zone looked at."""
+        self._tell()
+
+    def move_to_path(self, path: str) -> None:
+        """Put the cursor on a column, unfolding what hides it, and taking a filter off that
+        does."""
+        if self._schema is None or self._schema.column(path) is None:
+            return
+        column = self._schema.column(path)
+        while column is not None and column.parent is not None:
+            self._folded.discard(column.parent.raw)
+            column = self._schema.column(column.parent.raw)
+        self._lay_out(0)
+        at = self._place(path)
+        if at is None and self._filter:
+            self._narrow("")
+            self.query_one(FilterLine).put_away()
+            at = self._place(path)
+        if at is not None:
+            self.query_one(ColumnRows).move_to(at)
+
+    def undocumented_after(self, path: str | None) -> str | None:
+        """The next column without a description after `path`, in the order that is shown and of
+        those that pass the filter; from the top again at the end."""
+        columns = [shown.column for shown in self._arranged(()) if shown.wanted]
+        at = next((n for n, one in enumerate(columns) if one.path.raw == path), -1)
+        ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
+        return next((one.path.raw for one in ahead if not one.documented), None)
+
+    @property
+    def current(self) -> "Column | None":
+        """The column under the cursor."""
+        at = self.query_one(ColumnRows).cursor
+        return self._shown[at].column if at < len(self._shown) else None
+
+    def on_resize(self) -> None:
+        """What is told below has the room that the table can spare."""
+        height = self.size.height
+        self._lines = 5 if height >= _ROOMY else 4 if height >= _LOW else 1
+        detail = self.query_one(ColumnDetail)
+        detail.display = height >= _LEAST
+        detail.styles.height = self._lines + (1 if height >= _LOW else 0)
+        detail.styles.border_top = (
+            ("solid", self.app.theme_variables["border-blurred"])
+            if (height >= _LOW)
+            else ("none", "black")
+        )
+        self._tell()
+
+    @on(ColumnRows.Asked)
+    def _asked(self, event: ColumnRows.Asked) -> None:
+        event.stop()
+        match event.what:
+            case "edit":
+                if self.current is not None:
+                    self.post_message(self.Edited(self.current.path.raw))
+            case "next":
+                self._to_undocumented()
+            case "fold":
+                self._fold()
+            case "fold all":
+                self._fold_all()
+            case "order":
+                self._turn_order()
+            case "filter":
+                self.query_one(FilterLine).ask()
+            case "mark":
+                self._mark()
+            case "unfilter" if self._marked:
+                self._marked.clear()
+                self._show_marks()
+            case "unfilter":
+                self.query_one(FilterLine).put_away()
+                self._narrow("")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(FilterLine.Left)
+    def _typed_all(self, event: FilterLine.Left) -> None:
+        event.stop()
+        if not event.keep:
+            self._narrow("")
+        elif self._filter.trouble:
+            self._session.say(self._filter.trouble, error=True)
+        self.screen.set_focus(self.query_one(ColumnRows))
+
+    def _narrow(self, text: str) -> None:
+        current = self.current
+        self._filter = parse_column_filter(text)
+        self._lay_out_at(current)
+
+    def _to_undocumented(self) -> None:
+        current = self.current
+        path = self.undocumented_after(current.path.raw if current else None)
+        if path is not None:
+            self.move_to_path(path)
+        elif self._schema:
+            these = "these" if self._filter else "its"
+            self._session.say(f"Every other one of {these} columns is documented.")
+
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """The raw paths of the columns that are marked, in the order in which they were."""
+        return tuple(self._marked)
+
+    def _mark(self) -> None:
+        """Mark the column under the cursor, or take its mark off, and go on to the next."""
+        current = self.current
+        if current is None:
+            return
+        path = current.path.raw
+        if self._marked.pop(path, path) is path:
+            self._marked[path] = None
+        self._show_marks()
+        self.query_one(ColumnRows).action_down()
+
+    def _show_marks(self) -> None:
+        self._drawing = replace(self._drawing, marked=frozenset(self._marked))
+        rows = self.query_one(ColumnRows)
+        rows.refresh()
+        rows.refresh_bindings()
+        self.query_one(ColumnHeading).show(
+            self._tally(), replace(self._drawing, ranked=self._by_use)
+        )
+
+    def _fold(self) -> None:
+        current = self.current
+        if current is None or not current.children or self._filter or self._by_use:
+            return
+        self._folded ^= {current.path.raw}
+        self._lay_out(self.query_one(ColumnRows).cursor)
+
+    def _fold_all(self) -> None:
+        if self._schema is None or self._filter or self._by_use:
+            return
+        current = self.current
+        records = {column.path.raw for column in self._schema if column.children}
+        if not records:
+            self._session.say("No column is a record that could be collapsed.")
+            return
+        self._folded = set() if self._folded >= records else records
+        while current is not None and current.parent is not None and self._folded:
+            current = self._schema.column(current.parent.raw)
+        self._lay_out_at(current)
+
+    def _turn_order(self) -> None:
+        if not self._by_use and not self._measured.most:
+            self._session.say(f"No use of its columns was measured in the last {DAYS} days.")
+            return
+        current = self.current
+        self._by_use = not self._by_use
+        self._lay_out_at(current)
+        self._session.say(
+            f"Most used in {DAYS} days first." if self._by_use else "As in the schema."
+        )
+
+    def _measure_rows(self) -> None:
+        if self._schema is not None:
+            drawing = ColumnDrawing.of(self._schema, self._foreign, self._measured.use, self._names)
+            marked = frozenset(self._marked)
+            self._drawing = replace(drawing, drafts=self._drafts(), marked=marked)
+
+    def _drafts(self) -> frozenset[str]:
+        """The raw paths of the columns of which there are drafts."""
+        urn = None if self._entity is None else str(self._entity.urn)
+        return frozenset(path for of, path in self._session.drafts if of == urn and path)
+
+    def show_drafts(self) -> None:
+        """Mark the columns of which there are drafts."""
+        drafts = self._drafts()
+        if drafts != self._drawing.drafts:
+            self._drawing = replace(self._drawing, drafts=drafts)
+            self.query_one(ColumnRows).refresh()
+
+    def _arranged(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
+        columns = self._schema.columns if self._schema else ()
+        chosen = self._filter.chosen(columns, self._names) if self._filter else None
+        if self._by_use:
+            return by_use(columns, self._measured.use, chosen)
+        return in_tree_order(columns, folded, chosen)
+
+    def _lay_out_at(self, column: "Column | None") -> None:
+        """Lay out anew with the cursor on a column, or at the top where it is not shown."""
+        self._lay_out(0)
+        at = self._place(column.path.raw) if column else None
+        if at is not None:
+            self.query_one(ColumnRows).move_to(at)
+
+    def _lay_out(self, cursor: int) -> None:
+        schema = self._schema
+        self._shown = self._arranged(self._folded)
+        empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
+        if self._filter:
+            empty = "No column passes the filter; esc clears it."
+        rows = self.query_one(ColumnRows)
+        rows.show(len(self._shown), self._draw_column, cursor=cursor, empty=empty)
+        self.query_one(ColumnHeading).show(
+            self._tally(), replace(self._drawing, ranked=self._by_use)
+        )
+        self._tell()
+
+    def _tally(self) -> str:
+        schema = self._schema
+        if schema is None:
+            return ""
+        marked = f"{len(self._marked):,} marked · " if self._marked else ""
+        if self._filter:
+            wanted = sum(shown.wanted for shown in self._shown)
+            return f"{marked}{wanted:,} of {len(schema):,} columns"
+        return f"{marked}{schema.documented:,} of {len(schema):,} documented"
+
+    def table(self) -> "Table | None":
+        """The columns shown, for a file; those in what is folded with them."""
+        from explorer.tui.tables import columns_table
+
+        if self._entity is None:
+            return None
+        shown = [one.column.path.raw for one in self._arranged(())]
+        return columns_table(self._entity, shown)
+
+    def _place(self, path: str) -> int | None:
+        places = (at for at, one in enumerate(self._shown) if one.column.path.raw == path)
+        return next(places, None)
+
+    def _draw_column(self, index: int, width: int) -> tuple[Text]:
+        shown = self._shown[index]
+        fold = " "
+        if shown.column.children and not shown.flat:
+            fold = "▸" if shown.column.path.raw in self._folded and not self._filter else "▾"
+        return (self._drawing.draw(shown, fold, width),)
+
+    def _tell(self) -> None:
+        column, entity = self.current, self._entity
+        text = Text()
+        if column is not None and entity is not None:
+            if column.edited and self._written is None:
+                self._written = {}
+                self._read_authors(entity)
+            path = column.path.raw
+            known = ColumnKnowledge(
+                self._measured,
+                self._foreign.get(path),
+                (self._written or {}).get(path),
+                self._names,
+            )
+            text = column_lines(
+                column, known, self._session.times, self._lines, self.size.width - 4
+            )
+        self.query_one(ColumnDetail).show_text(text)
+
+    @work(exclusive=True, group="authors", description="who edited columns")
+    async def _read_authors(self, entity: "Entity") -> None:
+        """Who gave the columns their texts: asked once, when one that was edited is looked at."""
+        with self._session.reporting(f"reading who described {entity.urn.name}"):
+            catalog = await self._session.catalog()
+            try:
+                written = await catalog.blame(entity.urn)
+            except CatalogError:
+                # Shown beside other things, and not asked for by the reader: History asks.
+                return
+            actors = Urn.parse_all(
+                dict.fromkeys(one.created.actor for one in written.values() if one.created)
+            )
+            known = await catalog.summaries(actors[:_NAMED_AT_MOST]) if actors else {}
+            if entity is self._entity:
+                self._written = written
+                self._names = {**self._names, **{urn: one.name for urn, one in known.items()}}
+                self._tell()
+
+
+def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
+    """The tags, terms and datasets that columns name, as many as are asked for at once."""
+    found: dict[Urn, None] = {}
+    for column in schema:
+        found |= dict.fromkeys((*column.tags, *column.terms))
+    found |= dict.fromkeys(key.dataset for key in foreign.values())
+    return list(found)[:_NAMED_AT_MOST]

@@ -1,0 +1,412 @@
+"""Drafts on disk and saves on their way to the server, of the descriptions of an entity and its
+columns.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from explorer.errors import Unusable
+from explorer.metadata.urn import Urn
+from explorer.stewardship.drafts import Draft, Drafts, Kept
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, preview, said
+from explorer.tui.screens.editor.descriptions import DescriptionTarget, Key
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from textual.worker import WorkType
+
+    from explorer.client import AsyncCatalog
+
+__all__ = ["DraftKeeper", "DraftsScreen", "Failure", "Save", "Saves"]
+
+
+class DraftsScreen(ModalScreen[Draft]):
+    """The drafts for this server, the newest first; gives the one to go on with."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
+    CSS = """
+    DraftsScreen { align: center middle; }
+    DraftsScreen > Vertical {
+        width: 110; max-width: 96%; height: 24; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    DraftsScreen #what { height: 2; }
+    DraftsScreen Rows { height: 1fr; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._kept: list[Kept] = []
+        self._removed: list[Draft] = []
+
+    def compose(self) -> ComposeResult:
+        """How many there are, which, the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield Rows(row_height=2)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Look for them."""
+        self.set_focus(self.query_one(Rows))
+        self._read()
+
+    @on(Rows.Chosen)
+    def _chosen(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Go on with the one under the cursor."""
+        one = self._current
+        if one is not None and one.open:
+            self._say("Another program that runs edits this one: leave it there first.", True)
+        elif one is not None:
+            self.dismiss(one.draft)
+
+    def action_remove(self) -> None:
+        """Throw the one under the cursor away."""
+        one = self._current
+        if one is not None and one.open:
+            self._say("Another program that runs edits this one: leave it there first.", True)
+        elif one is not None:
+            self._removed.append(one.draft)
+            self._drop(one.draft)
+
+    def action_restore(self) -> None:
+        """Restore the draft discarded last."""
+        if self._removed:
+            self._bring_back(self._removed.pop())
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only where there is one to do it to."""
+        del parameters
+        if action in ("open", "remove"):
+            return bool(self._kept)
+        return action != "restore" or bool(self._removed)
+
+    @property
+    def _current(self) -> Kept | None:
+        at = self.query_one(Rows).cursor
+        return self._kept[at] if at < len(self._kept) else None
+
+    @work(exclusive=True, group="drafts")
+    async def _read(self) -> None:
+        await self._show()
+
+    @work(group="drafts")
+    async def _drop(self, draft: Draft) -> None:
+        drafts = await Drafts.at(self._session)
+        await asyncio.to_thread(drafts.drop, draft.urn, draft.path)
+        await self._show()
+        self._say("Discarded; ^z restores it while this list is open.")
+
+    @work(group="drafts")
+    async def _bring_back(self, draft: Draft) -> None:
+        with self._session.reporting("bringing the draft back"):
+            drafts = await Drafts.at(self._session)
+            await asyncio.to_thread(drafts.keep, draft)
+        await self._show()
+
+    async def _show(self) -> None:
+        with self._session.reporting("looking for drafts"):
+            drafts = await Drafts.at(self._session)
+            self._kept = await asyncio.to_thread(drafts.all)
+        rows = self.query_one(Rows)
+        count = len(self._kept)
+        rows.show(count, self._draw, cursor=rows.cursor, empty="No drafts: everything is saved.")
+        words = "1 draft, not saved" if count == 1 else f"{count} drafts, not saved"
+        self.query_one("#what", Static).update(Text(words if count else "No drafts", "bold"))
+        self.refresh_bindings()
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        one = self._kept[index]
+        draft = one.draft
+        moment = self._session.times.said(round(one.at.timestamp() * 1000))
+        of = join([said(draft.name or draft.urn, "bold"), said(draft.column or draft.path or "")])
+        state = Text("open elsewhere  " if one.open else "", "reverse")
+        room = max(width - len(moment) - state.cell_len - 4, 8)
+        head = Text.assemble(" ", padded(of, room), " ", state, (moment, "dim"))
+        return head, Text.assemble("   ", preview(draft.text, missing="no text"))
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self._say(message, error)
+
+    def _say(self, message: str, error: bool = False) -> None:
+        self.query_one(KeyLine).say(message, error=error)
+
+
+_Given = ParamSpec("_Given")
+_Gives = TypeVar("_Gives")
+
+# One thread for all: of two texts of one draft the later is written last, also where a disk is
+# so slow that somebody has typed on meanwhile.
+_DISK = ThreadPoolExecutor(1, "drafts")
+
+
+class DraftKeeper:
+    """The drafts for the server of a session, read and written in the order of the calls. A target
+    and its texts are those of the call, whatever the editor has turned to since."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._drafts: Drafts | None = None
+
+    async def read(self, target: DescriptionTarget) -> Draft | None:
+        """The draft of a text, where there is one."""
+        drafts = await self._own()
+        return await _in_turn(drafts.read, str(target.urn), target.path)
+
+    async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
+        """Keep a text that started from `base`; raises `Unusable` where that cannot be."""
+        drafts = await self._own()
+        draft = Draft(str(target.urn), target.path, base, text, target.name, target.column)
+        await _in_turn(drafts.keep, draft)
+
+    async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:
+        """Delete the draft of a description: it was saved, or given up. With `text`, only where
+        the draft has that text."""
+        drafts = await self._own()
+        await _in_turn(drafts.drop, str(target.urn), target.path, text)
+
+    async def _own(self) -> Drafts:
+        if self._drafts is None:
+            self._drafts = await Drafts.at(self._session)
+        return self._drafts
+
+
+async def _in_turn(
+    work: Callable[_Given, _Gives], *given: _Given.args, **named: _Given.kwargs
+) -> _Gives:
+    return await asyncio.get_running_loop().run_in_executor(_DISK, partial(work, *given, **named))
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """One text to be written, fixed when the key was pressed: which description it is of, the
+    edited text that the writer started from, and the text."""
+
+    target: DescriptionTarget
+    base: str
+    text: str
+
+    @property
+    def key(self) -> Key:
+        """What the text is of; its draft has the same."""
+        return self.target.key
+
+    @property
+    def title(self) -> str:
+        """What it is of, in a sentence."""
+        return said(self.target.title).plain
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
+    `theirs` what somebody else saved meanwhile where that is the reason; the URN of the `author`
+    and when it was `at` are given where the server says so.
+
+    `held` is the edited text that the server held when it was last heard of, `base` the one that
+    the writer started from, which a further save is to be instead of.
+    """
+
+    save: Save
+    reason: str
+    held: str
+    base: str
+    theirs: str | None = None
+    author: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    save: Save
+    kept: "asyncio.Task[None]"
+    done: "asyncio.Future[Failure | None]"
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the server holds of a text, as far as is known: the edited text that was read or
+    acknowledged last, the one that the writer started from, and those that were sent and never
+    answered."""
+
+    read: str
+    base: str
+    sent: set[str] = field(default_factory=set)
+
+
+class Saves:
+    """Writes texts to the server in the background, one at a time.
+
+    A save is fixed when it is put here, and nothing that is pressed later changes or cancels it.
+    Its draft is written before it is sent and goes away when the server has acknowledged that
+    text. `told` is called with each save at its end, and with the failure where it failed.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        keeper: DraftKeeper,
+        run: "Callable[[WorkType[None]], object]",
+        told: Callable[[Save, Failure | None], None],
+    ) -> None:
+        self._session = session
+        self._keeper = keeper
+        self._run = run
+        self._told = told
+        self._waiting: deque[_Waiting] = deque()
+        self._held: dict[Key, _Held] = {}
+        self._is_running = False
+        self.failed: dict[Key, Failure] = {}
+        """The texts that were not saved and not given up since, the oldest first."""
+        self.not_kept: dict[Key, Save] = {}
+        """Those of which no draft could be written either."""
+
+    def put(self, save: Save) -> "asyncio.Future[Failure | None]":
+        """Put a save behind those that wait; the result says how it ended."""
+        done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
+        held = self._held.setdefault(save.key, _Held(save.target.edited, save.base))
+        if self.pending(save.key) is None and save.base not in held.sent:
+            held.base = save.base
+        self.failed.pop(save.key, None)
+        # At once, so that a later draft of the same text is written after this one.
+        self._waiting.append(_Waiting(save, asyncio.create_task(self._keep(save)), done))
+        if not self._is_running:
+            self._is_running = True
+            self._run(self._work)
+        return done
+
+    def pending(self, key: Key) -> "asyncio.Future[Failure | None] | None":
+        """The end of the last save of a text that is on its way; None where there is none."""
+        found = [one.done for one in self._waiting if one.save.key == key]
+        return found[-1] if found else None
+
+    def base(self, key: Key) -> str | None:
+        """The edited text that the writer of a text on its way started from; None for a text that
+        is not on its way."""
+        return None if self.pending(key) is None else self._held[key].base
+
+    def pending_of(self, urn: Urn) -> list[Save]:
+        """The saves of an entity that are on their way, in their order."""
+        return [one.save for one in self._waiting if one.save.target.urn == urn]
+
+    @property
+    def titles(self) -> list[str]:
+        """What is on its way, each once."""
+        return list(dict.fromkeys(one.save.title for one in self._waiting))
+
+    def forget(self, key: Key) -> None:
+        """A text that was not saved is given up: its writer took another."""
+        self.failed.pop(key, None)
+        self.not_kept.pop(key, None)
+
+    async def finish(self, seconds: float) -> int:
+        """Wait until everything is written, but no longer than `seconds` once there are drafts of
+        it; returns how many texts are still on their way."""
+        if self._waiting:
+            await asyncio.wait([one.kept for one in self._waiting])
+            await asyncio.wait([one.done for one in self._waiting], timeout=seconds)
+        return len(self._waiting)
+
+    async def _keep(self, save: Save) -> None:
+        with self._session.reporting("keeping the draft"):
+            try:
+                await self._keeper.keep(save.target, save.base, save.text)
+            except Unusable:
+                self.not_kept[save.key] = save
+                raise
+            self.not_kept.pop(save.key, None)
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                one = self._waiting[0]
+                # A save does not depend on its draft: where none can be written, that was told.
+                await asyncio.wait([one.kept])
+                failure = await self._write(one.save)
+                self._waiting.popleft()
+                self._note(one.save, failure)
+                one.done.set_result(failure)
+                self._told(one.save, failure)
+        finally:
+            self._is_running = False
+
+    def _note(self, save: Save, failure: Failure | None) -> None:
+        if failure is None:
+            self.not_kept.pop(save.key, None)
+            self._held[save.key] = _Held(save.text, save.text)
+        elif failure.theirs is None:
+            self._held[save.key].sent.add(save.text)
+        else:
+            self._held[save.key].read = failure.theirs
+            self._held[save.key].sent.clear()
+        if failure is not None and self.pending(save.key) is None:
+            self.failed[save.key] = failure
+
+    async def _write(self, save: Save) -> Failure | None:
+        from explorer.client import TextConflict
+
+        held = self._held[save.key]
+        told: list[str] = []
+        conflict: TextConflict | None = None
+
+        def tell(sentence: str) -> bool:
+            # Whoever is told of the failure says it.
+            told.append(sentence)
+            return True
+
+        with self._session.reporting(f"saving {save.title}", tell):
+            try:
+                await self._describe(await self._session.catalog(), save, held)
+            except TextConflict as found:
+                conflict = found
+        if conflict is not None:
+            theirs, reason = conflict.theirs, "somebody else changed it meanwhile"
+            author, at = conflict.author, conflict.at
+            return Failure(save, reason, theirs, held.base, theirs, author, at)
+        if told:
+            return Failure(save, told[0], held.read, held.base)
+        with self._session.reporting("removing the draft"):
+            await self._keeper.drop(save.target, save.text)
+        return None
+
+    async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _Held) -> None:
+        """Write a text where the server holds the one that it started from, or another one of the
+        same writer: an earlier save that did not arrive, or whose answer did not."""
+        from explorer.client import TextConflict
+
+        async def write(instead_of: str) -> None:
+            target = save.target
+            await catalog.describe(target.urn, save.text, column=target.path, instead_of=instead_of)
+
+        try:
+            await write(save.base)
+        except TextConflict as conflict:
+            if conflict.theirs not in {held.base, *held.sent}:
+                raise
+            await write(conflict.theirs)

@@ -1,0 +1,798 @@
+"""The editor of descriptions, one after another through the columns of a dataset."""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from explorer.errors import Unusable
+from explorer.metadata.urn import Urn
+from explorer.stewardship.drafts import Draft
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.desktop import edit_outside
+from explorer.tui.key_queue import CLOSING, LEADING
+from explorer.tui.screens.column_facts import (
+    ColumnMeasurements,
+    column_fact_line,
+    read_measurements,
+    schema_of,
+)
+from explorer.tui.screens.editor.conflict import (
+    ComparisonAnswer,
+    Conflict,
+    ConflictScreen,
+    DifferenceScreen,
+)
+from explorer.tui.screens.editor.descriptions import Descriptions, DescriptionTarget
+from explorer.tui.screens.editor.drafts import DraftKeeper, Failure, Save, Saves
+from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, suggestions
+from explorer.tui.screens.editor.text_area import DescriptionArea
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.worker import WorkType
+
+__all__ = ["EditorOutcome", "EditorScreen", "editor_heading"]
+
+
+def editor_heading(
+    target: DescriptionTarget, place: str, draft: str, *, read_only: bool, width: int
+) -> Text:
+    """A line of at most `width` cells: the names, the `place` among the columns, what is to be said
+    of the draft."""
+    parts = [
+        said(target.name),
+        said(target.column, "bold"),
+        Text(place, "dim"),
+        Text(draft, "italic dim"),
+    ]
+    if read_only:
+        parts.append(Text("read only: nothing can be saved", "bold reverse"))
+    line = join(parts)
+    line.truncate(max(width, 1), overflow="ellipsis")
+    return line
+
+
+_PAUSE_SECONDS = 0.3
+_LONGEST_SECONDS = 3.0
+_TURN_SECONDS = 0.01
+# Below so many lines the text has all of them.
+_LOW = 16
+_NOBODY = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class EditorOutcome:
+    """How the editor was left: at which text of which entity, and what to say of it."""
+
+    urn: Urn
+    path: str | None
+    message: str = ""
+    error: bool = False
+    is_newer: bool = False
+    """Whether the server holds something newer than what was read, and was not saved here."""
+
+
+@dataclass(slots=True, eq=False)
+class _Buffer:
+    """The text in the editor: which description it is of, the text and the edited text that the
+    writer started from, and what is special about it."""
+
+    target: DescriptionTarget
+    start: str
+    base: str
+    note: str = ""
+    is_unseen: bool = False
+    """A draft was found while keys waited, so that nobody has seen it."""
+    is_asking: bool = False
+    """Whether texts of other columns are still being looked for."""
+
+
+class AllDone(Static, can_focus=True):
+    """What is shown after the last column without a description. Only `enter` does anything here,
+    and what the editor has on keys that are no letters."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("alldone")
+    DEFAULT_CSS = """
+    AllDone { display: none; height: 1fr; padding: 1 2; }
+    """
+
+    class Next(Message):
+        """The reader wants to go on to the next table."""
+
+    def action_next_table(self) -> None:
+        """On to the next table."""
+        self.post_message(self.Next())
+
+
+class EditorScreen(ModalScreen[EditorOutcome]):
+    """Edits descriptions of one entity after another. What is typed is on disk at every pause. A
+    save is handed to `saves` with the text as it is at that moment, and the editor goes on at once
+    with another text, to which all that is typed from then on belongs.
+
+    `next_table` finds the next entity with columns to be described. `measured` is what is known of
+    the use and the values of the columns, where it was read before.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
+    CSS = """
+    EditorScreen { background: $background; }
+    EditorScreen Horizontal { height: 1fr; min-height: 4; }
+    EditorScreen #title { height: auto; padding: 0 1; border-bottom: solid $border-blurred; }
+    EditorScreen #failed {
+        display: none; height: auto; max-height: 3; padding: 0 1;
+        background: $error-muted; color: $text-error;
+    }
+    EditorScreen Horizontal > * {
+        width: 1fr; height: 1fr; border: round $border-blurred; border-title-color: $text-muted;
+        padding: 0 1;
+    }
+    EditorScreen DescriptionArea { background: $background; scrollbar-size-vertical: 1; }
+    EditorScreen DescriptionArea:focus { border: round $primary; }
+    EditorScreen.-narrow Preview { display: none; }
+    EditorScreen.-looking Preview { display: block; }
+    EditorScreen.-narrow.-looking DescriptionArea { display: none; }
+    EditorScreen.-done Horizontal, EditorScreen.-done SuggestionsPane { display: none; }
+    EditorScreen.-done AllDone { display: block; }
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        subject: Descriptions,
+        path: str | None,
+        keeper: DraftKeeper,
+        saves: Saves,
+        next_table: "Callable[[Urn], Awaitable[Descriptions | None]]",
+        measured: ColumnMeasurements | None = None,
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._subject = subject
+        self._keeper = keeper
+        self._saves = saves
+        self._find_next = next_table
+        self._buffer = self._fresh(path)
+        self._passed: set[str] = set()
+        self._is_done = False
+        self._measured = measured
+        self._next: Descriptions | None = None
+        self._is_looking = False
+        self._wants_next = False
+        self._wanted_offer = 0
+        self._hurry = asyncio.Event()
+        self._warned = False
+        self._is_newer = False
+        self._over = False
+        self._burst_seconds = 0.0
+        # Set once it is known whether there is a draft; none may be written over before.
+        self._opened = asyncio.Event()
+
+    def _fresh(self, path: str | None) -> _Buffer:
+        target = self._subject.target(path)
+        return _Buffer(target, target.text, target.edited)
+
+    def compose(self) -> ComposeResult:
+        """The title, what could not be saved, the text beside its preview, what may be taken, the
+        keys."""
+        yield Static("", id="title", markup=False)
+        yield Static("", id="failed", markup=False)
+        with Horizontal():
+            # What is written in it comes once the area has its place.
+            area = DescriptionArea("")
+            area.border_title = "edit"
+            yield area
+            shown = Preview()
+            shown.border_title = "preview"
+            yield shown
+        yield AllDone("", markup=False)
+        yield SuggestionsPane()
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """The keys to the text, at its end, as soon as it is known whether there is a draft."""
+        self._begin(self._target.path)
+
+    @property
+    def _is_gone(self) -> bool:
+        """Whether the screen was left, or the program ends and there is not all of it any more."""
+        return self._over or not (
+            self.query("#title") and self.query(SuggestionsPane) and self.query(KeyLine)
+        )
+
+    @property
+    def _area(self) -> DescriptionArea:
+        return self.query_one(DescriptionArea)
+
+    @property
+    def _target(self) -> DescriptionTarget:
+        return self._buffer.target
+
+    @property
+    def urn(self) -> Urn:
+        """The entity that is described."""
+        return self._subject.entity.urn
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what leads anywhere: to a column there is, a text that is offered, a server that is
+        written to."""
+        path = self._target.path
+        if self._is_done and action in ("compare", "edit_outside", "look", "discard", "take"):
+            return False
+        match action, parameters:
+            case "save", _ if self._is_done:
+                return False
+            case "save" | "compare", _:
+                return None if self._session.read_only else True
+            case "look", _:
+                return self.has_class("-narrow")
+            case "save_and_next", _ if self._is_done:
+                return bool(self._left_out)
+            case "save_and_next", _:
+                return path is not None and not self._session.read_only
+            case "to_failed", _:
+                return bool(self._failed_paths)
+            case "move", (int(step),):
+                return self._subject.beside(path, step) is not None
+            case "take", (int(number),):
+                is_offered = (
+                    self.is_mounted and self.query_one(SuggestionsPane).offer(number) is not None
+                )
+                return is_offered or self._buffer.is_asking
+        return True
+
+    def action_save(self) -> None:
+        """Save, and leave when the server has acknowledged it."""
+        if not self._refuses_unseen():
+            self._leave_when_saved(self._save())
+
+    def action_save_and_next(self) -> None:
+        """Save, and on to the next column without a description at once; after the last one to
+        the first that was left out."""
+        if self._is_done:
+            self._begin(self._left_out[0])
+            return
+        if self._refuses_unseen():
+            return
+        target = self._target
+        left_out = self._save() is None and not self._area.text.strip()
+        skipped = f"{said(target.title).plain} is left without a description." if left_out else ""
+        following = self._subject.undocumented_after(target.path, self._passed)
+        if following is not None:
+            self._begin(following, skipped)
+        else:
+            self._finish()
+
+    def action_move(self, step: int) -> None:
+        """To a column some steps further; what was typed stays as a draft."""
+        path = self._subject.beside(self._target.path, step)
+        if path is not None:
+            self._area.hold()
+            self._move(path)
+
+    def action_to_failed(self) -> None:
+        """To the next text that could not be saved."""
+        paths = self._failed_paths
+        if paths:
+            self._area.hold()
+            self._move(paths[0])
+
+    def action_discard(self) -> None:
+        """Back to the text that was there; the undo key takes it back again."""
+        buffer = self._buffer
+        self._saves.forget(buffer.target.key)
+        fresh = self._fresh(buffer.target.path)
+        buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, fresh.base
+        buffer.note, buffer.is_unseen = "", False
+        self._area.replace_all(buffer.start)
+        self._tell()
+
+    def action_take(self, number: int) -> None:
+        """Take a text that stands below; the undo key takes it back again. Where texts are still
+        being looked for, what is pressed meanwhile is done afterwards."""
+        text = self.query_one(SuggestionsPane).offer(number)
+        if text is not None:
+            self._area.replace_all(text)
+        elif self._buffer.is_asking:
+            self._say("looking for what others wrote …   esc gives up")
+            self._wanted_offer = number
+            self._area.hold(self._give_up_taking)
+            self._hurry.set()
+
+    def action_look(self) -> None:
+        """In a narrow terminal the text and what it looks like take turns."""
+        looking = not self.has_class("-looking")
+        self.set_class(looking, "-looking")
+        if not looking:
+            self.set_focus(self._area)
+        self.call_after_refresh(self._show_preview)
+
+    def action_compare(self) -> None:
+        """Compare the saved text with yours."""
+
+        def answered(answer: ComparisonAnswer | None) -> None:
+            if answer == "save":
+                self.action_save()
+
+        target = self._target
+        self.app.push_screen(DifferenceScreen(target.title, target.text, self._area.text), answered)
+
+    def action_edit_outside(self) -> None:
+        """Lend the terminal to the reader's own editor."""
+        self._edit_outside()
+
+    def action_leave(self) -> None:
+        """Leave; a text that was changed stays as a draft, what is being saved goes on."""
+        self._leave()
+
+    @on(AllDone.Next)
+    def _go_to_next(self) -> None:
+        """On to the next table with undocumented columns, or back where there is none."""
+        if self._next is not None:
+            self._subject, self._next, self._passed = self._next, None, set()
+            self._measured = None
+            self._begin(self._subject.undocumented_after(None))
+        elif self._is_looking:
+            self._wants_next = True
+            self._tell_done()
+        else:
+            self._leave()
+
+    @on(DescriptionArea.Typed)
+    def _typed(self) -> None:
+        self.query_one(KeyLine).hush()
+
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        now = time.monotonic()
+        if not self._burst_seconds:
+            self._burst_seconds = now
+        self._follow(max(0.0, min(_PAUSE_SECONDS, self._burst_seconds + _LONGEST_SECONDS - now)))
+
+    @on(TextArea.SelectionChanged)
+    def _show_place(self) -> None:
+        area = self._area
+        row, last = area.cursor_location[0], area.document.line_count - 1
+        self.query_one(Preview).follow(row / last if last else 1.0)
+
+    @work(exclusive=True, group="draft")
+    async def _follow(self, pause_seconds: float) -> None:
+        """At a pause, and every few seconds where there is none: keep and show what is typed."""
+        await asyncio.sleep(pause_seconds)
+        self._burst_seconds = 0.0
+        with self._session.reporting("keeping the draft"):
+            await self._show_preview()
+            buffer = self._buffer
+            if self._is_gone or not self._opened.is_set():
+                return
+            await self._keep()
+            if buffer is self._buffer and not self._is_gone:
+                self._tell("draft kept" if self._is_typed else "")
+
+    async def _show_preview(self) -> None:
+        if not self._is_gone:
+            await self.query_one(Preview).show_text(self._area.text)
+        if not self._is_gone:
+            self._show_place()
+
+    def _begin(self, path: str | None, message: str = "") -> None:
+        """Turn to another text at once. What is pressed from here on is for that one, and waits
+        until its draft is found, if there is one."""
+        if self._is_gone:
+            return
+        area = self._area
+        self._buffer = self._fresh(path)
+        self._buffer.is_asking = path is not None
+        self._is_done = False
+        self._passed.add(path or "")
+        self.remove_class("-done")
+        self._opened.clear()
+        area.hold()
+        area.open_text(self._buffer.start)
+        self.set_focus(area)
+        self.query_one(SuggestionsPane).show_target(self._target)
+        self._tell()
+        if message:
+            self._say(message)
+        self._open_draft(self._buffer)
+        self._ask(self._buffer)
+        if self._measured is None and path is not None:
+            self._measured = ColumnMeasurements()
+            self._measure(self._subject)
+
+    @work(group="open")
+    async def _open_draft(self, buffer: _Buffer) -> None:
+        area, target = self._area, buffer.target
+        draft = None
+        with self._session.reporting("looking for a draft"):
+            draft = await self._keeper.read(target)
+        if buffer is not self._buffer or self._is_gone:
+            return
+        failure = self._saves.failed.get(target.key)
+        if draft is None and failure is not None:
+            # The disk was full when it should have been kept.
+            draft = Draft(*target.key, failure.save.base, failure.save.text)
+        if draft is not None and draft.text != buffer.start:
+            buffer.note = "This is your draft, not saved yet; ^r goes back to the text."
+            if draft.base != buffer.base:
+                buffer.note += " That has changed since."
+            buffer.base, buffer.is_unseen = draft.base, area.has_held
+            area.replace_all(draft.text)
+        elif draft is not None and self._saves.pending(target.key) is None:
+            # It was saved, but the answer came when nobody listened any more.
+            with self._session.reporting("removing the draft"):
+                await self._keeper.drop(target, draft.text)
+            if buffer is not self._buffer or self._is_gone:
+                return
+        ends = area.exact.line_ends()
+        kept = f"It has {ends}, kept as they are." if ends else ""
+        note = " ".join(filter(None, (buffer.note, kept)))
+        beside = self.query_one(SuggestionsPane)
+        beside.show_target(target, note)
+        if failure is not None and failure.theirs is not None:
+            beside.add_theirs(failure.theirs, self._by(failure))
+        self._opened.set()
+        self._tell()
+        self.refresh_bindings()
+        self._go_on()
+
+    @work(exclusive=True, group="ask")
+    async def _ask(self, buffer: _Buffer) -> None:
+        """What others wrote of such a column, where the writer stays on it or asks for it."""
+        self._hurry.clear()
+        path = buffer.target.path
+        await self._opened.wait()
+        if buffer is self._buffer and not self._is_gone:
+            await self._show_preview()
+        if path is None:
+            return
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), _PAUSE_SECONDS)
+            with self._session.reporting("looking for other texts"):
+                catalog = await self._session.catalog()
+                found = await suggestions(catalog, self._subject.entity, path)
+                if buffer is self._buffer and not self._is_gone:
+                    self.query_one(SuggestionsPane).add(found)
+        finally:
+            buffer.is_asking = False
+        if buffer is self._buffer and not self._is_gone:
+            self.refresh_bindings()
+            self._take_wanted()
+
+    @work(exclusive=True, group="measure", description="use and values of the columns")
+    async def _measure(self, subject: Descriptions) -> None:
+        """Read how the columns are used, and values of them: shown beside the text, so that nothing
+        is told where it cannot be had."""
+        schema = schema_of(subject.entity)
+        if schema is None:
+            return
+        with self._session.reporting("reading the use of the columns", lambda _: True):
+            catalog = await self._session.catalog()
+            measured, _ = await read_measurements(catalog, subject.entity, schema)
+            if subject is self._subject and not self._is_gone:
+                self._measured = measured
+                self._tell()
+
+    def _take_wanted(self) -> None:
+        """Take the text that was asked for before it was found."""
+        number, self._wanted_offer = self._wanted_offer, 0
+        if not number:
+            return
+        text = self.query_one(SuggestionsPane).offer(number)
+        if text is None:
+            self._say(f"There is no text {number} to be taken.", True)
+        else:
+            self._area.replace_all(text)
+            self.query_one(KeyLine).hush()
+        self._go_on()
+
+    def _give_up_taking(self) -> None:
+        """Wait for no text any more; what was pressed since is dropped, for it was to follow."""
+        self._wanted_offer = 0
+        self._area.drop_held()
+        self._say("Nothing was taken; what was pressed since is not done.")
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Do what was pressed meanwhile."""
+        # Given as it is, for it may be told to end before it has begun.
+        catching_up: WorkType[None] = self._area.go_on
+        self.run_worker(catching_up, group="keys")
+
+    def _refuses_unseen(self) -> bool:
+        """Whether the text is a draft that nobody has seen yet, which is then said. What was
+        pressed behind is dropped: it was meant for what comes after."""
+        if not self._buffer.is_unseen:
+            return False
+        self._buffer.is_unseen = False
+        self._area.drop_held()
+        self._say("Not saved: a draft was found. Look at it; ^s saves it.", error=True)
+        return True
+
+    def _save(self, instead_of: str | None = None) -> "asyncio.Future[Failure | None] | None":
+        """Put the text as it stands on its way; returns its end, also of one that is on its way
+        already. None where it is as it was."""
+        buffer, text = self._buffer, self._area.text
+        key = buffer.target.key
+        if text == buffer.start and instead_of is None:
+            return self._saves.pending(key)
+        base = buffer.base if instead_of is None else instead_of
+        done = self._saves.put(Save(buffer.target, base, text))
+        self._subject.wrote(buffer.target.path, text)
+        buffer.start = buffer.base = text
+        buffer.note = ""
+        self._tell()
+        return done
+
+    @work(exclusive=True, group="leave", name=CLOSING)
+    async def _leave_when_saved(self, done: "asyncio.Future[Failure | None] | None") -> None:
+        buffer, title = self._buffer, said(self._target.title).plain
+        if done is not None:
+            self._say(f"saving {title} …")
+            # Whoever is told to wait no more leaves the save alone.
+            await asyncio.wait([done])
+            failure = done.result()
+            if buffer is not self._buffer:
+                return
+            if failure is not None:
+                if failure.theirs is not None:
+                    self._show_conflict(failure)
+                return
+            if self._area.text != buffer.start:
+                self._say(f"Saved {title}. What you typed since is not saved; ^s saves it.")
+                return
+        self._leave_with(f"Saved {title}." if done is not None else "")
+
+    @work(exclusive=True, group="leave")
+    async def _move(self, path: str) -> None:
+        buffer, area = self._buffer, self._area
+        if not await self.keep_draft():
+            # What was pressed since was meant for the other text.
+            area.drop_held()
+            self._go_on()
+        elif not self._is_gone:
+            title = said(buffer.target.title).plain
+            kept = f"Not saved: what you typed for {title} is kept as a draft."
+            self._begin(path, kept if self._is_typed else "")
+
+    @work(exclusive=True, group="leave")
+    async def _edit_outside(self) -> None:
+        with self._session.reporting("editing the text outside"):
+            text = self._area.text
+            with self._session.reporting("keeping the draft"):
+                await self._keep()
+            changed = edit_outside(self.app, text)
+            self.app.refresh()
+            self._area.replace_all(changed)
+
+    @work(exclusive=True, group="leave", name=LEADING)
+    async def _leave(self) -> None:
+        title = said(self._target.title).plain
+        if await self.keep_draft():
+            self._leave_with(
+                f"Not saved; what you typed for {title} is kept as a draft; F4 lists it."
+                if self._is_typed
+                else ""
+            )
+
+    def _leave_with(self, message: str) -> None:
+        # From here on nothing that still waits may write a draft again.
+        self._over = True
+        titles = self._saves.titles
+        failed = [failure.save.title for failure in self._saves.failed.values()]
+        told = [message]
+        if titles:
+            told.append(f"Saving {', '.join(titles)} …")
+        if failed:
+            told.append(f"Not saved: {', '.join(failed)}; kept as drafts, F4 lists them.")
+        sentence = " ".join(filter(None, told))
+        self.dismiss(
+            EditorOutcome(self.urn, self._target.path, sentence, bool(failed), self._is_newer)
+        )
+
+    def _finish(self) -> None:
+        """Stay after the last column: what is typed blindly goes nowhere."""
+        self._is_done = True
+        self._area.ignore()
+        self.add_class("-done")
+        self.remove_class("-looking")
+        self.set_focus(self.query_one(AllDone))
+        self._next, self._is_looking, self._wants_next = None, True, False
+        self._tell()
+        self._look_for_next(self.urn)
+        self.refresh_bindings()
+
+    @work(exclusive=True, group="next")
+    async def _look_for_next(self, urn: Urn) -> None:
+        found = None
+        with self._session.reporting("looking for the next table"):
+            found = await self._find_next(urn)
+        self._is_looking = False
+        if not self._is_done or self._is_gone:
+            return
+        self._next = found
+        if self._wants_next:
+            self._go_to_next()
+        else:
+            self._tell_done()
+
+    def told(self, save: Save, failure: Failure | None) -> None:
+        """A save has come to its end: show how."""
+        if self._is_gone:
+            return
+        if save.target.urn == self.urn and self._saves.pending(save.key) is None:
+            self._correct(save, failure)
+        if failure is None:
+            self._say(f"Saved {save.title}.")
+        else:
+            self._say(f"Not saved: {save.title}. {_reason(failure)}", error=True)
+        self._tell()
+        self.refresh_bindings()
+
+    def _correct(self, save: Save, failure: Failure | None) -> None:
+        """Have the text of a save that failed count as not saved."""
+        if failure is None:
+            return
+        self._subject.wrote(save.target.path, failure.held)
+        buffer = self._buffer
+        if buffer.target.key != save.key:
+            return
+        fresh = self._fresh(save.target.path)
+        buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, failure.base
+        if failure.theirs is not None:
+            self.query_one(SuggestionsPane).add_theirs(failure.theirs, self._by(failure))
+
+    @property
+    def _is_typed(self) -> bool:
+        return self._area.text != self._buffer.start
+
+    @property
+    def _left_out(self) -> list[str]:
+        """The columns of this table without a description, but for those that were not saved."""
+        failed = self._failed_paths
+        return [path for path in self._subject.undocumented if path not in failed]
+
+    @property
+    def _failed_paths(self) -> list[str]:
+        """The columns of this table that were not saved, but for the one that is written."""
+        here = None if self._is_done else self._target.path
+        urn = str(self.urn)
+        return [path for of, path in self._saves.failed if of == urn and path and path != here]
+
+    async def keep_draft(self) -> bool:
+        """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
+        asking a second time leaves all the same."""
+        await self._opened.wait()
+        try:
+            await self._keep()
+        except Unusable as error:
+            warned, self._warned = self._warned, True
+            self._say(str(error), True)
+            return warned
+        return True
+
+    async def catch_up(self) -> None:
+        """Do all that was pressed and still waits, before the program ends."""
+        while self._area.is_waiting:
+            if self._wanted_offer:
+                self._wanted_offer = 0
+                await self._area.go_on()
+            await asyncio.sleep(_TURN_SECONDS)
+
+    async def _keep(self) -> None:
+        buffer, text = self._buffer, self._area.text
+        base = self._saves.base(buffer.target.key)
+        if text != buffer.start or base is not None:
+            base = buffer.base if base is None else base
+            await self._keeper.keep(buffer.target, base, text)
+        else:
+            await self._keeper.drop(buffer.target)
+
+    def _show_conflict(self, failure: Failure) -> None:
+        theirs = failure.theirs or ""
+
+        def answered(answer: ComparisonAnswer | None) -> None:
+            if answer == "mine":
+                self._leave_when_saved(self._save(instead_of=theirs))
+            elif answer == "theirs":
+                self._subject.wrote(self._target.path, theirs)
+                self._is_newer = True
+                self.action_discard()
+            else:
+                self._say("Not saved: your text is here, theirs is below.", True)
+
+        conflict = Conflict(failure.base, theirs, self._area.text, self._by(failure))
+        self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
+
+    def _by(self, failure: Failure) -> str:
+        """Who saved what stands in the way of a save, and when, as far as is known."""
+        known = failure.author is not None and Urn.label(failure.author) != _NOBODY
+        author = said(Urn.label(failure.author or "")).plain if known else "somebody else"
+        if failure.at is None:
+            return author if known else ""
+        millis = int(failure.at.timestamp() * 1000)
+        return f"{author} · {self._session.times.said(millis)}"
+
+    def _say(self, message: str, error: bool = False) -> None:
+        self.query_one(KeyLine).say(message, error=error)
+
+    def _tell(self, draft: str = "") -> None:
+        """Say above the text what it is of, and how it and what was saved before stand."""
+        place = self._subject.place(self._target.path)
+        read_only, width = self._session.read_only, self.size.width - 2
+        titles = self._saves.titles
+        saving = f"saving {', '.join(titles)} …" if titles else ""
+        told = ", ".join(filter(None, (draft, saving)))
+        title = editor_heading(self._target, place, told, read_only=read_only, width=width)
+        facts = self._facts(width)
+        self.query_one("#title", Static).update(Text("\n").join([title, *facts]))
+        failed = self.query_one("#failed", Static)
+        failed.display = bool(self._saves.failed)
+        failed.update(self._told_failed())
+        if self._is_done:
+            self._tell_done()
+
+    def _facts(self, width: int) -> list[Text]:
+        """A line on the column: its type, its use, sample values; none where there is little
+        room."""
+        schema, path = schema_of(self._subject.entity), self._target.path
+        column = schema.column(path) if schema is not None and path is not None else None
+        if column is None or self._is_done or self.size.height < _LOW:
+            return []
+        facts = column_fact_line(column, self._measured or ColumnMeasurements())
+        facts.truncate(max(width, 1), overflow="ellipsis")
+        return [facts]
+
+    def _told_failed(self) -> Text:
+        failures = self._saves.failed.values()
+        parts = [f"{one.save.title} ({_reason(one)})" for one in failures]
+        where = "^g goes there" if self._failed_paths else "F4 lists them after you leave"
+        return said(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
+
+    def _tell_done(self) -> None:
+        missing = self._left_out
+        name = said(self._subject.entity.name, "bold")
+        if self._failed_paths:
+            text = Text.assemble("Not every description of ", name, " was saved; ")
+            text.append("^g", "bold").append(" goes to the first that was not.")
+        elif missing:
+            columns = "1 column was" if len(missing) == 1 else f"{len(missing):,} columns were"
+            text = Text.assemble("That was the last column of ", name, f". {columns} left without ")
+            text.append("a description; ").append("^n", "bold").append(" goes to the first.")
+        else:
+            text = Text.assemble(("All done", "bold"), ": every column of ", name)
+            text.append(" has a description.")
+        text.append("\n\n")
+        if self._next is not None:
+            count = len(self._next.undocumented)
+            columns = "1 column" if count == 1 else f"{count:,} columns"
+            text.append("⏎", "bold").append("  next table: ")
+            text.append_text(said(self._next.entity.name, "bold"))
+            text.append(f", {columns} without a description")
+        elif self._is_looking:
+            text.append("⏎", "bold").append("  next table: looking for one …")
+        else:
+            text.append("⏎", "bold").append("  back: no other result has an undocumented column")
+        text.append("\n").append("esc", "bold").append(" leave")
+        self.query_one(AllDone).update(text)
+
+
+def _reason(failure: Failure) -> str:
+    if failure.theirs is not None:
+        return "somebody else changed it meanwhile"
+    return failure.reason

@@ -1,0 +1,321 @@
+"""The links of an entity to documents: a list, and a form to add or change one."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label, Static
+
+from explorer.client.journal import one_save
+from explorer.errors import Conflict, NotFound
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.desktop import browse_to, is_web
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.inputs import TypedLine
+from explorer.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.client.records import Edit
+    from explorer.metadata.aspects import Link
+
+__all__ = ["LinksScreen", "problem_with"]
+
+_WITH_HOST = ("http", "https", "ftp", "sftp")
+_WITHOUT_HOST = ("mailto", "tel", "slack", "msteams")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInput:
+    """A link as it is written: its address, and what it is called."""
+
+    url: str
+    label: str
+
+
+def problem_with(url: str) -> str:
+    """Why a text is no address to link to, in one sentence; nothing where it is one."""
+    if not url:
+        return "A link needs an address."
+    if any(char.isspace() or not char.isprintable() for char in url):
+        return "An address has no spaces in it; write them as %20."
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "This is no address; one looks like https://wiki.example.org/orders."
+    known = ", ".join((*_WITH_HOST, *_WITHOUT_HOST))
+    if parts.scheme not in (*_WITH_HOST, *_WITHOUT_HOST):
+        return f"An address begins with one of {known}, and a colon."
+    if parts.scheme in _WITH_HOST and not parts.hostname:
+        return f"There is no server in it; an address looks like {parts.scheme}://server/page."
+    if parts.scheme not in _WITH_HOST and not parts.path:
+        return f"There is nothing behind {parts.scheme}: in it."
+    return ""
+
+
+class LinkForm(ModalScreen[LinkInput]):
+    """Two lines to type in; gives what was written once it can be a link."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("linkform")
+    CSS = """
+    LinkForm { align: center middle; }
+    LinkForm > Vertical {
+        width: 80; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    LinkForm Input { border: none; height: 1; padding: 0; background: $boost; }
+    """
+
+    def __init__(self, title: str, old: LinkInput | None = None) -> None:
+        super().__init__()
+        self._title = title
+        self._old = old or LinkInput("", "")
+
+    def compose(self) -> ComposeResult:
+        """The two lines, and the keys."""
+        with Vertical():
+            yield Label(self._title, markup=False)
+            yield Label("address", markup=False)
+            yield TypedLine(self._old.url, id="url", select_on_focus=False)
+            yield Label("called", markup=False)
+            yield TypedLine(self._old.label, id="label", select_on_focus=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Start with the address."""
+        for line in self.query(Input):
+            line.cursor_blink = False
+        self.set_focus(self.query_one("#url", Input))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A key in a line that ends it."""
+        event.stop()
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        """On to the next line, and from the last back with what was written."""
+        url = self.query_one("#url", Input)
+        label = self.query_one("#label", Input)
+        problem = problem_with(url.value.strip())
+        if problem:
+            self.query_one(KeyLine).say(problem, error=True)
+            self.set_focus(url)
+        elif not label.value.strip():
+            if self.focused is label:
+                self.query_one(KeyLine).say("Say in a few words where it leads.", error=True)
+            self.set_focus(label)
+        elif self.focused is url and label.value == self._old.label and not self._old.url:
+            self.set_focus(label)
+        else:
+            self.dismiss(LinkInput(url.value.strip(), label.value.strip()))
+
+    def action_leave(self) -> None:
+        """Cancel."""
+        self.dismiss(None)
+
+
+_WRITES = ("add", "change", "remove", "restore")
+
+
+class LinksScreen(ModalScreen[bool]):
+    """Links in the order in which they were added; gives whether any was changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("links")
+    CSS = """
+    LinksScreen { align: center middle; }
+    LinksScreen > Vertical {
+        width: 100; max-width: 96%; height: 20; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    LinksScreen #what { height: 2; }
+    LinksScreen Rows { height: 1fr; }
+    """
+
+    def __init__(self, session: Session, entity: "Entity") -> None:
+        super().__init__()
+        self._session = session
+        self._urn = entity.urn
+        self._name = entity.name
+        self._links: tuple[Link, ...] = entity.links
+        self._removed: list[LinkInput] = []
+        self._turn = asyncio.Lock()
+        self._changed = False
+
+    def compose(self) -> ComposeResult:
+        """Whose links, which, the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield Rows(row_height=2)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show those that were read with the entity, then those there are now."""
+        self.set_focus(self.query_one(Rows))
+        self._show()
+        self._read()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only where there is one to do it to, and nothing that writes where nothing is."""
+        del parameters
+        if action in _WRITES and self._session.read_only:
+            return None
+        if action in ("follow", "change", "remove"):
+            return bool(self._links)
+        return action != "restore" or bool(self._removed)
+
+    @on(Rows.Chosen)
+    def _chosen(self) -> None:
+        self.action_follow()
+
+    @work(exclusive=True, group="web")
+    async def action_follow(self) -> None:
+        """Open the address under the cursor."""
+        link = self._current
+        if link is None:
+            return
+        if is_web(link.url) and await browse_to(link.url):
+            self._say(f"Opened {said(link.url).plain}")
+        else:
+            self.app.copy_to_clipboard(link.url)
+            self._say(f"Copied {said(link.url).plain}")
+
+    def action_add(self) -> None:
+        """Add a link."""
+
+        def written(new: LinkInput | None) -> None:
+            if new is not None:
+                self._write(self._add(new), f"Added {said(new.label or new.url).plain}.")
+
+        self.app.push_screen(LinkForm("A new link"), written)
+
+    def action_change(self) -> None:
+        """Change the link under the cursor."""
+        link = self._current
+        if link is None:
+            return
+        old = LinkInput(link.url, link.description)
+
+        def written(new: LinkInput | None) -> None:
+            if new is not None and new != old:
+                self._write(self._replace(old, new), f"Changed {said(new.label or new.url).plain}.")
+
+        self.app.push_screen(LinkForm("Change the link", old), written)
+
+    def action_remove(self) -> None:
+        """Take the link under the cursor away."""
+        link = self._current
+        if link is not None:
+            old = LinkInput(link.url, link.description)
+            told = f"Removed {said(f'{old.label} {old.url}').plain}; ^z restores it."
+            self._write(self._remove(old), told)
+
+    def action_restore(self) -> None:
+        """Put the link taken away last back."""
+        if self._removed:
+            old = self._removed[-1]
+            self._write(self._restore(old), f"Put back {said(old.label or old.url).plain}.")
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(self._changed)
+
+    @property
+    def _current(self) -> "Link | None":
+        at = self.query_one(Rows).cursor
+        return self._links[at] if at < len(self._links) else None
+
+    @work(exclusive=True, group="links")
+    async def _read(self) -> None:
+        with self._session.reporting("reading the links"):
+            await self._read_now()
+
+    @work(group="links")
+    async def _write(self, work: Coroutine[Any, Any, None], told: str) -> None:
+        from explorer.client import TextConflict
+
+        self._say("saving …")
+        # One after another: each is made from the links that the one before it left.
+        async with self._turn:
+            with self._session.reporting("changing the links"):
+                try:
+                    with one_save():
+                        await work
+                except TextConflict as conflict:
+                    await self._read_now()
+                    raise Conflict(
+                        "somebody changed the links meanwhile; nothing was written: "
+                        "look at them and do it again"
+                    ) from conflict
+                self._changed = True
+                await self._read_now()
+                self._say(told)
+
+    async def _read_now(self) -> None:
+        catalog = await self._session.catalog()
+        self._links = await catalog.links(self._urn)
+        self._show()
+
+    @property
+    def _seen(self) -> tuple[str, ...]:
+        """The links on the screen, as an edit names them."""
+        return tuple(f"{link.url} {link.description}" for link in self._links)
+
+    async def _add(self, new: LinkInput) -> "Edit":
+        catalog = await self._session.catalog()
+        return await catalog.add_link(self._urn, new.url, new.label, instead_of=self._seen)
+
+    async def _remove(self, old: LinkInput) -> None:
+        catalog = await self._session.catalog()
+        await catalog.remove_link(self._urn, old.url, old.label, instead_of=self._seen)
+        self._removed.append(old)
+
+    async def _replace(self, old: LinkInput, new: LinkInput) -> None:
+        """The new one first: whatever happens in between, none is lost."""
+        added = await self._add(new)
+        links = added.after if isinstance(added.after, tuple) else ()
+        catalog = await self._session.catalog()
+        try:
+            await catalog.remove_link(self._urn, old.url, old.label, instead_of=links)
+        except NotFound:
+            # A server may have put the new one in the place of another to the same address.
+            return
+
+    async def _restore(self, old: LinkInput) -> None:
+        await self._add(old)
+        self._removed.remove(old)
+
+    def _show(self) -> None:
+        rows = self.query_one(Rows)
+        rows.show(len(self._links), self._draw, cursor=rows.cursor, empty="No links yet.")
+        count = "1 link" if len(self._links) == 1 else f"{len(self._links)} links"
+        parts = [said(self._name, "bold"), Text(count)]
+        if self._session.read_only:
+            parts.append(Text("read only: nothing can be changed", "bold reverse"))
+        self.query_one("#what", Static).update(join(parts))
+        self.refresh_bindings()
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        del width
+        link = self._links[index]
+        author = next(iter(Urn.parse_all([link.create_stamp.actor])), None)
+        by = said(f"by {author.name}", "dim") if author else Text()
+        head = join([said(link.description, "bold", missing="without a name"), by])
+        return Text(" ").append_text(head), Text("   ").append_text(said(link.url))
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self._say(message, error)
+
+    def _say(self, message: str, error: bool = False) -> None:
+        self.query_one(KeyLine).say(message, error=error)

@@ -1,0 +1,234 @@
+"""Beside the text: its rendered preview, and texts to take from other columns."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from rich.text import Text
+from textual.app import RenderResult
+from textual.widget import Widget
+
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
+from explorer.tui.actions import actions_of
+from explorer.tui.content import markdown, padded, preview, said
+from explorer.tui.screens.editor.descriptions import DescriptionTarget
+from explorer.tui.widgets.rows import Lines
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+    from textual.worker import WorkType
+
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = ["Preview", "SuggestionsPane", "suggestions"]
+
+
+class Preview(Lines, can_focus=False):
+    """Markdown as it is meant to look, cut to what can be drawn quickly."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: Sequence[Text] = ()
+        self._text = ""
+        self._share = 1.0
+
+    async def show_text(self, text: str) -> None:
+        """Show another text."""
+        self._text = text
+        width = self.scrollable_content_region.width
+        if width > 0:
+            lines = await asyncio.to_thread(_rendered, text, width)
+            if text == self._text:
+                self._lines = lines
+                self.show(len(lines), lambda at, _: (self._lines[at],))
+                self.follow(self._share)
+
+    def follow(self, share: float) -> None:
+        """Show the part that lies so far down in the text, 0 its top and 1 its end."""
+        self._share = share
+        room = self.scrollable_content_region.height
+        top = round(share * self.count - room / 2)
+        top = max(0, min(top, self.count - room))
+        if top != self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, immediate=True)
+
+    def on_resize(self) -> None:
+        """Draw it anew at the width there is now."""
+        super().on_resize()
+        # Given as it is, for it may be told to end before it has begun.
+        drawing: WorkType[None] = partial(self.show_text, self._text)
+        self.run_worker(drawing, exclusive=True, group="preview")
+
+
+def _rendered(text: str, width: int) -> list[Text]:
+    """The lines of a rendered text."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=width, force_terminal=True, color_system="truecolor")
+    return [_line(segments) for segments in console.render_lines(markdown(text), pad=False)]
+
+
+def _line(segments: "Sequence[Segment]") -> Text:
+    return Text.assemble(*((one.text, one.style or "") for one in segments if not one.control))
+
+
+_ASPECTS = (
+    "schemaMetadata",
+    "editableSchemaMetadata",
+    "datasetProperties",
+    "editableDatasetProperties",
+)
+_LOOKED_AT = 12
+_GIVEN = 3
+
+Origin = Literal["upstream", "same name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A text of another column: exactly as it is there, in which datasets, and why it is told."""
+
+    text: str
+    origin: Origin
+    places: tuple[str, ...]
+
+
+async def suggestions(
+    catalog: "AsyncCatalog", entity: "Entity", path: str
+) -> tuple[Suggestion, ...]:
+    """The texts of columns that this one is made from, then of those that are called the same, the
+    most frequent first; three at most. Two requests, whatever the schema's size."""
+    name = FieldPath(path).name
+    sources = dict(_sources(entity, path))
+    called_so = Filter(((Criterion("fieldPaths", (name,), "CONTAIN"),),))
+    page = await catalog.search("*", entity="dataset", narrowed_by=called_so, count=_LOOKED_AT)
+    others = [hit.urn for hit in page.hits if hit.urn != entity.urn]
+    read = await catalog.entities([*sources, *others], _ASPECTS)
+    found: dict[tuple[Origin, str], list[str]] = {}
+    for urn, other in read.items():
+        origin: Origin = "upstream" if urn in sources else "same name"
+        wanted = sources.get(urn) or frozenset()
+        for column in other.schema:
+            fits = column.path.raw in wanted or (not wanted and column.path.name == name)
+            if fits and column.documented:
+                exact = column.edited if (column.edited or "").strip() else column.ingested
+                found.setdefault((origin, exact or ""), []).append(other.name)
+    ordered = sorted(found.items(), key=lambda one: (one[0][0] != "upstream", -len(one[1])))
+    given: dict[str, Suggestion] = {}
+    for (origin, text), places in ordered:
+        given.setdefault(text, Suggestion(text, origin, tuple(dict.fromkeys(places))))
+    return tuple(given.values())[:_GIVEN]
+
+
+def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]]:
+    """The datasets upstream, each with the columns that this one is made from, where that is
+    said; else with none."""
+    lineage = entity.raw("upstreamLineage") or {}
+    columns: dict[Urn, set[str]] = {}
+    for edge in _objects(lineage.get("fineGrainedLineages")):
+        if any(one == (entity.urn, path) for one in _fields(edge.get("downstreams"))):
+            for dataset, column in _fields(edge.get("upstreams")):
+                columns.setdefault(dataset, set()).add(column)
+    if columns:
+        yield from ((urn, frozenset(paths)) for urn, paths in columns.items())
+        return
+    upstream = Urn.parse_all(
+        one["dataset"]
+        for one in _objects(lineage.get("upstreams"))
+        if isinstance(one.get("dataset"), str)
+    )
+    yield from ((urn, frozenset()) for urn in upstream[:_LOOKED_AT])
+
+
+def _objects(listed: object) -> Iterator[dict[str, object]]:
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict):
+            yield one
+
+
+def _fields(listed: object) -> Iterator[tuple[Urn, str]]:
+    """The datasets and field paths of a list of columns' URNs."""
+    texts: Iterable[object] = listed if isinstance(listed, list) else ()
+    for urn in Urn.parse_all(text for text in texts if isinstance(text, str)):
+        if urn.entity_type == "schemaField":
+            dataset, column = urn.parts
+            yield from ((one, column) for one in Urn.parse_all([dataset]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    text: str
+    origin: str
+    is_theirs: bool = False
+
+
+class SuggestionsPane(Widget):
+    """Ingested text, texts of columns like this one, and what somebody else saved: a line each,
+    with the key that takes it. The first key always takes the ingested text. The others are only
+    ever added at the end, so that a key means the same until another text is opened."""
+
+    DEFAULT_CSS = """
+    SuggestionsPane { height: auto; max-height: 30%; padding: 0 1; color: $text-muted; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offers: list[_Offer | None] = []
+        self._note = ""
+        self._keys = {
+            action.name: action.key for action in actions_of("editor") if "take" in action.name
+        }
+
+    def show_target(self, target: DescriptionTarget, note: str = "") -> None:
+        """Begin with what came in; `note` says what is special about the text."""
+        is_ingested = bool(target.ingested.strip())
+        self._offers = [_Offer(target.ingested, "ingested") if is_ingested else None]
+        self._note = note
+        self.refresh(layout=True)
+
+    def add(self, found: Sequence[Suggestion]) -> None:
+        """Add what others wrote."""
+        for one in found:
+            if all(offer is None or one.text != offer.text for offer in self._offers):
+                more = f" and {len(one.places) - 1} more" if len(one.places) > 1 else ""
+                self._offers.append(_Offer(one.text, f"{one.origin}, {one.places[0]}{more}"))
+        self.refresh(layout=True)
+
+    def add_theirs(self, text: str, by: str) -> None:
+        """Add what somebody else saved meanwhile; `by` says who and when, where that is known."""
+        self._offers = [one for one in self._offers if one is None or not one.is_theirs]
+        self._offers.append(_Offer(text, f"saved by {by or 'somebody else'}", is_theirs=True))
+        self.refresh(layout=True)
+
+    def offer(self, number: int) -> str | None:
+        """The text that a number takes, from 1; nothing where there is none."""
+        offer = self._offers[number - 1] if 0 < number <= len(self._offers) else None
+        return None if offer is None else offer.text
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        """A line for each."""
+        del container, viewport, width
+        return max(len(self._offers), 1) + bool(self._note)
+
+    def render(self) -> RenderResult:
+        """The lines that fit."""
+        width = self.size.width
+        lines = []
+        if self._note:
+            lines.append(padded(Text(self._note, "italic"), width))
+        for number, one in enumerate(self._offers, 1):
+            if one is None:
+                lines.append(Text("no ingested description", "dim italic"))
+                continue
+            key = self._keys.get(f"take({number})", "  ")
+            origin = padded(said(one.origin, "dim"), min(max(width // 3, 12), 36))
+            text = preview(one.text, missing="no description")
+            lines.append(padded(Text.assemble((f"{key} ", "bold"), origin, " ", text), width))
+        return Text("\n").join(lines)

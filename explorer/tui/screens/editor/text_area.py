@@ -1,0 +1,523 @@
+"""The text area: text with its own line ends, markdown in colours, and long texts wrapped
+quickly.
+"""
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, overload
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.widgets import TextArea
+from textual.widgets.text_area import (
+    DocumentBase,
+    DocumentNavigator,
+    Edit,
+    EditResult,
+    Location,
+    Selection,
+    WrappedDocument,
+)
+
+from explorer.client.display import visible
+from explorer.tui.actions import actions_of, bindings
+from explorer.tui.widgets.bars import KeyLine
+
+__all__ = [
+    "DescriptionArea",
+    "ExactDocument",
+    "FastWrappedDocument",
+    "fenced_rows",
+    "fold_long_lines",
+    "spans",
+]
+
+# No text has these, for they are no characters. One breaks a line that is too long to be drawn at
+# every key; the other follows a CR of its own, so that with an LF after it it stays one.
+_FOLD = "\udfff"
+_ALONE = "\udffe"
+_INNER = re.compile(f"[{_FOLD}{_ALONE}]")
+# A long paragraph is left whole; what is longer falls into parts that are quickly drawn.
+_LONGEST = 2_000
+_FOLD_AT = 480
+_ENDS = re.compile(f"\r\n|\r{_ALONE}?|\n|{_FOLD}")
+_LINE = re.compile("[^\r\n]+")
+
+
+_LineEnd = Literal["\r\n", "\n", "\r"]
+
+
+class ExactDocument(DocumentBase):
+    """A text as lines with their ends. Where it was folded there is nothing in the text, but the
+    cursor stops there."""
+
+    def __init__(self, text: str) -> None:
+        self.revision = 0
+        """How often the text was changed."""
+        self._raw, self._ends = _split(fold_long_lines(text))
+        self._lines = [_shown(one) for one in self._raw]
+        self._newline = _usual(self._ends)
+        self._text: tuple[int, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text, character for character. Put together once for each change: a text area asks
+        for it at every line that it draws."""
+        if self._text is None or self._text[0] != self.revision:
+            whole = _INNER.sub("", self._exact(self.start, self.end))
+            self._text = self.revision, whole
+        return self._text[1]
+
+    @property
+    def newline(self) -> _LineEnd:
+        """The line end that most lines had at first."""
+        return self._newline
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as they are drawn, without their ends."""
+        return self._lines
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; one at least."""
+        return len(self._lines)
+
+    @property
+    def start(self) -> Location:
+        """The place before the first character."""
+        return (0, 0)
+
+    @property
+    def end(self) -> Location:
+        """The place after the last character."""
+        return (len(self._lines) - 1, len(self._lines[-1]))
+
+    @overload
+    def __getitem__(self, line_index: int) -> str: ...
+    @overload
+    def __getitem__(self, line_index: slice) -> list[str]: ...
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:
+        """A line, or several, as they are drawn."""
+        return self._lines[line_index]
+
+    def get_line(self, index: int) -> str:
+        """A line as it is drawn; empty beyond the last."""
+        return self._lines[index] if index < len(self._lines) else ""
+
+    def get_size(self, indent_width: int) -> Size:
+        """The cells of the longest line, and the number of lines."""
+        widths = (cell_len(one.expandtabs(indent_width)) for one in self._lines)
+        return Size(max(widths), len(self._lines))
+
+    def get_text_range(self, start: Location, end: Location) -> str:
+        """The text between two places, character for character."""
+        top, bottom = sorted((start, end))
+        return _INNER.sub("", self._exact(top, bottom))
+
+    def is_folded_before(self, row: int) -> bool:
+        """Whether a line is the rest of the one above, with nothing between them in the text."""
+        return 0 < row < len(self._ends) and self._ends[row - 1] == _FOLD
+
+    def line_ends(self) -> str:
+        """What lines end with where that is not the usual, in a few words; else nothing."""
+        kinds = {_NAMES[end] for end in self._ends[:-1] if end != _FOLD}
+        if not kinds - {"LF"}:
+            return ""
+        return f"{' and '.join(sorted(kinds))} line ends"
+
+    def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
+        """Put a text in the place of another. What is replaced comes back with its line ends."""
+        self.revision += 1
+        top, bottom = sorted((start, end))
+        replaced = self._exact(top, bottom)
+        before = self._raw[top[0]][: top[1]] if top[0] < len(self._raw) else ""
+        after = self._raw[bottom[0]][bottom[1] :] if bottom[0] < len(self._raw) else ""
+        raw, ends = _split(text)
+        last = self._ends[bottom[0]] if bottom[0] < len(self._ends) else ""
+        raw[0] = before + raw[0]
+        stop = (top[0] + len(raw) - 1, len(raw[-1]))
+        raw[-1] += after
+        ends[-1] = last
+        rows = slice(top[0], bottom[0] + 1)
+        self._raw[rows], self._ends[rows] = raw, ends
+        self._lines[rows] = [_shown(one) for one in raw]
+        return EditResult(stop, replaced)
+
+    def _exact(self, top: Location, bottom: Location) -> str:
+        (first, left), (last, right) = top, bottom
+        if first == last:
+            return self._raw[first][left:right]
+        parts = [self._raw[first][left:], _SAFE.get(self._ends[first], self._ends[first])]
+        for row in range(first + 1, min(last, len(self._raw))):
+            parts += (self._raw[row], _SAFE.get(self._ends[row], self._ends[row]))
+        if last < len(self._raw):
+            parts.append(self._raw[last][:right])
+        return "".join(parts)
+
+
+def fold_long_lines(text: str) -> str:
+    """The text with lines of thousands of characters broken into several, for a document."""
+    return _LINE.sub(_fold, text) if len(text) > _LONGEST else text
+
+
+_SAFE = {"\r": f"\r{_ALONE}"}
+_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """The lines of a text and what each ends with; the last ends with nothing."""
+    lines: list[str] = []
+    ends: list[str] = []
+    at = 0
+    for found in _ENDS.finditer(text):
+        lines.append(text[at : found.start()])
+        ends.append(found[0].rstrip(_ALONE))
+        at = found.end()
+    return [*lines, text[at:]], [*ends, ""]
+
+
+def _fold(found: re.Match[str]) -> str:
+    line = found[0]
+    if len(line) <= _LONGEST:
+        return line
+    return _FOLD.join(line[at : at + _FOLD_AT] for at in range(0, len(line), _FOLD_AT))
+
+
+def _shown(line: str) -> str:
+    return line if line.isprintable() else visible(line)
+
+
+def _usual(ends: Sequence[str]) -> _LineEnd:
+    """The line end that most lines have."""
+    counted = Counter(end for end in ends if end in _NAMES)
+    for kind in ("\r\n", "\n", "\r"):
+        if counted[kind] and counted[kind] == max(counted.values()):
+            return kind
+    return "\n"
+
+
+SpanKind = Literal["heading", "strong", "emphasis", "code", "link", "mark", "quote"]
+
+FENCE = re.compile(r" {0,3}(?:```|~~~)")
+# Beyond it nothing is looked at: such a text is no longer written by hand.
+_LINES_LIMIT = 20_000
+_LENGTH_LIMIT = 2_000
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_QUOTE = re.compile(r"\s*>")
+_START = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?=\s)(?:\s+\[[ xX]\](?=\s))?")
+_RULE = re.compile(r" {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_INLINE: Mapping[SpanKind, re.Pattern[str]] = {
+    "strong": re.compile(r"(\*\*|__)(?=\S).+?(?<=\S)\1"),
+    "emphasis": re.compile(
+        r"(?<![*\w\\])\*(?![*\s])[^*]+(?<![\s*])\*(?!\*)|(?<![\w\\])_(?![_\s])[^_]+_(?!\w)"
+    ),
+    "link": re.compile(r"!?\[[^\]]*\]\([^)]*\)|<?\bhttps?://[^\s)>]+>?"),
+    "mark": re.compile(r"(?<!\\)\||<!--.*?-->"),
+}
+
+
+def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
+    """The rows that are code between fences, the fences too. A fence that nothing closes holds
+    all that follows."""
+    inside = ""
+    found: list[int] = []
+    for row, line in enumerate(lines[:_LINES_LIMIT]):
+        # Most lines are told by what they do not have in them.
+        if ("```" in line or "~~~" in line) and FENCE.match(line):
+            fence = line.lstrip()[:3]
+            found.append(row)
+            inside = "" if inside == fence else inside or fence
+        elif inside:
+            found.append(row)
+    return frozenset(found)
+
+
+def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
+    """The parts of a line outside fences that look like something: from, to, and what."""
+    line = line[:_LENGTH_LIMIT]
+    if _HEADING.match(line):
+        yield 0, len(line), "heading"
+    elif _RULE.match(line):
+        yield 0, len(line), "mark"
+        return
+    elif quote := _QUOTE.match(line):
+        yield 0, len(line), "quote"
+        yield quote.start(), quote.end(), "mark"
+    elif start := _START.match(line):
+        yield start.start(), start.end(), "mark"
+    codes = [found.span() for found in _CODE.finditer(line)] if "`" in line else []
+    for kind, pattern in _INLINE.items():
+        for found in pattern.finditer(line):
+            at, end = found.span()
+            if not any(first <= at < last for first, last in codes):
+                yield at, end, kind
+    for first, last in codes:
+        yield first, last, "code"
+
+
+class FastWrappedDocument(WrappedDocument):
+    """As its parent, which counts the lines of the whole text at every line that is drawn. What is
+    broken already is not broken again to the same width: a text area asks for that several times
+    until it has its place."""
+
+    document: ExactDocument
+
+    def __init__(self, document: ExactDocument, width: int = 0, tab_width: int = 4) -> None:
+        self._wrapped_for = (-1, -1, -1)
+        self._height: int | None = None
+        super().__init__(document, width, tab_width)
+
+    def wrap(self, width: int, tab_width: int | None = None) -> None:
+        """Break every line to a width in cells, unless that was done already."""
+        tab = tab_width or self._wrapped_for[1]
+        wanted = (width, tab, self.document.revision)
+        if wanted != self._wrapped_for:
+            self._wrapped_for, self._height = wanted, None
+            super().wrap(width, tab)
+
+    def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
+        """Break the lines anew that were changed."""
+        super().wrap_range(start, old_end, new_end)
+        width, tab, _ = self._wrapped_for
+        self._wrapped_for, self._height = (width, tab, self.document.revision), None
+
+    @property
+    def height(self) -> int:
+        """How many lines there are on a screen without end."""
+        if self._height is None:
+            self._height = super().height
+        return self._height
+
+
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+def _inherited() -> list[BindingType]:
+    """The keys of any text area, but for those that mean something else in the editor."""
+    taken = {key for scope in ("text", "editor") for one in actions_of(scope) for key in one.keys}
+    kept: list[BindingType] = []
+    for one in TextArea.BINDINGS:
+        if isinstance(one, Binding):
+            keys = [key for key in one.key.split(",") if key not in taken]
+            if keys:
+                kept.append(Binding(",".join(keys), one.action, one.description, show=False))
+    return kept
+
+
+class DescriptionArea(TextArea, inherit_bindings=False):
+    """A text with its own line ends, in which what would drive the terminal is shown as a mark."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_inherited(), *bindings("text")]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "area--heading",
+        "area--strong",
+        "area--emphasis",
+        "area--code",
+        "area--link",
+        "area--mark",
+        "area--quote",
+    }
+    DEFAULT_CSS = """
+    DescriptionArea > .area--heading { color: $text-primary; text-style: bold; }
+    DescriptionArea > .area--strong { text-style: bold; }
+    DescriptionArea > .area--emphasis { text-style: italic; }
+    DescriptionArea > .area--code { color: $text-accent; }
+    DescriptionArea > .area--link { color: $text-primary; text-style: underline; }
+    DescriptionArea > .area--mark { color: $text-muted; text-style: bold; }
+    DescriptionArea > .area--quote { color: $text-muted; text-style: italic; }
+    """
+
+    class Typed(Message):
+        """Somebody typed or pasted something."""
+
+    def __init__(self, text: str) -> None:
+        self._fenced: frozenset[int] | None = None
+        self._state: Literal["open", "waits", "deaf"] = "open"
+        self._held: deque[events.Key | events.Paste] = deque()
+        self._is_catching_up = False
+        self._give_up: Callable[[], None] | None = None
+        super().__init__(soft_wrap=True)
+        self.cursor_blink = False
+        # It would look through the whole text at every move.
+        self.match_cursor_bracket = False
+        self._begin(text)
+
+    @property
+    def exact(self) -> ExactDocument:
+        """What is edited, with its line ends."""
+        document = self.document
+        return document if isinstance(document, ExactDocument) else ExactDocument(document.text)
+
+    def load_text(self, text: str) -> None:
+        """Begin another text; what was done to the old one is forgotten."""
+        super().load_text("")
+        self._begin(text)
+
+    def open_text(self, text: str) -> None:
+        """Begin another text, the cursor at its end; what was done to the old one is forgotten."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def replace_all(self, text: str) -> None:
+        """Put another text in the place of this one; the undo key takes it back."""
+        if text != self.text:
+            self.history.checkpoint()
+            self.replace(text, self.document.start, self.document.end)
+            self.move_cursor(self.document.end)
+
+    def hold(self, give_up: Callable[[], None] | None = None) -> None:
+        """Keep every key from now on, to be done in its order after `go_on`. Escape calls
+        `give_up`, where there is one, and is kept with the others where there is none."""
+        self._state, self._give_up = "waits", give_up
+
+    def ignore(self) -> None:
+        """Drop every key, and those that wait: there is no text for them."""
+        self._state = "deaf"
+        self._held.clear()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether keys wait, or would."""
+        return self._state == "waits" or self._is_catching_up or bool(self._held)
+
+    @property
+    def has_held(self) -> bool:
+        """Whether a key waits."""
+        return bool(self._held)
+
+    def drop_held(self) -> None:
+        """Drop the keys that wait."""
+        self._held.clear()
+
+    async def go_on(self) -> None:
+        """Do what was pressed meanwhile in its order, up to a key after which it has to wait."""
+        self._state, self._give_up = "open", None
+        if self._is_catching_up:
+            return
+        self._is_catching_up = True
+        try:
+            while self._held and self._state == "open":
+                await self._do(self._held.popleft())
+        finally:
+            self._is_catching_up = False
+
+    def undo(self) -> None:
+        """Undo the newest edits that belong together."""
+        self._aside_for(super().undo)
+
+    def redo(self) -> None:
+        """Do again what was undone last."""
+        self._aside_for(super().redo)
+
+    def _aside_for(self, change: Callable[[], None]) -> None:
+        """Change the text by many edits at once, the cursor where there is always a place for it:
+        it may be looked for in between, when its own is gone."""
+        was, before = self.selection, self.exact.revision
+        self._fenced = None
+        self.set_reactive(TextArea.selection, Selection.cursor((0, 0)))
+        change()
+        if self.exact.revision == before:
+            self.set_reactive(TextArea.selection, was)
+
+    def action_indent(self) -> None:
+        """Four spaces, as markdown counts them."""
+        self._type("    ")
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Do an edit."""
+        self._fenced = None
+        edit.text = fold_long_lines(edit.text)
+        return super().edit(edit)
+
+    def action_delete_left(self) -> None:
+        """Delete the character before the cursor, also where the line was only folded."""
+        row, column = self.cursor_location
+        if self.selection.is_empty and column == 0 and self.exact.is_folded_before(row):
+            self.move_cursor((row - 1, len(self.document.get_line(row - 1))))
+        super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Delete the character under the cursor, also where the line was only folded."""
+        row, column = self.cursor_location
+        at_end = column == len(self.document.get_line(row))
+        if self.selection.is_empty and at_end and self.exact.is_folded_before(row + 1):
+            self.move_cursor((row + 1, 0))
+        super().action_delete_right()
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        line = super().get_line(line_index)
+        if self._fenced is None:
+            self._fenced = fenced_rows(self.exact.lines)
+        if line_index in self._fenced:
+            line.stylize(self.get_component_rich_style("area--code", partial=True))
+            return line
+        for start, end, kind in spans(line.plain):
+            line.stylize(self.get_component_rich_style(f"area--{kind}", partial=True), start, end)
+        return line
+
+    def _type(self, text: str) -> None:
+        self.post_message(self.Typed())
+        # Lines that are typed or pasted end as the others do.
+        newline = self.document.newline
+        exact = _LINE_ENDS.sub(lambda _: newline, text)
+        done = self.replace(exact, *self.selection, maintain_selection_offset=False)
+        self.move_cursor(done.end_location)
+
+    async def on_key(self, event: events.Key) -> None:
+        if self._state == "open" and not self._is_catching_up:
+            if not await self._do(event):
+                # Nothing of the editor: it goes on to whoever wants it.
+                return
+        elif event.key == "escape" and self._give_up is not None:
+            self._give_up()
+        elif self._state != "deaf":
+            self._held.append(events.Key(event.key, event.character))
+        event.stop()
+        event.prevent_default()
+
+    async def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        if self._state == "open" and not self._is_catching_up:
+            self._type(event.text)
+        elif self._state != "deaf":
+            self._held.append(events.Paste(event.text))
+
+    async def _do(self, event: events.Key | events.Paste) -> bool:
+        """Do what a key stands for; returns whether it stands for anything here.
+
+        A key that does something is not left to bubble up: letters that came after it would be in
+        the text before it is done.
+        """
+        if isinstance(event, events.Paste):
+            self._type(event.text)
+        elif event.key == "enter" or (event.is_printable and event.character):
+            self._type("\n" if event.key == "enter" else event.character or "")
+        else:
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is None or bound.node not in (self, self.screen):
+                return False
+            for line in self.screen.query_children(KeyLine):
+                line.hush()
+            if bound.enabled:
+                await self.app.run_action(bound.binding.action, bound.node)
+        return True
+
+    def _begin(self, text: str) -> None:
+        """Put a text into the place of the document, which knows one line end only."""
+        self._fenced = None
+        document = ExactDocument(text)
+        self.document = document
+        self.wrapped_document = FastWrappedDocument(document, self.wrap_width, self.indent_width)
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self.virtual_size = Size(0, self.wrapped_document.height)
+        self.refresh()

@@ -1,0 +1,404 @@
+"""The overview tab: every aspect of an entity in words, laid out as lines that lead to other
+entities.
+"""
+
+import asyncio
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+from textual import on, work
+from textual.binding import BindingType
+from textual.message import Message
+
+from explorer.client.records import Health
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import Times, block, join, markdown, said
+from explorer.tui.screens.entity.relations import page_of_urn
+from explorer.tui.screens.entity.tabs import Tab
+from explorer.tui.session import Session
+from explorer.tui.widgets.rows import Rows, wrapped_parts
+from explorer.views.entity import entity_parts, health_parts
+from explorer.views.parts import (
+    Code,
+    Fact,
+    Heading,
+    Mention,
+    Moment,
+    Part,
+    Plain,
+    Prose,
+    Stamped,
+    Value,
+    Web,
+    mentioned,
+)
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+
+__all__ = ["RENDERED", "Layout", "OverviewTab", "lay_out"]
+
+RENDERED = 20_000
+"""How many characters of a text are shown as they are meant to look."""
+_WHOLE = 4_000_000
+_LEFT = 2
+_LABEL_MOST = 26
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A line, and the entity or the address that it leads to."""
+
+    text: Text
+    target: Urn | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How lines are laid out: for `width` cells, entities by their `names`, and with `whole`
+    long texts to their end, as they are written."""
+
+    width: int
+    names: Mapping[Urn, str]
+    times: Times
+    whole: bool = False
+
+
+def lay_out(parts: Sequence[Part], layout: Layout) -> list[PageLine]:
+    """The parts as lines, headings apart from what comes before."""
+    lines: list[PageLine] = []
+    at = 0
+    while at < len(parts):
+        part = parts[at]
+        match part:
+            case Heading(words, remark):
+                heading = Text.assemble(" " * _LEFT, (words, "bold"))
+                if remark:
+                    heading.append("  ").append_text(said(remark, "dim"))
+                lines += [PageLine(Text()), PageLine(heading)]
+                at += 1
+            case Prose():
+                lines += _prose(part, layout)
+                at += 1
+            case Code():
+                lines += _code(part, layout)
+                at += 1
+            case Fact():
+                end = at
+                while end < len(parts) and isinstance(parts[end], Fact):
+                    end += 1
+                facts = [one for one in parts[at:end] if isinstance(one, Fact)]
+                lines += _facts(facts, layout)
+                at = end
+    for line in lines:
+        line.text.truncate(max(layout.width, 1), overflow="ellipsis")
+    return lines
+
+
+def _facts(facts: Sequence[Fact], layout: Layout) -> Iterator[PageLine]:
+    labels = [said(fact.label) for fact in facts]
+    most = min(_LABEL_MOST, max((layout.width - _LEFT) * 2 // 5, 8))
+    wide = min(max((label.cell_len for label in labels), default=0), most)
+    indent = wide + 2 if wide else 0
+    for fact, label in zip(facts, labels, strict=True):
+        label.stylize("bold reverse" if fact.loud else "dim")
+        label.truncate(wide, overflow="ellipsis", pad=True)
+        start = Text(" " * _LEFT).append_text(label) if wide else Text(" " * _LEFT)
+        blank = Text(" " * (_LEFT + indent))
+        if wide:
+            start.append("  ")
+        for value in fact.values:
+            for line in _value(value, layout, max(layout.width - _LEFT - indent - 1, 8)):
+                yield PageLine(start.copy().append_text(line.text), line.target)
+                start = blank
+
+
+def _value(value: Value, layout: Layout, room: int) -> Iterator[PageLine]:
+    match value:
+        case Plain(text, style):
+            yield from _wrapped(said(text).plain, style, room)
+        case Moment(millis):
+            yield PageLine(Text(layout.times.said(millis)))
+        case Stamped(millis, actor, remark):
+            yield PageLine(_stamped(value, layout), actor)
+        case Mention(urn, remark):
+            parts = [
+                _name(urn, layout),
+                said(remark, "dim"),
+                Text("" if _tells_kind(urn) else singular(urn.entity_type), "dim"),
+                said(urn.platform if urn.entity_type == "dataset" else "", "dim"),
+            ]
+            yield PageLine(_short(join(parts), room), urn)
+        case Web(url, label, added):
+            if label:
+                yield PageLine(_short(Text.assemble("↗ ", said(label)), room), url)
+            mark = "" if label else "↗ "
+            for one in wrapped_parts(said(url).plain, room - len(mark)):
+                yield PageLine(Text(f"{mark}{one}", "dim" if label else ""), url)
+                mark = " " * len(mark)
+            if added is not None:
+                stamp = Text.assemble(("added ", "dim"), _stamped(added, layout))
+                yield PageLine(_short(stamp, room), added.actor)
+
+
+def _stamped(stamp: Stamped, layout: Layout) -> Text:
+    text = Text(layout.times.said(stamp.millis))
+    if stamp.actor is not None:
+        text.append(" by ", "dim").append_text(_name(stamp.actor, layout))
+    return join([text, said(stamp.remark, "dim")])
+
+
+def _name(urn: Urn, layout: Layout) -> Text:
+    name = layout.names.get(urn)
+    return said(name or urn.name, "underline", missing=str(urn))
+
+
+def _tells_kind(urn: Urn) -> bool:
+    """Whether what is said of it tells of what kind it is."""
+    return urn.entity_type in ("corpuser", "tag", "glossaryTerm", "domain", "dataPlatform")
+
+
+def _short(text: Text, room: int) -> Text:
+    text.truncate(room, overflow="ellipsis")
+    return text
+
+
+def _wrapped(text: str, style: str, room: int) -> Iterator[PageLine]:
+    for line in wrapped_parts(text, room):
+        yield PageLine(Text(line.rstrip(), style))
+
+
+def _prose(part: Prose, layout: Layout) -> Iterator[PageLine]:
+    width = max(layout.width - _LEFT - 1, 8)
+    if layout.whole and len(part.text) > RENDERED:
+        for line in block(part.text, _WHOLE).splitlines():
+            yield from _indented(_wrapped(line, "", width))
+        return
+    rendered = markdown(part.text, part.missing)
+    for text in _rendered(rendered, width):
+        yield PageLine(Text(" " * _LEFT).append_text(text))
+    if len(part.text) > RENDERED:
+        yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as it is written", "bold"))
+
+
+def _code(part: Code, layout: Layout) -> Iterator[PageLine]:
+    width = max(layout.width - _LEFT - 3, 8)
+    limit = _WHOLE if layout.whole else RENDERED
+    clean = block(part.text, limit)
+    if layout.whole and len(part.text) > RENDERED:
+        coloured = Text(clean)
+    else:
+        # Colours are worth their import only once there is some code.
+        from rich.syntax import Syntax
+
+        coloured = Syntax(clean, part.language or "text", theme="ansi_dark").highlight(clean)
+    for line in coloured.split("\n"):
+        offsets: list[int] = []
+        at = 0
+        for piece in wrapped_parts(line.plain, width):
+            at += len(piece)
+            offsets.append(at)
+        for piece_of in line.divide(offsets[:-1]) if len(offsets) > 1 else (line,):
+            yield PageLine(Text.assemble(" " * _LEFT, ("│ ", "dim"), piece_of))
+    if len(part.text) > limit:
+        yield PageLine(Text(f"{' ' * _LEFT}w shows all of it", "bold"))
+
+
+def _indented(lines: Iterator[PageLine]) -> Iterator[PageLine]:
+    for line in lines:
+        yield PageLine(Text(" " * _LEFT).append_text(line.text), line.target)
+
+
+def _rendered(rendered: RenderableType, width: int) -> Iterator[Text]:
+    """What rich makes of something, as lines."""
+    # Made for this alone: the screen's own console is not asked from a thread.
+    console = Console(file=io.StringIO(), width=width, legacy_windows=False)
+    if isinstance(rendered, Text):
+        yield from rendered.wrap(console, width)
+        return
+    for segments in console.render_lines(rendered, pad=False):
+        yield Text.assemble(
+            *((segment.text, segment.style or "") for segment in segments if not segment.control)
+        )
+
+
+_NAMED_AT_MOST = 500
+_READING = "reading …"
+_RAW_HINT = "8 Raw shows each aspect as it is"
+
+
+class OverviewTab(Rows, Tab):
+    """Both descriptions, each marked, and every aspect in words. The keys move through its lines;
+    a line that names another entity, or an address, is a way there."""
+
+    NAME: ClassVar[str] = "overview"
+    KEY: ClassVar[str] = "1"
+    TITLE: ClassVar[str] = "Overview"
+    SHORT: ClassVar[str] = "Over"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("overview")
+
+    @dataclass
+    class Opened(Message):
+        """An entity that is named was opened."""
+
+        urn: Urn
+
+    @dataclass
+    class Visited(Message):
+        """An address of the web was chosen."""
+
+        url: str
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.id = self.NAME
+        self._session = session
+        self._entity: Entity | None = None
+        self._parts: Sequence[Part] = ()
+        self._names: Mapping[Urn, str] = {}
+        self._lines: Sequence[PageLine] = ()
+        self._laid_for = 0
+        self._laid_of: Entity | None = None
+        self._whole = False
+        self._health: Health | None = None
+
+    def clear(self) -> None:
+        """Show nothing, until there is an entity."""
+        self._entity, self._parts, self._lines, self._names = None, (), (), {}
+        self._health = None
+        self._whole = False
+        self.show(0, self._draw_line, empty=_READING)
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Tell what is stored of it, from the top when it is another one."""
+        if not keep:
+            self.clear()
+            self.scroll_home(animate=False)
+        self._entity = entity
+        self._lay_out()
+
+    def show_health(self, health: "Health") -> None:
+        """Tell what is wrong with it, before all else."""
+        if health != (self._health or Health(health.urn)):
+            self._health = health
+            self._lay_out()
+
+    async def read(self, entity: "Entity") -> None:
+        """Ask what those are called that are named: a request for each 150."""
+        parts = await asyncio.to_thread(entity_parts, entity)
+        urns = list(dict.fromkeys(mentioned(parts)))[:_NAMED_AT_MOST]
+        if not urns:
+            return
+        catalog = await self._session.catalog()
+        known = await catalog.summaries(urns)
+        if entity is self._entity:
+            self._names = {urn: one.name for urn, one in known.items()}
+            self._lay_out()
+
+    def on_resize(self) -> None:
+        """Lines are as long as there is room."""
+        super().on_resize()
+        if self.size.width and self.size.width != self._laid_for:
+            self._lay_out()
+
+    def on_show(self) -> None:
+        """What was not looked at was not laid out."""
+        if self._laid_of is not self._entity:
+            self._lay_out()
+
+    def show_times(self) -> None:
+        """Say the moments in the zone looked at."""
+        self._laid_of = None
+        self._lay_out()
+
+    def focus_content(self) -> None:
+        """The keys move through the lines."""
+        self.screen.set_focus(self)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a text that is cut can be read on."""
+        if action == "whole":
+            return self._is_cut
+        return super().check_action(action, parameters)
+
+    def action_whole(self) -> None:
+        """Show long texts to their end, or as they are meant to look again."""
+        self._whole = not self._whole
+        self._lay_out()
+
+    def action_next_mention(self) -> None:
+        """To the next line that leads somewhere."""
+        self._move_to_mention(range(self.cursor + 1, len(self._lines)))
+
+    def action_previous_mention(self) -> None:
+        """To the line before that leads somewhere."""
+        self._move_to_mention(range(self.cursor - 1, -1, -1))
+
+    @property
+    def _is_cut(self) -> bool:
+        texts = (part.text for part in self._parts if isinstance(part, Prose | Code))
+        return any(len(text) > RENDERED for text in texts)
+
+    def _move_to_mention(self, lines: range) -> None:
+        here = self._lines[self.cursor].target if self._lines else None
+        for at in lines:
+            target = self._lines[at].target
+            if target is not None and target != here:
+                self.move_to(at)
+                return
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        target = self._lines[event.index].target
+        if isinstance(target, Urn):
+            self.post_message(self.Opened(page_of_urn(target)))
+        elif target is not None:
+            self.post_message(self.Visited(target))
+
+    @work(exclusive=True, group="overview")
+    async def _lay_out(self) -> None:
+        entity, width = self._entity, self.size.width - 1
+        if entity is None or width <= 0 or not self.display:
+            # It is laid out when it is looked at, and so has a width.
+            self._laid_of = None
+            return
+        self._laid_for, self._laid_of = self.size.width, entity
+        layout = Layout(width, self._names, self._session.times, self._whole)
+        with self._session.reporting(f"telling of {entity.urn.name}"):
+            self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
+            if entity is self._entity:
+                cursor = _same_place(self._lines, self.cursor, lines)
+                self._lines = lines
+                self.show(len(lines), self._draw_line, cursor=cursor)
+
+    def _draw_line(self, index: int, width: int) -> tuple[Text]:
+        del width
+        return (self._lines[index].text,)
+
+
+def _told(
+    entity: "Entity", health: Health | None, layout: Layout
+) -> tuple[Sequence[Part], Sequence[PageLine]]:
+    parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
+    if health:
+        # Assertions have an id that nobody says; what they assert is.
+        called = {one.urn: one.rule for one in health.failing}
+        called |= {one.urn: one.title for one in health.incidents}
+        layout = replace(layout, names={**layout.names, **called})
+    return parts, lay_out(parts, layout)
+
+
+def _same_place(before: Sequence[PageLine], cursor: int, lines: Sequence[PageLine]) -> int:
+    """Where the cursor stands after a new layout: on what it led to, where it led anywhere."""
+    target = before[cursor].target if cursor < len(before) else None
+    if target is None:
+        return cursor if before else 0
+    nearest = sorted(range(len(lines)), key=lambda at: abs(at - cursor))
+    return next((at for at in nearest if lines[at].target == target), cursor)

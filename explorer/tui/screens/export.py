@@ -1,0 +1,230 @@
+"""Dialogs that write what is shown to a file: a table, or a picture of the screen."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen, Screen
+from textual.widgets import ContentSwitcher, Input, Static
+
+from explorer.errors import CatalogError
+from explorer.tui.actions import bindings
+from explorer.tui.content import said
+from explorer.tui.session import Session, sentence_of
+from explorer.tui.tables import (
+    Tabular,
+    check,
+    path_of,
+    rows_table,
+    suggest_name,
+    write,
+    write_whole,
+)
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.rows import Rows
+from explorer.views.table import FILE_FORMATS, Row, Table
+
+__all__ = ["MOST_ROWS", "ExportScreen", "FileScreen", "PictureScreen", "table_here"]
+
+MOST_ROWS: Final = 10_000
+"""As many rows are read from the server and written; the sentence afterwards says so."""
+
+
+def table_here(screen: Screen[object]) -> Table | None:
+    """What is shown where the focus is, or else on the page that is open."""
+    nodes = [] if screen.focused is None else screen.focused.ancestors_with_self
+    for node in nodes:
+        found = node.table() if isinstance(node, Tabular) else None
+        if found is not None:
+            return found
+    if isinstance(screen.focused, Rows):
+        return rows_table(screen.focused)
+    for pages in screen.query("#page").results(ContentSwitcher):
+        name = pages.current
+        if name is None:
+            return None
+        shown = pages.get_child_by_id(name)
+        found = shown.table() if isinstance(shown, Tabular) else None
+        if found is None:
+            lists = [one for one in shown.query(Rows) if one.is_on_screen and one.count]
+            found = rows_table(lists[0]) if lists else None
+        return found
+    return None
+
+
+class _File(Input):
+    """The line with the file's name."""
+
+    DEFAULT_CSS = """
+    _File, _File:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, select_on_focus=False)
+        self.cursor_blink = False
+
+
+class FileScreen(ModalScreen[None]):
+    """Asks for a file's name, and writes there on enter. A file that is there already is replaced
+    on a second enter, and never otherwise."""
+
+    DEFAULT_CSS = """
+    FileScreen { align: center middle; background: $background 60%; }
+    FileScreen > Vertical {
+        width: 76; max-width: 100%; height: auto; max-height: 100%;
+        background: $surface; border: round $primary; border-title-color: $text;
+    }
+    FileScreen Static { padding: 0 1; height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    FORMS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__()
+        self._session = session
+        self._offered = name
+        self._replacing: Path | None = None
+
+    def compose(self) -> ComposeResult:
+        """What is written, the line, and what came of it."""
+        with Vertical() as frame:
+            frame.border_title = "Write to a file"
+            yield Static(self.about(), id="about", markup=False)
+            yield _File(self._offered)
+            yield Static(self._hint(), id="told", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """The name without its end is chosen, so that typing replaces it."""
+        line = self.query_one(_File)
+        self.set_focus(line)
+        line.cursor_position = len(self._offered) - len(Path(self._offered).suffix)
+
+    def about(self) -> Text:
+        """What is written."""
+        raise NotImplementedError
+
+    async def write_to(self, path: Path, *, replace: bool) -> str:
+        """Write, and give the sentence that says what is where."""
+        raise NotImplementedError
+
+    def tell(self, sentence: str, *, error: bool = False) -> None:
+        """Show a sentence below the line."""
+        self.query_one("#told", Static).update(Text(sentence, "bold" if error else ""))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A picture is whole."""
+        del parameters
+        return action != "shown" or isinstance(self, ExportScreen)
+
+    def action_close(self) -> None:
+        """Write nothing; what is being read is given up."""
+        self.workers.cancel_node(self)
+        self.dismiss()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._replacing = None
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        try:
+            path = path_of(event.value, self.FORMS)
+        except CatalogError as error:
+            self.tell(sentence_of(error), error=True)
+            return
+        replace = path == self._replacing
+        self._replacing = path
+        self._write(path, replace=replace)
+
+    @work(exclusive=True)
+    async def _write(self, path: Path, *, replace: bool) -> None:
+        try:
+            told = await self.write_to(path, replace=replace)
+        except CatalogError as error:
+            self.tell(sentence_of(error), error=True)
+            return
+        with self._session.reporting("writing a file"):
+            self.dismiss()
+            # The line of keys that is left tells it.
+            self._session.say(told)
+
+    def _hint(self) -> str:
+        return f"⏎ writes · the end of the name says the form: {' '.join(self.FORMS)}"
+
+
+class ExportScreen(FileScreen):
+    """Writes a table."""
+
+    FORMS: ClassVar[tuple[str, ...]] = tuple(FILE_FORMATS)
+
+    def __init__(self, session: Session, table: Table) -> None:
+        super().__init__(session, suggest_name(table.title))
+        self._table = table
+        self._wants_whole = table.read_all is not None
+
+    def about(self) -> Text:
+        """How much is written."""
+        table = self._table
+        text = Text.assemble(said(table.title, "bold"), f": {len(table.rows):,} rows")
+        if table.read_all is not None and table.total is not None and not table.rows:
+            return Text.assemble(said(table.title, "bold"), f": {table.total:,} lines")
+        if table.read_all is not None and table.total is not None:
+            wanted = min(table.total, MOST_ROWS)
+            cut = f", the first {MOST_ROWS:,}" if table.total > MOST_ROWS else ""
+            text = Text.assemble(said(table.title, "bold"), f": {table.total:,} in all{cut}")
+            chosen = f"all {wanted:,}" if self._wants_whole else f"the {len(table.rows):,} shown"
+            text.append(f"\nWrites {chosen}; ^t changes that.")
+        return text
+
+    def action_shown(self) -> None:
+        """All there are, or those shown."""
+        if self._table.read_all is not None and self._table.rows:
+            self._wants_whole = not self._wants_whole
+            self.query_one("#about", Static).update(self.about())
+
+    async def write_to(self, path: Path, *, replace: bool) -> str:
+        """Read what is not shown, where that is wanted, and write it all."""
+        table = self._table
+        await asyncio.to_thread(partial(check, path, replace=replace))
+        rows: list[Row] = list(table.rows)
+        if self._wants_whole and table.read_all is not None:
+            rows = []
+            async for page in table.read_all():
+                rows += page
+                self.tell(f"{len(rows):,} of {table.total or 0:,} read; esc stops")
+                if len(rows) >= MOST_ROWS:
+                    break
+        rows = rows[:MOST_ROWS]
+        self.tell(f"writing {len(rows):,} rows …")
+        where = await asyncio.to_thread(partial(write, path, table, rows, replace=replace))
+        of = f" of {table.total:,}" if table.total and table.total > len(rows) else ""
+        return f"Wrote {len(rows):,}{of} rows to {where}"
+
+
+class PictureScreen(FileScreen):
+    """Writes the screen as it was when this was asked for."""
+
+    FORMS: ClassVar[tuple[str, ...]] = (".svg",)
+
+    def __init__(self, session: Session, picture: str) -> None:
+        super().__init__(session, "catalog.svg")
+        self._picture = picture
+
+    def about(self) -> Text:
+        """What is written."""
+        return Text("The screen, as a picture that any browser shows", "bold")
+
+    async def write_to(self, path: Path, *, replace: bool) -> str:
+        """Write it."""
+        data = self._picture.encode()
+        where = await asyncio.to_thread(partial(write_whole, path, data, replace=replace))
+        return f"Wrote the picture to {where}"

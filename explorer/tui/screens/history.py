@@ -1,0 +1,912 @@
+"""The history tab: versions of aspects, who described what, what changed, and restoring an old
+description.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from explorer.errors import CatalogError, NotFound, ReadOnly
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import Times, join, padded, preview, said
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.entity.tabs import View
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.differences import (
+    MARKS,
+    DifferenceLine,
+    DifferenceRows,
+    Track,
+    VersionRow,
+    VersionStep,
+    lines_between,
+    lines_of_changes,
+    lines_of_text,
+    plain_lines,
+    run_of,
+    significant_changes,
+    steps_of,
+    version_actor,
+)
+from explorer.tui.widgets.rows import Rows
+from explorer.views.table import Row, Table
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Column, Entity
+    from explorer.client.records import ColumnChange
+    from explorer.metadata.aspects import AuditStamp
+
+__all__ = ["HistoryRows", "HistoryTab"]
+
+
+class HistoryRows(Rows):
+    """The list at the left; `able` says which of its actions can be done now."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("history")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the tab around the list does."""
+
+        what: str
+
+    def __init__(self, able: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._able = able
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what can be done with what is shown."""
+        del parameters
+        return self._able(action)
+
+    def action_fold(self) -> None:
+        """Expand or collapse an aspect."""
+        self.post_message(self.Asked("fold"))
+
+    def action_into(self) -> None:
+        """Expand, or go to the text beside."""
+        self.post_message(self.Asked("into"))
+
+    def action_out(self) -> None:
+        """Fold, or back."""
+        self.post_message(self.Asked("out"))
+
+    def action_back(self) -> None:
+        """Back to the list before."""
+        self.post_message(self.Asked("back"))
+
+    def action_mark(self) -> None:
+        """Mark a version to compare with."""
+        self.post_message(self.Asked("mark"))
+
+    def action_blame(self) -> None:
+        """Who described each column."""
+        self.post_message(self.Asked("blame"))
+
+    def action_restore(self) -> None:
+        """Put an old description back."""
+        self.post_message(self.Asked("restore"))
+
+
+_WHEN = 16
+_WHO = 12
+_NAME_AT_LEAST = 14
+_RUN_FROM = 100
+
+
+class VersionsList:
+    """Aspects, the one written last first, each with its versions under it, newest first."""
+
+    def __init__(self, tracks: Sequence[Track], times: Times) -> None:
+        self._times = times
+        self.tracks = tracks
+        self.empty = "Nothing is written of this one, so nothing was ever changed."
+        self.places: list[VersionRow] = []
+        self.marked: VersionRow | None = None
+        self._name = max((len(track.aspect) for track in tracks), default=0)
+        self.lay_out()
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def lay_out(self) -> None:
+        """The rows anew: what is folded shows no versions."""
+        self.places = []
+        for track in self.tracks:
+            self.places.append(VersionRow(track))
+            if not track.folded:
+                self.places += [VersionRow(track, step) for step in track.steps]
+                if track.oldest is not None:
+                    self.places.append(VersionRow(track, more=True))
+
+    def title(self) -> Text:
+        """How many aspects and versions there are."""
+        totals = [track.total for track in self.tracks]
+        text = Text(_counted(len(self.tracks), "aspect"), "bold")
+        counted = sum(total for total in totals if total is not None)
+        if all(total is not None for total in totals):
+            return text.append(f" · {_counted(counted, 'version')}", "dim")
+        return text.append(" · versions on request" if counted == 0 else "", "dim")
+
+    def is_marked(self, place: VersionRow) -> bool:
+        """Whether this version is the one marked."""
+        mark = self.marked
+        return mark is not None and place.step is not None and place.step is mark.step
+
+    def draw(self, index: int, width: int) -> tuple[Text]:
+        """An aspect with its latest writing, or a version with what it changed."""
+        place = self.places[index]
+        if place.more:
+            left = (place.track.total or 0) - len(place.track.steps)
+            counted = f"{left:,} older" if left > 0 else "older ones"
+            return (Text().append(f"     … {counted}; ⏎ reads on", "dim italic"),)
+        if place.step is None:
+            return (self._draw_aspect(place.track, width),)
+        version = place.step.version
+        row = Text("   ").append("◆ " if self.is_marked(place) else "  ", "bold")
+        row.append_text(
+            _stamped(self._times.when(version.created), version_actor(version.created), width)
+        )
+        if width >= _RUN_FROM:
+            row.append_text(padded(said(run_of(version.run_id), "dim"), width // 5)).append(" ")
+        return (row.append_text(said(place.step.summary)),)
+
+    def _draw_aspect(self, track: Track, width: int) -> Text:
+        name = max(_NAME_AT_LEAST, min(self._name, width - 34))
+        row = Text().append(" ▸ " if track.folded else " ▾ ", "dim")
+        row.append_text(padded(said(track.aspect, "bold"), name)).append(" ")
+        created = track.latest.created
+        facts = [
+            Text("" if track.total is None else _counted(track.total, "version")),
+            Text(self._times.when(created)),
+            said(version_actor(created)),
+        ]
+        return row.append_text(join([Text(one.plain, "dim") for one in facts]))
+
+    def head(self, index: int) -> Text:
+        """Which version this is."""
+        place = self.places[index]
+        step = place.step or (place.track.steps[0] if place.track.steps else None)
+        if place.more or step is None:
+            return said(place.track.aspect, "bold")
+        version = step.version
+        number = f"version {version.number}" if version.number else "latest version"
+        facts = [
+            said(place.track.aspect, "bold"),
+            Text(number),
+            Text(self._times.when(version.created)),
+            said(version_actor(version.created)),
+            said(run_of(version.run_id), "dim"),
+        ]
+        return join(facts)
+
+    def head_against(self, marked: VersionStep) -> Text:
+        """Which version another is compared with."""
+        stamp = marked.version.created
+        told = Text(f"\nagainst ◆ {self._times.when(stamp)} ", "bold")
+        return told.append_text(said(version_actor(stamp), "dim"))
+
+    def row_of(self, track: Track) -> int:
+        """Where the aspect stands."""
+        return next((at for at, one in enumerate(self.places) if one.track is track), 0)
+
+
+class BlameList:
+    """Every column in the order of the schema: who gave it its description, and when."""
+
+    def __init__(
+        self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], times: Times
+    ) -> None:
+        self._times = times
+        self.columns: Sequence[Column] = entity.schema.columns
+        self.blamed = blamed
+        self.empty = "No columns are known for this entity."
+        self._name = max((len(column.path.simple) for column in self.columns), default=0)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def title(self) -> Text:
+        """How many columns somebody described."""
+        text = Text("Who described the columns", "bold")
+        return text.append(f" · {len(self.blamed):,} of {len(self.columns):,}", "dim")
+
+    def draw(self, index: int, width: int) -> tuple[Text]:
+        """A column, when and by whom."""
+        column = self.columns[index]
+        name = max(_NAME_AT_LEAST, min(self._name, width - _WHEN - _WHO - 8))
+        row = Text(" ").append_text(padded(said(column.path.simple), name)).append("  ")
+        change = self.blamed.get(column.path.raw)
+        if change is None:
+            return (row.append("nobody", "dim italic"),)
+        row.append("✎ " if change.origin == "edited" else "  ", "bold")
+        row.append_text(
+            _stamped(self._times.when(change.created), version_actor(change.created), width)
+        )
+        if width >= _RUN_FROM:
+            row.append_text(preview(change.after))
+        return (row,)
+
+    def head(self, index: int) -> Text:
+        """The column, and where its text comes from."""
+        column = self.columns[index]
+        change = self.blamed.get(column.path.raw)
+        return join(
+            [said(column.path.simple, "bold"), *(_facts(change, self._times) if change else ())]
+        )
+
+
+class ColumnList:
+    """Every change of one column's description, newest first."""
+
+    def __init__(self, path: str, changes: Sequence["ColumnChange"], times: Times) -> None:
+        self._times = times
+        self.path = path
+        self.changes = changes
+        self.empty = "Nobody has described this column."
+        self._name = FieldPath(path).simple
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def title(self) -> Text:
+        """The column, and how often its description changed."""
+        text = said(self._name, "bold")
+        return text.append(f" · {_counted(len(self.changes), 'change')}", "dim")
+
+    def draw(self, index: int, width: int) -> tuple[Text]:
+        """A change: when, by whom, the new text."""
+        change = self.changes[index]
+        row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
+        row.append_text(
+            _stamped(self._times.when(change.created), version_actor(change.created), width)
+        )
+        return (row.append_text(preview(change.after, missing="removed")),)
+
+    def head(self, index: int) -> Text:
+        """Where the change comes from."""
+        return join([said(self._name, "bold"), *_facts(self.changes[index], self._times)])
+
+
+HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
+"""What can be shown of a history."""
+
+
+def _facts(change: "ColumnChange", times: Times) -> list[Text]:
+    return [
+        Text("✎ edited" if change.origin == "edited" else "ingested"),
+        Text(times.when(change.created)),
+        said(version_actor(change.created)),
+        said(run_of(change.run_id), "dim"),
+    ]
+
+
+def _stamped(at: str, by: str, width: int) -> Text:
+    """When and who, as wide as every row has them."""
+    room = _WHO if width < _RUN_FROM else _WHO * 2
+    return (
+        padded(Text(at), max(_WHEN, cell_len(at)))
+        .append("  ")
+        .append_text(padded(said(by), room))
+        .append(" ")
+    )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def history_table(name: str, shown: HistoryList) -> Table:
+    """The versions of aspects, the columns and who described them, or the changes of one column:
+    whichever is shown, as far as it was read."""
+    match shown:
+        case VersionsList():
+            columns = ("aspect", "version", "written", "actor", "run", "changes")
+            rows = [row for track in shown.tracks for row in _of_track(track)]
+            return Table.of(f"{name} versions", columns, rows)
+        case BlameList():
+            return Table.of(
+                f"{name} who described the columns",
+                ("path", "name", "origin", "written", "actor", "run", "description"),
+                list(_of_columns(shown)),
+            )
+        case ColumnList():
+            return Table.of(
+                f"{name} {FieldPath(shown.path).simple} descriptions",
+                ("path", "origin", "written", "actor", "run", "before", "after"),
+                [(one.path, *_stamp_cells(one), one.before, one.after) for one in shown.changes],
+            )
+
+
+def _of_track(track: Track) -> Iterator[Row]:
+    """The versions that were read; of an aspect whose versions were not, the latest writing."""
+    if not track.steps:
+        yield track.aspect, None, *_written(track.latest.created, track.latest.run_id), None
+    for step in track.steps:
+        version = step.version
+        told: Sequence[str] | None = None
+        if step.before is not None or step.is_first:
+            told = [f"{MARKS[one.kind]} {one.place}" for one in significant_changes(step.changes)]
+        yield track.aspect, version.number, *_written(version.created, version.run_id), told
+
+
+def _of_columns(shown: BlameList) -> Iterator[Row]:
+    for column in shown.columns:
+        change = shown.blamed.get(column.path.raw)
+        told = (*_stamp_cells(change), change.after) if change else (None,) * 5
+        yield column.path.raw, column.path.simple, *told
+
+
+def _stamp_cells(change: "ColumnChange") -> Sequence[str | None]:
+    return (change.origin, *_written(change.created, change.run_id))
+
+
+def _written(stamp: "AuditStamp | None", run_id: str | None) -> Sequence[str | None]:
+    """When, by whom, and in which run of ingestion; nothing for what is not known."""
+    at = stamp.at if stamp is not None and stamp.time > 0 else None
+    run = run_id if run_of(run_id) else None
+    return (at.isoformat() if at else None, stamp.actor if stamp else None, run)
+
+
+def tracks_of(entity: "Entity") -> list[Track]:
+    """The aspects that have a history, the one written last first."""
+    tracks = [Track(name, one) for name, one in entity.aspects.items() if not name.endswith("Key")]
+    # What one run wrote stays together, by name.
+    ended: dict[str, int] = {}
+    for one in tracks:
+        run = run_of(one.latest.run_id)
+        ended[run] = max(ended.get(run, 0), _millis(one))
+
+    def written(one: Track) -> int:
+        run = run_of(one.latest.run_id)
+        return ended[run] if run else _millis(one)
+
+    tracks.sort(key=lambda one: (-written(one), one.aspect))
+    return tracks
+
+
+def _millis(track: Track) -> int:
+    created = track.latest.created
+    return created.time if created else 0
+
+
+async def read_more_versions(
+    catalog: "AsyncCatalog", entity: "Entity", track: Track, count: int
+) -> None:
+    """Read the next versions of an aspect; one that has gone meanwhile has none."""
+    try:
+        page = await catalog.versions(entity.urn, track.aspect, start=track.known, count=count)
+    except NotFound:
+        track.asked = True
+        return
+    steps, oldest = await asyncio.to_thread(steps_of, track, page)
+    track.take(page, steps, oldest)
+
+
+_NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
+_AS_NOW = "That is the description as it is now."
+
+
+@dataclass(frozen=True, slots=True)
+class OldDescription:
+    """An old description: of an entity, or of the column at the field path `path`.
+
+    `now` is the edited text that the reader sees beside it, empty where there is none; `written`
+    is when and by whom the old one was.
+    """
+
+    urn: Urn
+    name: str
+    path: str | None
+    column: str
+    text: str
+    now: str
+    written: "AuditStamp | None"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreOutcome:
+    """How the screen was left; `refused` is what was said where this connection only reads."""
+
+    restored: bool = False
+    refused: str = ""
+
+
+def _old_text(entity: "Entity", aspect: str, value: dict[str, object]) -> str | None:
+    """The description of an entity that one of its aspects holds; None where it holds none."""
+    from explorer.client.editable import place_of
+    from explorer.errors import InvalidInput
+
+    try:
+        place = place_of(entity.urn, None)
+    except InvalidInput:
+        return None
+    if aspect == place.aspect:
+        return place.text(value) or ""
+    # What came in beside what people wrote: put back, it becomes what people wrote.
+    ingested = value.get("description")
+    is_beside = aspect.endswith(("Properties", "Info")) and not aspect.startswith("editable")
+    return ingested if is_beside and isinstance(ingested, str) else None
+
+
+def _text_now(entity: "Entity") -> str:
+    """What people wrote of an entity, exactly as it is kept."""
+    from explorer.client.editable import place_of
+
+    place = place_of(entity.urn, None)
+    return place.text(entity.raw(place.aspect) or {}) or ""
+
+
+def old_of_version(entity: "Entity", place: "VersionRow | None") -> OldDescription | str:
+    """The description of an entity that a version of an aspect holds, the latest of an aspect, or
+    why there is none to put back."""
+    step = place.step or next(iter(place.track.steps), None) if place is not None else None
+    if place is None or step is None:
+        return _NO_TEXT
+    version = step.version
+    text = _old_text(entity, place.track.aspect, version.value)
+    if text is None:
+        return _NO_TEXT
+    now = _text_now(entity)
+    if text == (now or entity.ingested_description):
+        return _AS_NOW
+    return OldDescription(entity.urn, entity.name, None, "", text, now, version.created)
+
+
+def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> OldDescription | str:
+    """The text that a change gave to a column, or why it is not one to put back."""
+    column = entity.schema.column(path)
+    if column is None:
+        return "The schema no longer has this column, so nothing can be put back."
+    text, now = change.after or "", column.edited or ""
+    if text == (now or column.ingested or ""):
+        return _AS_NOW
+    if change.origin == "ingested" and not text:
+        return "There is no text in this one to put back."
+    return OldDescription(
+        entity.urn, entity.name, path, column.path.simple, text, now, change.created
+    )
+
+
+class RestoreScreen(ModalScreen[RestoreOutcome]):
+    """Shows what putting an old description back would change, and does it when told to. A text
+    that somebody wrote meanwhile is shown and not overwritten unasked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("restore")
+    CSS = """
+    RestoreScreen { align: center middle; }
+    RestoreScreen > Vertical {
+        width: 100; max-width: 96%; height: 24; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    RestoreScreen #what { height: auto; max-height: 4; }
+    RestoreScreen DifferenceRows { height: 1fr; }
+    """
+
+    def __init__(self, session: Session, old: OldDescription) -> None:
+        super().__init__()
+        self._session = session
+        self._old = old
+        self._base = old.now
+
+    def compose(self) -> ComposeResult:
+        """What is to be done, what it changes, the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield DifferenceRows(beside=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show it, the keys on the text."""
+        rows = self.query_one(DifferenceRows)
+        self.set_focus(rows)
+        self._show("Put the old description back?")
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+    def action_confirm(self) -> None:
+        """Put it back."""
+        self._restore()
+
+    def action_cancel(self) -> None:
+        """Leave it as it is."""
+        self.dismiss(RestoreOutcome())
+
+    @work(exclusive=True, group="restore", name=LEADING)
+    async def _restore(self) -> None:
+        from explorer.client import TextConflict
+
+        old = self._old
+        self.say("putting it back …")
+        with self._session.reporting("putting the old description back"):
+            catalog = await self._session.catalog()
+            try:
+                await catalog.describe(old.urn, old.text, column=old.path, instead_of=self._base)
+            except ReadOnly as error:
+                self.dismiss(RestoreOutcome(refused=str(error)))
+            except TextConflict as conflict:
+                self._base = conflict.theirs
+                self._show("Somebody wrote another text meanwhile. Put the old one in its place?")
+                self.say("Nothing was written: the text has changed since you read it.", error=True)
+            else:
+                self.dismiss(RestoreOutcome(restored=True))
+
+    def _show(self, question: str) -> None:
+        old = self._old
+        written = f"as of {self._session.times.when(old.written)} {version_actor(old.written)}"
+        of = join([said(old.name), said(old.column), said(written, "dim")])
+        text = Text.assemble((question, "bold"), "\n", of)
+        if not old.text:
+            text.append("\nThere was no description then: what people wrote goes away.", "italic")
+        self.query_one("#what", Static).update(text)
+        lines = lines_of_text(self._base, old.text)
+        self.query_one(DifferenceRows).show_lines(lines)
+
+
+_FIRST = 5
+_PAGE = 20
+_BESIDE_FROM = 96
+_BOTH_FROM = 8
+_FAILED = "It could not be read; r tries again."
+
+
+class HistoryTab(Vertical, View):
+    """A list of versions, or of columns and who described them; beside it what was changed."""
+
+    DEFAULT_CSS = """
+    HistoryTab #of { height: 1; padding: 0 1; }
+    HistoryTab #both { height: 1fr; layout: horizontal; }
+    HistoryTab HistoryRows { width: 1fr; height: 1fr; }
+    HistoryTab #changed { width: 1fr; height: 1fr; border-left: solid $border-blurred; }
+    HistoryTab #head { height: auto; max-height: 2; padding: 0 1; }
+    HistoryTab DifferenceRows { height: 1fr; }
+    HistoryTab.-stacked #both { layout: vertical; }
+    HistoryTab.-stacked #changed {
+        border-left: none; border-top: solid $border-blurred;
+    }
+    HistoryTab.-one #changed { display: none; }
+    HistoryTab.-one.-looking #changed { display: block; border-top: none; }
+    HistoryTab.-one.-looking HistoryRows, HistoryTab.-one.-looking #of,
+    HistoryTab.-one.-looking #head { display: none; }
+    """
+
+    class Restored(Message):
+        """A description was put back: the entity is to be read again."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session, self._times = session, session.times
+        self._entity: Entity | None = None
+        self._versions = VersionsList([], self._times)
+        self._blame: BlameList | None = None
+        self._column: ColumnList | None = None
+        self._lines: dict[int, tuple[VersionStep, list[DifferenceLine]]] = {}
+        self._refused = False
+
+    def compose(self) -> ComposeResult:
+        """What the list is of, the list, and what was changed."""
+        yield Static("", id="of", markup=False)
+        with Container(id="both"):
+            yield HistoryRows(self._able)
+            with Vertical(id="changed"):
+                yield Static("", id="head", markup=False)
+                yield DifferenceRows()
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """List its aspects with the latest writing of each: nobody is asked for that."""
+        same = keep and self._entity is not None
+        self._entity = entity
+        if not same:
+            self._blame = self._column = None
+            self._versions = VersionsList(tracks_of(entity), self._times)
+            self._lines.clear()
+            self._lay_out(0)
+
+    def show_times(self) -> None:
+        """Say every moment in the zone chosen now."""
+        self._rows.refresh()
+        self._tell()
+
+    def table(self) -> "Table | None":
+        """The list, for a file; versions in what is folded with it."""
+
+        return history_table(self._entity.name, self._shown) if self._entity is not None else None
+
+    def focus_content(self) -> None:
+        """The keys move in the list."""
+        self._look_at(text=False)
+
+    async def read(self, entity: "Entity") -> None:
+        """Read the newest versions: one request for each aspect, all at once, where the server
+        tells versions at once; elsewhere an aspect's when it is unfolded."""
+        catalog = await self._session.catalog()
+        tracks = tracks_of(entity)
+        folds = {track.aspect: track.folded for track in self._versions.tracks if track.asked}
+        if (await catalog.abilities()).versions:
+            await asyncio.gather(
+                *(read_more_versions(catalog, entity, track, _FIRST) for track in tracks)
+            )
+        if entity is not self._entity:
+            return
+        for track in tracks:
+            track.folded = folds.get(track.aspect, track.known < 2)
+        self._versions = VersionsList(tracks, self._times)
+        self._lines.clear()
+        if self._shown is self._blame or self._shown is self._column:
+            await self._read_columns(entity)
+        else:
+            self._lay_out(self._rows.cursor)
+
+    @property
+    def _rows(self) -> HistoryRows:
+        return self.query_one(HistoryRows)
+
+    @property
+    def _shown(self) -> HistoryList:
+        # A list may be empty: only one that is not there gives way.
+        if self._column is not None:
+            return self._column
+        return self._versions if self._blame is None else self._blame
+
+    @property
+    def _place(self) -> VersionRow | None:
+        at, places = self._rows.cursor, self._versions.places
+        return places[at] if self._shown is self._versions and at < len(places) else None
+
+    def _able(self, action: str) -> bool:
+        listing = self._shown is self._versions
+        match action:
+            case "fold" | "mark":
+                return listing
+            case "back":
+                return not listing or self.has_class("-looking")
+            case "blame":
+                return self._entity is not None and len(self._entity.schema) > 0
+            case "restore":
+                return self._shown is not self._blame
+            case _:
+                return True
+
+    @on(HistoryRows.Asked)
+    def _asked(self, event: HistoryRows.Asked) -> None:
+        event.stop()
+        place = self._place
+        match event.what:
+            case "fold" if place is not None:
+                self._fold(place.track, folded=not place.track.folded)
+            case "into" if place is not None and place.step is None:
+                self._fold(place.track, folded=False)
+            case "into":
+                self._look_at(text=True)
+            case "out" if place is not None:
+                self._fold(place.track, folded=True)
+            case "out" | "back":
+                self._back()
+            case "mark" if place is not None:
+                self._mark(place)
+            case "blame":
+                self._turn_to_columns()
+            case "restore":
+                self._ask_to_restore()
+
+    @on(Rows.Chosen, "HistoryRows")
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        place = self._place
+        if place is not None and place.more:
+            self._read_older(place.track)
+        elif place is not None and place.step is None:
+            self._fold(place.track, folded=not place.track.folded)
+        elif self._blame is not None and self._column is None:
+            self._turn_to_column(self._blame.columns[event.index].path.raw)
+        else:
+            self._look_at(text=True)
+
+    @on(Rows.Moved, "HistoryRows")
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(DifferenceRows.Left)
+    def _left(self, event: DifferenceRows.Left) -> None:
+        event.stop()
+        self._look_at(text=False)
+
+    def on_resize(self) -> None:
+        """Side by side where there is room, else one above the other, else one at a time."""
+        stacked = self.size.width < _BESIDE_FROM
+        self.set_class(stacked, "-stacked")
+        self.set_class(stacked and self.size.height < _BOTH_FROM, "-one")
+
+    def _look_at(self, *, text: bool) -> None:
+        self.set_class(text, "-looking")
+        self.screen.set_focus(self.query_one(DifferenceRows) if text else self._rows)
+
+    def _fold(self, track: Track, *, folded: bool) -> None:
+        track.folded = folded
+        if not folded and not track.asked:
+            self._read_older(track)
+        self._versions.lay_out()
+        self._lay_out(self._versions.row_of(track))
+
+    def _mark(self, place: VersionRow) -> None:
+        versions = self._versions
+        if place.step is None:
+            self._session.say("Only a version can be marked; expand the aspect first.")
+            return
+        versions.marked = None if versions.is_marked(place) else place
+        self._rows.refresh()
+        self._tell()
+
+    def _back(self) -> None:
+        entity = self._entity
+        if self._column is not None and self._blame is not None:
+            path, self._column = self._column.path, None
+            columns = [column.path.raw for column in self._blame.columns]
+            self._lay_out(columns.index(path) if path in columns else 0)
+        elif self._blame is not None and entity is not None:
+            self._blame = None
+            self._lay_out(0)
+
+    def _turn_to_columns(self) -> None:
+        if self._blame is not None:
+            self._blame = self._column = None
+            self._lay_out(0)
+        elif self._entity is not None:
+            self._blame = BlameList(self._entity, {}, self._times)
+            self._lay_out(0, reading=True)
+            self._ask_columns(self._entity)
+
+    def _turn_to_column(self, path: str) -> None:
+        if self._entity is not None:
+            self._column = ColumnList(path, (), self._times)
+            self._lay_out(0, reading=True)
+            self._ask_columns(self._entity)
+
+    @work(exclusive=True, group="history-columns", description="who described the columns")
+    async def _ask_columns(self, entity: "Entity") -> None:
+        with self._session.reporting(f"reading who described the columns of {entity.urn.name}"):
+            try:
+                await self._read_columns(entity)
+            except CatalogError:
+                self._rows.show(0, self._shown.draw, empty=_FAILED)
+                raise
+
+    async def _read_columns(self, entity: "Entity") -> None:
+        catalog = await self._session.catalog()
+        at = self._rows.cursor
+        if self._column is None:
+            blamed = await catalog.blame(entity.urn)
+            if entity is self._entity and self._blame is not None and self._column is None:
+                self._blame = BlameList(entity, blamed, self._times)
+                self._lay_out(at)
+            return
+        column = self._column
+        changes = await catalog.column_history(entity.urn, column.path)
+        if entity is self._entity and self._column is column:
+            self._column = ColumnList(column.path, changes, self._times)
+            self._lay_out(at)
+
+    @work(group="history-versions", description="older versions")
+    async def _read_older(self, track: Track) -> None:
+        entity = self._entity
+        if entity is None:
+            return
+        with self._session.reporting(f"reading versions of {track.aspect}"):
+            catalog = await self._session.catalog()
+            at = self._rows.cursor
+            await read_more_versions(catalog, entity, track, _PAGE)
+            if track in self._versions.tracks and self._shown is self._versions:
+                self._versions.lay_out()
+                self._lay_out(at)
+
+    def _lay_out(self, cursor: int, *, reading: bool = False) -> None:
+        shown = self._shown
+        count = 0 if reading else len(shown)
+        empty = "reading …" if reading else shown.empty
+        self._rows.show(count, shown.draw, cursor=cursor, empty=empty)
+        title = shown.title()
+        if self._refused or self._session.read_only:
+            title.append(" · read-only: nothing can be put back", "italic")
+        self.query_one("#of", Static).update(title)
+        self.refresh_bindings()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Show what the row under the cursor is about."""
+        self.workers.cancel_group(self, "difference")
+        shown, at = self._shown, self._rows.cursor
+        if not self._rows.count:
+            self._tell_lines(Text(), ())
+            return
+        head = shown.head(at)
+        if isinstance(shown, BlameList):
+            change = shown.blamed.get(shown.columns[at].path.raw)
+            text = (change.after if change else None) or ""
+            self._tell_lines(head, plain_lines(text), "No description; ⏎ shows if it ever had one.")
+        elif isinstance(shown, ColumnList):
+            one = shown.changes[at]
+            self._tell_lines(head, lines_of_text(one.before, one.after))
+        else:
+            self._tell_version(head, self._versions.places[at])
+
+    def _tell_lines(self, head: Text, lines: Sequence[DifferenceLine], empty: str = "") -> None:
+        self.query_one("#head", Static).update(head)
+        self.query_one(DifferenceRows).show_lines(lines, empty=empty)
+
+    def _tell_version(self, head: Text, place: VersionRow) -> None:
+        track = place.track
+        step = place.step or (track.steps[0] if track.steps else None)
+        marked = self._versions.marked
+        if place.more or step is None:
+            self._tell_lines(head, (), "⏎ asks the server for the versions.")
+        elif marked is not None and marked.step is not None and marked.track is track:
+            if step is not marked.step:
+                head.append_text(self._versions.head_against(marked.step))
+                self._compare(head, marked.step, step, track)
+            else:
+                self._tell_lines(head, (), "◆ marked: move to another version to compare.")
+        else:
+            self._explain(head, step)
+
+    @work(exclusive=True, group="difference", description="two versions")
+    async def _compare(
+        self, head: Text, marked: VersionStep, step: VersionStep, track: Track
+    ) -> None:
+        # Versions run newest first: the one further down is the older.
+        older, newer = sorted((marked, step), key=track.steps.index, reverse=True)
+        lines = await asyncio.to_thread(lines_between, older.version.value, newer.version.value)
+        self._tell_lines(head, lines, "The two say the same.")
+
+    @work(exclusive=True, group="difference", description="a version")
+    async def _explain(self, head: Text, step: VersionStep) -> None:
+        kept = self._lines.get(id(step))
+        lines = kept[1] if kept else await asyncio.to_thread(lines_of_changes, step.changes)
+        self._lines[id(step)] = step, lines
+        self._tell_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
+
+    def _ask_to_restore(self) -> None:
+        if self._session.refuses_to_write():
+            return
+        old = self._old()
+        if isinstance(old, str):
+            self._session.say(old)
+        else:
+            self.app.push_screen(RestoreScreen(self._session, old), self._restored)
+
+    def _restored(self, outcome: RestoreOutcome | None) -> None:
+        if outcome is None:
+            return
+        if outcome.restored:
+            self._session.say("The old description is back; the one before it is in the history.")
+            self.post_message(self.Restored())
+        elif outcome.refused:
+            self._refused = True
+            self._lay_out(self._rows.cursor)
+            self._session.say(outcome.refused, error=True)
+
+    def _old(self) -> OldDescription | str:
+        """The old description under the cursor, or why there is none to put back."""
+        entity, column = self._entity, self._column
+        if entity is None or not self._rows.count:
+            return "Nothing is shown that could be put back."
+        if column is not None:
+            return old_of_change(entity, column.path, column.changes[self._rows.cursor])
+        return old_of_version(entity, self._place)

@@ -1,0 +1,1 @@
+"""Labels, deprecation and visibility of an entity."""

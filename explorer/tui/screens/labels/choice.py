@@ -1,0 +1,260 @@
+"""Labels as they are chosen: what an entity or column has, what is added and removed, in words."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from rich.text import Text
+from textual.message import Message
+
+from explorer.metadata.names import ownership
+from explorer.metadata.urn import Urn
+from explorer.tui.content import said
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Edit, Held, What
+
+__all__ = [
+    "LabelAsked",
+    "LabelChoice",
+    "LabelKind",
+    "LabelState",
+    "LabelTarget",
+    "labels_of",
+    "owner_and_type",
+    "ownership_word",
+    "read_labels",
+    "tell_change",
+    "tell_label",
+    "tell_taking_back",
+]
+
+LabelKind = Literal["tags", "terms", "owners", "domain"]
+LabelState = Literal["on", "off", "added", "removed", "fixed"]
+
+
+@dataclass(slots=True)
+class LabelChoice:
+    """Labels as texts: URNs, and for owners the kind of ownership after a space.
+
+    `there` is what the server has, `fixed` what came in with the schema and is not taken off here.
+    Of a `single` kind one label is on at most. `new` are those that are to be created first.
+    """
+
+    there: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    single: bool = False
+    wanted: list[str] = field(default_factory=list)
+    new: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.wanted = list(self.there)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """What is to be put on, in the order in which it was chosen."""
+        return tuple(label for label in self.wanted if label not in self.there)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """What is to be taken off."""
+        return tuple(label for label in self.there if label not in self.wanted)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is to be written."""
+        return bool(self.added or self.removed)
+
+    @property
+    def concerned(self) -> tuple[str, ...]:
+        """Every label that is there or is to be."""
+        return tuple(dict.fromkeys((*self.fixed, *self.there, *self.wanted)))
+
+    def state(self, label: str) -> LabelState:
+        """What is the case with a label, and what is to become of it."""
+        if label in self.wanted:
+            return "on" if label in self.there else "added"
+        if label in self.there:
+            return "removed"
+        return "fixed" if label in self.fixed else "off"
+
+    def toggle(self, label: str) -> bool:
+        """Put a label on or take it off; false, and nothing done, where that cannot be."""
+        if label in self.wanted:
+            self.wanted.remove(label)
+            self.new.discard(label)
+        elif label in self.fixed and label not in self.there:
+            return False
+        elif self.single:
+            self.wanted[:] = [label]
+        else:
+            self.wanted.append(label)
+        return True
+
+    def create(self, label: str) -> None:
+        """Put on a label that is to be created first."""
+        self.new.add(label)
+        if label not in self.wanted:
+            self.toggle(label)
+
+    def written(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
+        """The server has stored this much of what was chosen."""
+        gone = frozenset(removed)
+        kept = (label for label in self.there if label not in gone)
+        self.there = tuple(dict.fromkeys((*kept, *added)))
+        self.new.difference_update(self.there)
+
+    def found(self, there: Sequence[str]) -> None:
+        """The server has something else by now: what was chosen is chosen still."""
+        added, removed = self.added, frozenset(self.removed)
+        self.there = tuple(there)
+        kept = [] if self.single and added else [one for one in there if one not in removed]
+        self.wanted = list(dict.fromkeys((*kept, *added)))
+
+
+def owner_and_type(label: str) -> tuple[str, str]:
+    """The URN of a label and, for an owner, the kind of ownership; empty for all others."""
+    urn, _, kind = label.rpartition(" ")
+    # Only the kind of an owner comes after the last space; other URNs may hold spaces themselves.
+    is_owner = urn.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
+    return (urn, kind) if is_owner else (label, "")
+
+
+@dataclass
+class LabelAsked(Message):
+    """The labels of the column under the cursor are to be changed."""
+
+    kind: LabelKind
+
+
+_COLUMN_ASPECTS = ("schemaMetadata", "editableSchemaMetadata")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTarget:
+    """An entity, or its column at the field path `path`, by the names people know them by."""
+
+    urn: Urn
+    name: str
+    path: str | None = None
+    column: str = ""
+
+    @classmethod
+    def of(cls, entity: "Entity", path: str | None) -> "LabelTarget":
+        """The place as the entity has it."""
+        if path is None:
+            return cls(entity.urn, entity.name)
+        column = entity.schema.column(path)
+        return cls(entity.urn, entity.name, path, column.path.simple if column else path)
+
+    @property
+    def called(self) -> str:
+        """Its name in a sentence; not cleaned for the screen."""
+        return self.name if self.path is None else f"{self.column} of {self.name}"
+
+
+def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoice:
+    """What an entity, or its column, has of a kind of label."""
+    from explorer.client.editable import OWNERS, TAGS, TERMS
+
+    if kind == "domain":
+        return LabelChoice(tuple(map(str, entity.domains)), single=True)
+    shelf = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}[kind]
+    there = shelf.labels(entity.raw(shelf.home(path)) or {}, path)
+    column = entity.schema.column(path) if path is not None else None
+    both = (column.tags if kind == "tags" else column.terms) if column else ()
+    return LabelChoice(there, tuple(str(one) for one in both if str(one) not in there))
+
+
+async def read_labels(catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind) -> LabelChoice:
+    """The same as the server has it now. One request."""
+    aspects = {
+        "tags": "globalTags",
+        "terms": "glossaryTerms",
+        "owners": "ownership",
+        "domain": "domains",
+    }
+    wanted = (aspects[kind],) if place.path is None else _COLUMN_ASPECTS
+    return labels_of(await catalog.entity(place.urn, wanted), kind, place.path)
+
+
+NameOf = Callable[[str], str]
+"""The name people know a URN by."""
+
+_SHORT = 60
+_NOTHING: dict["What", str] = {
+    "deprecation": "not deprecated",
+    "description": "no description",
+    "owners": "nobody",
+}
+
+
+def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
+    """A kind of ownership as people say it; not cleaned for the screen."""
+    if kind.startswith("urn:"):
+        return name_of(kind)
+    return ownership(kind)
+
+
+def tell_label(label: str, name_of: NameOf = Urn.label) -> str:
+    """A label by its name, an owner with the kind of ownership; not cleaned for the screen."""
+    urn, kind = owner_and_type(label)
+    return f"{name_of(urn)} ({ownership_word(kind, name_of)})" if kind else name_of(urn)
+
+
+def tell_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
+    """What would be written: `+ PII  − Legacy`."""
+    parts = [
+        *((f"+ {tell_label(one, name_of)}", one in choice.new) for one in choice.added),
+        *((f"− {tell_label(one, name_of)}", False) for one in choice.removed),
+    ]
+    text = Text()
+    for words, is_new in parts:
+        text.append("  " if text.plain else "").append_text(said(words, "bold"))
+        if is_new:
+            text.append(" (new)", "italic")
+    return text
+
+
+def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
+    """What an edit found or left, in a few words; not cleaned for the screen."""
+    match held:
+        case str() if what == "status":
+            return held
+        case str() if held.strip():
+            short = " ".join(held.split())
+            return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"
+        case dict():
+            note = str(held.get("note") or "")
+            return f"deprecated: {note[:_SHORT]}" if note else "deprecated"
+        case tuple() if held:
+            return ", ".join(_label_of(what, one, name_of) for one in held)
+        case _:
+            return _NOTHING.get(what, "none")
+
+
+def tell_taking_back(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
+    """What taking an edit back would do: the labels that come and go, or both texts."""
+    before, after = edit.before, edit.after
+    if edit.what == "entity":
+        gone = "is removed, unless something else uses it"
+        return said(gone if before is None else "is created again", "bold")
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        off: Sequence[str] = [one for one in after if one not in before]
+        back: Sequence[str] = [one for one in before if one not in after]
+        words = [
+            *(f"+ {_label_of(edit.what, one, name_of)}" for one in back),
+            *(f"− {_label_of(edit.what, one, name_of)}" for one in off),
+        ]
+        return said("  ".join(words), "bold")
+    return Text.assemble(
+        said(tell_held(edit.what, after, name_of)),
+        ("\nbecomes ", "dim"),
+        said(tell_held(edit.what, before, name_of), "bold"),
+    )
+
+
+def _label_of(what: "What", label: str, name_of: NameOf) -> str:
+    return label if what == "links" else tell_label(label, name_of)

@@ -1,0 +1,487 @@
+"""Deprecating an entity, and hiding it from search and browse or restoring it."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static, TextArea
+
+from explorer.client.display import in_quotes, visible
+from explorer.errors import Conflict, InvalidInput, InvalidUrn
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.entity.relations import relationship_kinds
+from explorer.tui.screens.labels.choice import LabelTarget
+from explorer.tui.screens.lineage.graph import open_graphs
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
+from explorer.tui.widgets.inputs import TypedLine
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Edges
+    from explorer.graph import Affected, Impact
+
+__all__ = ["Deprecation", "DeprecationOutcome", "DeprecationScreen", "HideScreen"]
+
+_COUNTED = 1_000
+_NAMED = 5
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is known so far of what points at an entity."""
+
+    edges: "Edges | None" = None
+    impact: "Impact | None" = None
+
+
+class HideScreen(ModalScreen[bool]):
+    """Hides an entity that is shown, or restores one that is hidden, when `ctrl+s` is pressed;
+    gives whether that was done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
+    CSS = """
+    HideScreen { align: center middle; }
+    HideScreen > VerticalScroll {
+        width: 84; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self, session: Session, place: LabelTarget, *, hides: bool) -> None:
+        super().__init__()
+        self._session = session
+        self._place = place
+        self._hides = hides
+        self._found = _Found()
+        self._ready = False
+        self._is_writing = False
+
+    def compose(self) -> ComposeResult:
+        """What happens; the keys."""
+        with VerticalScroll():
+            yield Static("", id="said", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Find out what happens."""
+        self._tell()
+        self._read()
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+    def action_confirm(self) -> None:
+        """Do it, once it is said what happens."""
+        if not self._ready:
+            self.say("What points at it is still being read.")
+        elif not self._is_writing:
+            self._do()
+
+    def action_leave(self) -> None:
+        """Leave it as it is."""
+        self.dismiss(False)
+
+    @work(exclusive=True, group="aside")
+    async def _read(self) -> None:
+        urn = self._place.urn
+        with self._session.reporting("reading what points at it"):
+            catalog = await self._session.catalog()
+            if self._hides:
+                self._found.edges = await catalog.relationships(urn, "INCOMING", count=_COUNTED)
+                self._tell()
+                self._found.impact = await (await open_graphs(catalog)).impact(urn, None)
+        # Where it could not be told, that is said, and does not keep from doing it.
+        self._ready = True
+        self._tell()
+        if self._found.impact is not None:
+            # What was said while it was being read is over; what went wrong stays.
+            self.query_one(KeyLine).hush()
+
+    @work(exclusive=True, group="aside", name=LEADING)
+    async def _do(self) -> None:
+        self._is_writing = True
+        with self._session.reporting("writing"):
+            self.say("writing …")
+            catalog = await self._session.catalog()
+            act = catalog.soft_delete if self._hides else catalog.restore
+            await act(self._place.urn)
+            self.dismiss(True)
+        self._is_writing = False
+
+    def _tell(self) -> None:
+        name = said(self._place.name, "bold")
+        text = Text.assemble("Hide " if self._hides else "Restore ", name, "?\n\n")
+        if self._hides:
+            text.append(
+                "It goes away from search and browse. Nothing of it is lost: its page opens by its "
+                "URN, and what points at it goes on doing so.\n\n"
+            )
+            self._tell_relations(text)
+            text.append("\n\nTo restore it, press ^x on its page, or run\n", "dim")
+            text.append_text(said(f"catalog restore '{self._place.urn}'", "dim"))
+        else:
+            text.append("It is found again by search and browse, with everything it had.")
+        text.append("\n\n")
+        text.append("^s", "bold").append(" hides it" if self._hides else " restores it")
+        text.append(" · ").append("esc", "bold").append(" leaves everything as it is")
+        self.query_one("#said", Static).update(text)
+
+    def _tell_relations(self, text: Text) -> None:
+        edges, impact = self._found.edges, self._found.impact
+        unread = "could not be read" if self._ready else "reading …"
+        text.append("points at it   ", "dim")
+        text.append_text(_told_edges(edges, self._place.urn) if edges else Text(unread, "italic"))
+        text.append("\nmade from it   ", "dim")
+        text.append_text(_told_impact(impact) if impact else Text(unread, "italic"))
+
+
+def _told_edges(edges: "Edges", of: Urn) -> Text:
+    if not edges.total:
+        return Text("nothing")
+    kinds = relationship_kinds(edges.edges, edges.direction, of)
+    names = ", ".join(f"{kind.words or kind.name} {len(kind.urns):,}" for kind in kinds)
+    more = ", …" if edges.truncated else ""
+    noun = "relationship" if edges.total == 1 else "relationships"
+    return Text(f"{edges.total:,} {noun}: ").append_text(said(f"{names}{more}", "dim"))
+
+
+def _told_impact(impact: "Impact") -> Text:
+    if not impact.affected:
+        return Text("nothing is known to be")
+    text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
+    for at, one in enumerate(impact.affected[:_NAMED]):
+        text.append(", " if at else "").append_text(_told_affected(one))
+    left = len(impact) - _NAMED
+    if left > 0:
+        text.append(f" and {left:,} more")
+    if impact.truncated:
+        text.append_text(said(f" ({impact.truncated})", "italic"))
+    return text
+
+
+def _told_affected(one: "Affected") -> Text:
+    text = said(one.name, "bold")
+    if one.queries:
+        text.append(f" ({one.queries:,} queries in 30 days)", "dim")
+    return text
+
+
+DeprecationOutcome = Literal["nothing", "deprecated", "lifted"]
+"""What a reader did: left, said that it should not be used, or that it may be."""
+
+_ASPECT = "deprecation"
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """What is said of a deprecation; `day` and `replacement` are empty where nothing is."""
+
+    is_so: bool = False
+    note: str = ""
+    day: str = ""
+    replacement: str = ""
+    millis: int | None = None
+
+    @classmethod
+    def of(cls, entity: "Entity") -> Self:
+        """As an entity has it."""
+        held = entity.raw(_ASPECT) or {}
+        if held.get("deprecated") is not True:
+            return cls()
+        millis = held.get("decommissionTime")
+        moment = millis if isinstance(millis, int) else None
+        return cls(
+            True,
+            _text(held.get("note")),
+            _day_of(moment),
+            _text(held.get("replacement")),
+            moment,
+        )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The same as an edit has it; empty for what is not deprecated."""
+        if not self.is_so:
+            return {}
+        parts = {"decommissionTime": self.millis, "replacement": self.replacement or None}
+        return {"note": self.note} | {key: part for key, part in parts.items() if part is not None}
+
+    def moment(self, day: str) -> datetime | None:
+        """The first moment of a day in UTC; of the day that was said already the same moment."""
+        if not day:
+            return None
+        if day == self.day and self.millis is not None:
+            return datetime.fromtimestamp(self.millis / 1000, UTC)
+        try:
+            said_day = date.fromisoformat(day)
+        except ValueError:
+            raise InvalidInput(
+                f"{in_quotes(day)} is not a date; write it as 2027-01-31, or leave it empty"
+            ) from None
+        return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
+
+
+def _text(held: Any) -> str:
+    return held if isinstance(held, str) else ""
+
+
+def _day_of(millis: int | None) -> str:
+    if millis is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+class NoteArea(TextArea):
+    """The note as it is, except that what would drive the terminal is shown as a mark."""
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        line = super().get_line(line_index)
+        line.plain = visible(line.plain)
+        return line
+
+
+class DeprecationScreen(ModalScreen[DeprecationOutcome]):
+    """The note, the day and the replacement; gives what was done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
+    CSS = """
+    DeprecationScreen { align: center middle; }
+    DeprecationScreen > VerticalScroll {
+        width: 84; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    DeprecationScreen #what { height: auto; max-height: 2; }
+    DeprecationScreen .name { color: $text-muted; height: 1; }
+    DeprecationScreen TextArea, DeprecationScreen TextArea:focus {
+        border: none; height: 3; background: $panel; padding: 0 1;
+    }
+    DeprecationScreen Input, DeprecationScreen Input:focus {
+        border: none; height: 1; padding: 0 1; background: $panel;
+    }
+    DeprecationScreen #preview { height: auto; max-height: 4; padding: 1 0 0 0; }
+    """
+
+    def __init__(self, session: Session, place: LabelTarget, now: Deprecation) -> None:
+        super().__init__()
+        self._session = session
+        self._place = place
+        self._base = now
+        self._shown = now
+        self._is_writing = False
+
+    def compose(self) -> ComposeResult:
+        """What it is about, the three fields, what would be said; the keys."""
+        now = self._base
+        with VerticalScroll() as scroll:
+            scroll.can_focus = False
+            yield Static(self._title(), id="what", markup=False)
+            yield Static("Reason", classes="name")
+            note = NoteArea(now.note, soft_wrap=True, tab_behavior="focus")
+            note.cursor_blink = False
+            yield note
+            yield Static("Removal date (YYYY-MM-DD)", classes="name")
+            yield self._line("day", now.day)
+            yield Static("Replacement: a URN, or a name and ^t", classes="name")
+            yield self._line("replacement", now.replacement)
+            yield Static("", id="preview", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Write the note first."""
+        note = self.query_one(TextArea)
+        self.set_focus(note)
+        note.move_cursor(note.document.end)
+        self._tell()
+        # In a low terminal not all of it is seen at once: the note is, first.
+        self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is deprecated can be taken back."""
+        del parameters
+        return action != "lift" or self._base.is_so
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+    def action_write(self) -> None:
+        """Write what stands in the fields."""
+        if self._base.is_so and not self._changed:
+            self.say("No changes yet; esc leaves.")
+        elif not self._is_writing:
+            self._write()
+
+    def action_lift(self) -> None:
+        """Say that it may be used again, when told twice."""
+        question = Text.assemble(
+            said(self._place.name, "bold"),
+            " may be used again?\nIts note goes away: ",
+            said(self._base.note, "italic", missing="there is none"),
+        )
+
+        def answered(lifts: bool | None) -> None:
+            if lifts and not self._is_writing:
+                self._lift()
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
+    def action_complete(self) -> None:
+        """Find what the replacement's name is a name of."""
+        self._complete(self.query_one("#replacement", Input).value.strip())
+
+    def action_leave(self) -> None:
+        """Leave; where something was typed, ask first."""
+        if not self._changed:
+            self.dismiss("nothing")
+            return
+
+        def answered(leaves: bool | None) -> None:
+            if leaves:
+                self.dismiss("nothing")
+
+        question = Text("Leave without saving the deprecation? What you typed is lost.", "bold")
+        self.app.push_screen(DiscardScreen(question), answered)
+
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self.query_one(KeyLine).hush()
+        self._tell()
+
+    @property
+    def _fields(self) -> tuple[str, str, str]:
+        note = self.query_one(TextArea).text
+        day = self.query_one("#day", Input).value.strip()
+        return note, day, self.query_one("#replacement", Input).value.strip()
+
+    @property
+    def _changed(self) -> bool:
+        shown = self._shown
+        return self._fields != (shown.note, shown.day, shown.replacement)
+
+    @work(exclusive=True, group="write", name=LEADING)
+    async def _write(self) -> None:
+        note, day, instead = self._fields
+        with self._session.reporting("writing the deprecation"):
+            try:
+                replacement = Urn.parse(instead) if instead else None
+            except InvalidUrn as error:
+                raise InvalidInput(
+                    f"{in_quotes(instead)} is no URN; ^t looks for that name"
+                ) from error
+            gone_from = self._base.moment(day)
+            with self._writing():
+                catalog = await self._session.catalog()
+                async with self._telling_conflicts(catalog):
+                    await catalog.deprecate(
+                        self._place.urn,
+                        note,
+                        decommission=gone_from,
+                        replacement=replacement,
+                        instead_of=self._base.said,
+                    )
+            self.dismiss("deprecated")
+
+    @work(exclusive=True, group="write", name=LEADING)
+    async def _lift(self) -> None:
+        with self._session.reporting("taking the deprecation back"), self._writing():
+            catalog = await self._session.catalog()
+            async with self._telling_conflicts(catalog):
+                await catalog.undeprecate(self._place.urn, instead_of=self._base.said)
+            self.dismiss("lifted")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """While it is being written it is not written a second time."""
+        self._is_writing = True
+        self.say("writing …")
+        try:
+            yield
+        finally:
+            self._is_writing = False
+
+    @asynccontextmanager
+    async def _telling_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
+        """Show what somebody else said meanwhile, where that is why nothing was written."""
+        from explorer.client import TextConflict
+
+        try:
+            yield
+        except TextConflict as conflict:
+            self._base = Deprecation.of(await catalog.entity(self._place.urn, (_ASPECT,)))
+            self._tell()
+            raise Conflict(
+                "somebody changed the deprecation meanwhile; nothing was written: "
+                "write again to put yours in its place"
+            ) from conflict
+
+    @work(exclusive=True, group="complete")
+    async def _complete(self, text: str) -> None:
+        if not text:
+            self.say("Type the beginning of a name first.")
+            return
+        with self._session.reporting("looking for the replacement"):
+            catalog = await self._session.catalog()
+            own_type = self._place.urn.entity_type
+            found = await catalog.suggest(text, entities=(own_type,), limit=5)
+            urns = [one.urn for one in found if one.urn not in (None, self._place.urn)]
+            if not urns:
+                self.say(f"No {own_type} has a name that begins so.", error=True)
+                return
+            line = self.query_one("#replacement", Input)
+            line.value = str(urns[0])
+            line.cursor_position = len(line.value)
+
+    def _line(self, name: str, value: str) -> Input:
+        line = TypedLine(value, id=name)
+        line.cursor_blink = False
+        return line
+
+    def _title(self) -> Text:
+        state = "Deprecation" if self._base.is_so else "Deprecate"
+        return join([Text(state, "bold"), said(self._place.name)])
+
+    def _tell(self) -> None:
+        note, day, instead = self._fields
+        base = self._base
+        removal = Text(f"to be removed on {day}" if day else "")
+        try:
+            base.moment(day)
+        except InvalidInput:
+            removal = said(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
+        text = Text("will say  ", "dim")
+        if base.is_so and not self._changed and base == self._shown:
+            text = Text("says  ", "dim")
+        text.append_text(
+            join(
+                [
+                    Text("deprecated", "bold"),
+                    said(note),
+                    removal,
+                    said(f"use {Urn.label(instead)}" if instead else ""),
+                ]
+            )
+        )
+        if base != self._shown:
+            theirs = said(base.note, missing="no note") if base.is_so else Text("not deprecated")
+            text.append("\nsomebody wrote  ", "bold").append_text(theirs)
+        self.query_one("#preview", Static).update(text)

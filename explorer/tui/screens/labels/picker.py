@@ -1,0 +1,755 @@
+"""The picker of tags, terms, owners and domains: search, choose, create, save."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from explorer.client.display import in_quotes
+from explorer.client.journal import one_save
+from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import line, padded, preview, said
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.labels.choice import (
+    LabelChoice,
+    LabelKind,
+    LabelState,
+    LabelTarget,
+    owner_and_type,
+    ownership_word,
+    read_labels,
+    tell_change,
+    tell_label,
+)
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
+from explorer.tui.widgets.inputs import HintedLine
+from explorer.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.records import Edit
+
+__all__ = ["FOUND", "NOUNS", "LabelSource", "PickerScreen", "is_offered", "write_labels"]
+
+TYPES: Mapping[LabelKind, tuple[str, ...]] = {
+    "tags": ("tag",),
+    "terms": ("glossaryTerm",),
+    "owners": ("corpuser", "corpGroup"),
+    "domain": ("domain",),
+}
+NOUNS: Mapping[LabelKind, tuple[str, str]] = {
+    "tags": ("tag", "tags"),
+    "terms": ("glossary term", "glossary terms"),
+    "owners": ("owner", "owners"),
+    "domain": ("domain", "domain"),
+}
+"""The words for one and for several; an entity is in one domain."""
+
+FOUND: Mapping[LabelKind, tuple[str, str]] = {
+    **NOUNS,
+    "owners": ("person or group", "people and groups"),
+    "domain": ("domain", "domains"),
+}
+"""The words for one and for several of those that may be put on."""
+
+_ASPECTS: Mapping[LabelKind, str] = {
+    "tags": "globalTags",
+    "terms": "glossaryTerms",
+    "owners": "ownership",
+    "domain": "domains",
+}
+_FACETS: Mapping[LabelKind, str] = {
+    "tags": "tags",
+    "terms": "glossaryTerms",
+    "owners": "owners",
+    "domain": "domains",
+}
+_SHOWN = 60
+_COMPLETED = 12
+# What servers answer that do not know the question, or not these types of entities.
+_REFUSALS = (InvalidInput, NotFound, ServerFault)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOffer:
+    """One that may be put on. `uses` is how many entities have it, where that is known."""
+
+    urn: str
+    name: str
+    about: str = ""
+    uses: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOffers:
+    """What was found for a text: at most sixty of `total`, the best first."""
+
+    text: str
+    offers: tuple[LabelOffer, ...]
+    total: int
+
+
+def is_offered(entity_type: str, kind: LabelKind) -> bool:
+    """Whether the model lets entities of a type have such a label."""
+    from explorer.metadata.registry import load_registry
+
+    registry = load_registry()
+    if entity_type not in registry.entities:
+        return True
+    return _ASPECTS[kind] in registry.aspects_of(entity_type)
+
+
+class LabelSource:
+    """One kind of label, asked for while somebody types.
+
+    How often each is used is asked once, with the first question.
+    """
+
+    def __init__(self, kind: LabelKind) -> None:
+        self.kind = kind
+        self._known: dict[str, LabelOffer] = {}
+        self._uses: dict[str, int] | None = None
+
+    def known(self, urn: str) -> LabelOffer:
+        """What was read of one; its URN alone where nothing was."""
+        offer = self._known.get(urn) or LabelOffer(urn, Urn.label(urn))
+        return replace(offer, uses=(self._uses or {}).get(urn))
+
+    async def read(self, catalog: "AsyncCatalog", urns: Sequence[str]) -> None:
+        """Read names and descriptions of these; one request for what is not known yet."""
+        unknown = Urn.parse_all(urn for urn in urns if urn not in self._known)
+        if unknown:
+            for urn, entity in (await catalog.summaries(unknown)).items():
+                text = str(urn)
+                about = entity.description if entity.exists else "not in the catalog"
+                self._known[text] = LabelOffer(text, entity.name, about)
+
+    async def matching(self, catalog: "AsyncCatalog", text: str) -> LabelOffers:
+        """What has a word of that beginning in its name, then where else it occurs; of everything
+        the most used first. Two or three requests."""
+        typed = text.strip()
+        if not typed:
+            return await self._everything(catalog)
+        names, page, _ = await asyncio.gather(
+            self._completed(catalog, typed),
+            catalog.search(typed, entity=TYPES[self.kind], count=_SHOWN),
+            self._read_uses(catalog),
+        )
+        urns = tuple(dict.fromkeys((*names, *(str(hit.urn) for hit in page))))
+        await self.read(catalog, urns)
+        # What only seems to begin so comes after what is called so.
+        called = [urn for urn in urns if self.known(urn).name.lower() == typed.lower()]
+        ordered = tuple(dict.fromkeys((*called, *urns)))[:_SHOWN]
+        total = max(page.total, len(urns))
+        return LabelOffers(typed, tuple(self.known(urn) for urn in ordered), total)
+
+    async def _everything(self, catalog: "AsyncCatalog") -> LabelOffers:
+        uses, page = await asyncio.gather(
+            self._read_uses(catalog),
+            catalog.search("*", entity=TYPES[self.kind], count=_SHOWN),
+        )
+        used = sorted(uses, key=lambda urn: (-uses[urn], urn))
+        kinds = TYPES[self.kind]
+        fitting = [str(urn) for urn in Urn.parse_all(used) if urn.entity_type in kinds]
+        urns = tuple(dict.fromkeys((*fitting, *(str(hit.urn) for hit in page))))[:_SHOWN]
+        await self.read(catalog, urns)
+        offers = tuple(self.known(urn) for urn in urns)
+        return LabelOffers("", offers, max(page.total, len(urns)))
+
+    async def _completed(self, catalog: "AsyncCatalog", text: str) -> tuple[str, ...]:
+        try:
+            found = await catalog.suggest(text, entities=TYPES[self.kind], limit=_COMPLETED)
+        except _REFUSALS:
+            return ()
+        return tuple(str(one.urn) for one in found if one.urn is not None)
+
+    async def _read_uses(self, catalog: "AsyncCatalog") -> dict[str, int]:
+        if self._uses is None:
+            try:
+                facets = await catalog.facets("*", names=(_FACETS[self.kind],))
+            except _REFUSALS:
+                facets = ()
+            self._uses = {value.value: value.count for facet in facets for value in facet.values}
+        return self._uses
+
+
+OWNERSHIPS: tuple[str, ...] = ("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "NONE")
+"""What the model has beside those that are no longer given."""
+
+_BUILT_IN = "urn:li:ownershipType:__system__"
+_AT_MOST = 20
+
+
+async def read_ownerships(catalog: "AsyncCatalog") -> tuple[str, ...]:
+    """The kinds of the model, then at most twenty of the server's own as URNs. One request."""
+    try:
+        page = await catalog.search("*", entity="ownershipType", count=_AT_MOST)
+    except (InvalidInput, NotFound, ServerFault):
+        # Servers that have no such entities say so in several ways.
+        return OWNERSHIPS
+    own = (str(hit.urn) for hit in page)
+    return (*OWNERSHIPS, *(urn for urn in own if not urn.startswith(_BUILT_IN)))
+
+
+_MARKS: dict[LabelState, tuple[str, str]] = {
+    "on": (" ● ", "bold"),
+    "off": (" ○ ", "dim"),
+    "added": (" + ", "bold"),
+    "removed": (" − ", "bold"),
+    "fixed": (" ◆ ", "bold"),
+}
+_USES_WIDTH = 10
+_ROOM_FOR_TEXT = 12
+
+_Step = Literal["down", "up", "page_down", "page_up"]
+
+
+class LabelLine(HintedLine):
+    """The line above the list; up and down move in the list while it has the keys."""
+
+    DEFAULT_CSS = """
+    LabelLine, LabelLine:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("labelline")
+
+    class Turned(Message):
+        """What is under the list's cursor is to be put on or taken off."""
+
+    class ToRows(Message):
+        """The list is to have the keys."""
+
+    def __init__(self, move: Callable[[_Step], None], placeholder: str) -> None:
+        super().__init__(placeholder=placeholder)
+        self.cursor_blink = False
+        self._move = move
+
+    def action_turn(self) -> None:
+        """Put on or take off."""
+        self.post_message(self.Turned())
+
+    def on_key(self, event: events.Key) -> None:
+        """A space while typing would begin anew puts on or takes off, as in the list."""
+        if event.key == "space" and self.selected_text == self.value:
+            event.stop()
+            event.prevent_default()
+            self.action_turn()
+
+    def action_down(self) -> None:
+        """A row down."""
+        self._move("down")
+
+    def action_up(self) -> None:
+        """A row up."""
+        self._move("up")
+
+    def action_page_down(self) -> None:
+        """A screen of rows down."""
+        self._move("page_down")
+
+    def action_page_up(self) -> None:
+        """A screen of rows up."""
+        self._move("page_up")
+
+    def action_to_rows(self) -> None:
+        """Into the list."""
+        self.post_message(self.ToRows())
+
+
+class LabelRows(Rows):
+    """What may be put on, each with a mark."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("labelrows")
+
+    class ToLine(Message):
+        """The line is to have the keys."""
+
+    def action_turn(self) -> None:
+        """Put on or take off what is under the cursor."""
+        self.action_choose()
+
+    def action_to_line(self) -> None:
+        """Back to typing."""
+        self.post_message(self.ToLine())
+
+    def move(self, step: _Step) -> None:
+        """Move the cursor from outside."""
+        match step:
+            case "down":
+                self.action_down()
+            case "up":
+                self.action_up()
+            case "page_down":
+                self.action_page_down()
+            case "page_up":
+                self.action_page_up()
+
+
+def draw_label(
+    state: LabelState, name: str, about: str, used: str, width: int, name_width: int
+) -> Text:
+    """A row: the mark, the name, on how many it is, what it is."""
+    mark, style = _MARKS[state]
+    room = min(name_width, max(width - 3 - _USES_WIDTH, 8))
+    row = Text(mark, style)
+    row.append_text(padded(said(name, "" if state == "off" else "bold"), room))
+    left = width - 3 - room
+    if left >= _USES_WIDTH:
+        row.append(f"{used:>{_USES_WIDTH - 1}} ", "dim")
+        left -= _USES_WIDTH
+    if left >= _ROOM_FOR_TEXT:
+        row.append("  ").append_text(padded(preview(about, "dim"), left - 2))
+    return row
+
+
+async def write_labels(
+    catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind, choice: LabelChoice
+) -> AsyncIterator["Edit"]:
+    """Take off and put on what was chosen; every edit when it is made.
+
+    The choice knows after each step what is written, so that what fails is all that is left of
+    it. Two requests for each step and tags that are made first one or two each. Raises `Conflict`
+    where somebody changed the labels since they were read, or since the last step; the choice then
+    has what is there now.
+    """
+    from explorer.client import TextConflict
+
+    try:
+        async for edit in _write(catalog, place, kind, choice):
+            yield edit
+    except TextConflict as conflict:
+        choice.found((await read_labels(catalog, place, kind)).there)
+        now = ", ".join(line(Urn.label(owner_and_type(one)[0])) for one in choice.there) or "none"
+        what, again = (
+            ("the domain was", "to put yours in its place")
+            if kind == "domain"
+            else (f"the {kind} were", "to change these")
+        )
+        raise Conflict(
+            f"{what} changed by somebody else meanwhile, to {now}; write again {again}"
+        ) from conflict
+
+
+async def _write(
+    catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind, choice: LabelChoice
+) -> AsyncIterator["Edit"]:
+    urn, column = place.urn, place.path
+    added, removed = choice.added, choice.removed
+    match kind:
+        case "tags" | "terms":
+            tags = kind == "tags"
+            if tags:
+                await _create_tags(catalog, (label for label in added if label in choice.new))
+            if added:
+                add = catalog.add_tags if tags else catalog.add_terms
+                edit = await add(urn, added, column=column, instead_of=choice.there)
+                yield _noted(choice, edit, added)
+            if removed:
+                remove = catalog.remove_tags if tags else catalog.remove_terms
+                edit = await remove(urn, removed, column=column, instead_of=choice.there)
+                yield _noted(choice, edit, (), removed)
+        case "owners":
+            for ownership, labels in _by_ownership(added).items():
+                owners = [owner_and_type(label)[0] for label in labels]
+                edit = await catalog.add_owners(
+                    urn, owners, ownership=ownership, instead_of=choice.there
+                )
+                yield _noted(choice, edit, labels)
+            for ownership, labels in _by_ownership(removed).items():
+                owners = [owner_and_type(label)[0] for label in labels]
+                edit = await catalog.remove_owners(
+                    urn, owners, ownership=ownership, instead_of=choice.there
+                )
+                yield _noted(choice, edit, (), labels)
+        case "domain":
+            domain = added[0] if added else None
+            edit = await catalog.set_domain(urn, domain, instead_of=choice.there)
+            yield _noted(choice, edit, added, removed)
+
+
+def _noted(
+    choice: LabelChoice, edit: "Edit", added: Iterable[str] = (), removed: Iterable[str] = ()
+) -> "Edit":
+    choice.written(added=added, removed=removed)
+    return edit
+
+
+def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for label in labels:
+        grouped.setdefault(owner_and_type(label)[1], []).append(label)
+    return grouped
+
+
+async def _create_tags(catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
+    for urn in urns:
+        # Somebody else may have made it since it was looked for, or hidden it; or makes it now.
+        await catalog.create(urn, "tagProperties", {"name": Urn.parse(urn).name})
+
+
+_TYPING_PAUSE_SECONDS = 0.03
+_NAME_AT_LEAST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A label that may be put on, or a name for which a label can be made."""
+
+    label: str
+    makes: str = ""
+
+
+class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
+    """Labels of one kind on one place. Nothing is written before it is said to be; what is refused
+    leaves everything chosen as it is. Gives the edits that were made."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
+    CSS = """
+    PickerScreen { align: center middle; }
+    PickerScreen > Vertical {
+        width: 100; max-width: 96%; height: 28; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    PickerScreen #what, PickerScreen #found { height: 1; }
+    PickerScreen #found { color: $text-muted; }
+    PickerScreen LabelRows { height: 1fr; min-height: 2; background: $surface; }
+    PickerScreen #preview { height: auto; max-height: 3; }
+    """
+
+    def __init__(
+        self, session: Session, place: LabelTarget, kind: LabelKind, choice: LabelChoice
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._place = place
+        self._kind: LabelKind = kind
+        self._choice = choice
+        self._offers = LabelSource(kind)
+        self._offered = LabelOffers("", (), 0)
+        self._rows: list[_Row] = []
+        self._name_width = _NAME_AT_LEAST
+        self._ownerships = OWNERSHIPS
+        self._ownership = OWNERSHIPS[0]
+        # What was taken before it was found; held in turn, and before anything is written.
+        self._wishing = asyncio.Lock()
+        self._reading = "reading …"
+        self._is_writing = False
+        self._edits: list[Edit] = []
+        self._save_id = ""
+
+    def compose(self) -> ComposeResult:
+        """What is changed, the line, what was found, the list, what will be written; the keys."""
+        one, _ = FOUND[self._kind]
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield LabelLine(
+                lambda step: self.query_one(LabelRows).move(step), f"type the name of a {one} …"
+            )
+            yield Static("", id="found", markup=False)
+            yield LabelRows()
+            yield Static("", id="preview", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Type at once; what is there comes with the first answer."""
+        self.set_focus(self.query_one(LabelLine))
+        self._tell()
+        self._begin()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only owners are of a kind."""
+        del parameters
+        return action != "kind" or self._kind == "owners"
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+    def name_of(self, urn: str) -> str:
+        """The name people know a URN by, as far as it was read."""
+        return self._offers.known(urn).name
+
+    def action_write(self) -> None:
+        """Save the changes."""
+        if not self._choice.changed and not self._wishing.locked():
+            self.say("No changes yet; esc leaves.")
+        elif not self._is_writing:
+            self._write()
+
+    def action_leave(self) -> None:
+        """Leave; where something was chosen, ask first."""
+        if not self._choice.changed:
+            self.dismiss(tuple(self._edits))
+            return
+        question = Text.assemble(
+            ("Leave without saving these changes?\n", "bold"),
+            tell_change(self._choice, self.name_of),
+        )
+
+        def answered(leaves: bool | None) -> None:
+            if leaves:
+                self.dismiss(tuple(self._edits))
+
+        self.app.push_screen(DiscardScreen(question), answered)
+
+    def action_kind(self) -> None:
+        """The next kind of ownership, for the owner under the cursor that is to be put on, and for
+        whom is put on from now."""
+        at = self._ownerships.index(self._ownership) + 1
+        following = self._ownerships[at % len(self._ownerships)]
+        rows = self.query_one(LabelRows)
+        row = self._rows[rows.cursor] if rows.cursor < len(self._rows) else None
+        if row is not None and self._choice.state(row.label) == "added":
+            urn, _ = owner_and_type(row.label)
+            self._choice.toggle(row.label)
+            if self._choice.state(f"{urn} {following}") == "off":
+                self._choice.toggle(f"{urn} {following}")
+        self._ownership = following
+        self._lay_out(keep=True)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._find(event.value)
+
+    @on(LabelLine.Turned)
+    def _turned(self, event: LabelLine.Turned) -> None:
+        event.stop()
+        line = self.query_one(LabelLine)
+        if line.value.strip() != self._offered.text:
+            # The list is still about what was typed before, and what is typed next is another.
+            self._turn_first_of(line.value.strip())
+            line.action_select_all()
+            return
+        self._turn(self.query_one(LabelRows).cursor)
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self._turn(event.index)
+
+    @on(LabelLine.ToRows)
+    def _to_rows(self, event: LabelLine.ToRows) -> None:
+        event.stop()
+        self.set_focus(self.query_one(LabelRows))
+
+    @on(LabelRows.ToLine)
+    def _to_line(self, event: LabelRows.ToLine) -> None:
+        event.stop()
+        line = self.query_one(LabelLine)
+        self.set_focus(line)
+        line.action_select_all()
+
+    @work(group="begin")
+    async def _begin(self) -> None:
+        with self._session.reporting(f"reading {NOUNS[self._kind][1]}"):
+            catalog = await self._session.catalog()
+            now, offered = await asyncio.gather(
+                read_labels(catalog, self._place, self._kind), self._offers.matching(catalog, "")
+            )
+            self._choice.fixed = now.fixed
+            self._choice.found(now.there)
+            if self._kind == "owners":
+                self._ownerships = await read_ownerships(catalog)
+            urns = [owner_and_type(label) for label in self._choice.concerned]
+            await self._offers.read(catalog, [urn for urn, _ in urns])
+            kinds = [kind for _, kind in urns if kind.startswith("urn:")]
+            await self._offers.read(catalog, [*kinds, *self._ownerships])
+            if self.query_one(LabelLine).value.strip():
+                self._lay_out(keep=True)
+            else:
+                self._show(offered)
+            return
+        if self._reading:
+            one, _ = FOUND[self._kind]
+            self._reading = f"Nothing was read; the name of a {one} asks again, esc leaves."
+            self._tell()
+
+    @work(exclusive=True, group="offers")
+    async def _find(self, text: str) -> None:
+        await asyncio.sleep(_TYPING_PAUSE_SECONDS)
+        with self._session.reporting(f"looking for {NOUNS[self._kind][1]}"):
+            catalog = await self._session.catalog()
+            self._show(await self._offers.matching(catalog, text))
+
+    def _show(self, offered: LabelOffers) -> None:
+        self._offered, self._reading = offered, ""
+        self._lay_out(keep=False)
+
+    @work(group="wishes")
+    async def _turn_first_of(self, text: str) -> None:
+        async with self._wishing:
+            with self._session.reporting(f"looking for {NOUNS[self._kind][1]}"):
+                catalog = await self._session.catalog()
+                offered = await self._offers.matching(catalog, text)
+                if self.query_one(LabelLine).value.strip() == text:
+                    self._show(offered)
+                    self._turn(0)
+                elif not offered.offers:
+                    self.say(
+                        f"No {FOUND[self._kind][0]} matches {in_quotes(text, 60)}.", error=True
+                    )
+                elif self._choice.toggle(self._labels_of(offered.offers[0].urn)[0]):
+                    self.query_one(LabelRows).refresh()
+                    self._tell()
+
+    def _turn(self, index: int) -> None:
+        if index >= len(self._rows):
+            return
+        row = self._rows[index]
+        if row.makes:
+            self._ask_to_make(row)
+            return
+        if not self._choice.toggle(row.label):
+            self.say("This came in with the schema; it is taken off where the schema comes from.")
+            return
+        self._after_turning()
+
+    def _after_turning(self) -> None:
+        self.query_one(LabelLine).action_select_all()
+        self.query_one(LabelRows).refresh()
+        self._tell()
+
+    def _ask_to_make(self, row: _Row) -> None:
+        question = Text.assemble(
+            "There is no tag ",
+            said(row.makes, "bold"),
+            ". Create it?\n",
+            ("Created when you save.", "dim"),
+        )
+
+        def answered(makes: bool | None) -> None:
+            if makes:
+                self._choice.create(row.label)
+                self._lay_out(keep=True)
+                self._after_turning()
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
+    @work(exclusive=True, group="write", name=LEADING)
+    async def _write(self) -> None:
+        self._is_writing = True
+        async with self._wishing:
+            self.say("writing …")
+        if not self._choice.changed:
+            self._is_writing = False
+            self.say("No changes yet; esc leaves.")
+            return
+        with self._session.reporting(f"writing {NOUNS[self._kind][1]}"):
+            try:
+                catalog = await self._session.catalog()
+                # What failed in the middle and is written again is still the same save.
+                with one_save(self._save_id) as self._save_id:
+                    async for edit in write_labels(catalog, self._place, self._kind, self._choice):
+                        self._edits.append(edit)
+            finally:
+                # Also where only a part was written, or another is there by now.
+                self._is_writing = False
+                # One that was left meanwhile has no rows any more.
+                if not get_current_worker().is_cancelled:
+                    self._lay_out(keep=True)
+            self.dismiss(tuple(self._edits))
+
+    def _lay_out(self, *, keep: bool) -> None:
+        """Make the rows: without a text what is there and is chosen, then what may be."""
+        offered, choice = self._offered, self._choice
+        found = [offer.urn for offer in offered.offers]
+        labels: list[str] = [] if offered.text else list(choice.concerned)
+        for urn in found:
+            labels += self._labels_of(urn)
+        self._rows = [_Row(label) for label in dict.fromkeys(labels)]
+        makes = self._makes()
+        if makes is not None:
+            self._rows.append(makes)
+        names = (said(tell_label(row.label, self.name_of)).cell_len for row in self._rows)
+        self._name_width = max(_NAME_AT_LEAST, *names, 0)
+        rows = self.query_one(LabelRows)
+        one, _ = FOUND[self._kind]
+        rows.show(
+            len(self._rows),
+            self._draw_row,
+            cursor=rows.cursor if keep else 0,
+            empty=f"No {one} matches {in_quotes(offered.text, 60)}."
+            if offered.text
+            else f"No {one} exists yet.",
+        )
+        self._tell()
+
+    def _labels_of(self, urn: str) -> list[str]:
+        """The labels of one that was found: an owner's of every kind there is or may be."""
+        if self._kind != "owners":
+            return [urn]
+        there = [label for label in self._choice.concerned if owner_and_type(label)[0] == urn]
+        return [*there, f"{urn} {self._ownership}"]
+
+    def _makes(self) -> _Row | None:
+        """The row that makes a tag of what was typed, where there is none of that name."""
+        text = self._offered.text
+        if self._kind != "tags" or not text:
+            return None
+        called = {self.name_of(row.label).lower() for row in self._rows}
+        try:
+            label = str(Urn.parse(f"urn:li:tag:{text}"))
+        except InvalidInput:
+            return None
+        if text.lower() in called or label in {row.label for row in self._rows}:
+            return None
+        return _Row(label) if label in self._choice.new else _Row(label, makes=text)
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.makes:
+            return (Text.assemble((" ⊕ ", "bold"), "Create tag ", said(row.makes, "bold")),)
+        state = self._choice.state(row.label)
+        offer = self._offers.known(owner_and_type(row.label)[0])
+        about = "created when you save" if row.label in self._choice.new else offer.about
+        if state == "fixed":
+            about = "came in with the schema"
+        name_width = min(self._name_width, width * 2 // 5)
+        name = tell_label(row.label, self.name_of)
+        verb = "owns" if self._kind == "owners" else "on"
+        used = "" if offer.uses is None else f"{verb} {offer.uses:,}"
+        return (draw_label(state, name, about, used, width, name_width),)
+
+    def _tell(self) -> None:
+        if not self.is_mounted:
+            return
+        _, several = NOUNS[self._kind]
+        title = Text.assemble((several.capitalize(), "bold"), " of ", said(self._place.called))
+        if self._kind == "owners":
+            word = said(ownership_word(self._ownership, self.name_of), "bold")
+            title.append(" · new owners become ").append_text(word)
+        width = self.query_one("#what").size.width or 76
+        self.query_one("#what", Static).update(padded(title, width))
+        self.query_one("#found", Static).update(self._found_words())
+        change = tell_change(self._choice, self.name_of)
+        if not change.plain:
+            change = Text("No changes yet.", "dim italic")
+        self.query_one("#preview", Static).update(change)
+
+    def _found_words(self) -> str:
+        if self._reading:
+            return self._reading
+        offered, (one, several) = self._offered, FOUND[self._kind]
+        shown, total = len(offered.offers), offered.total
+        words = f"{total:,} {one if total == 1 else several}"
+        if shown < total:
+            words += f" · {shown:,} shown"
+        return f"{words} · best first" if offered.text else f"{words} · most used first"
+
+    def on_resize(self) -> None:
+        """The title is cut where the room ends."""
+        self._tell()

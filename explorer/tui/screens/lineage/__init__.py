@@ -1,0 +1,1 @@
+"""The lineage of an entity as a drawing in cells."""

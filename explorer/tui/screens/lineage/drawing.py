@@ -1,0 +1,551 @@
+"""The neighbourhood of an entity laid out in boxes and lines of text cells."""
+
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from rich.cells import cell_len, set_cell_size
+
+from explorer.metadata.names import singular
+from explorer.tui.content import line
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.graph.layout import Box, Layout
+
+__all__ = [
+    "CURSOR",
+    "Edge",
+    "Ink",
+    "LineageDrawing",
+    "LineageNode",
+    "Neighbourhood",
+    "Span",
+    "choose_nodes",
+    "draw",
+    "edges_between",
+    "unfold",
+]
+
+NodeState = Literal["plain", "root", "ghost", "removed", "more"]
+Edge = tuple[str, str]
+
+MOST = 150
+"""How many entities are drawn before any is asked for by name."""
+FAN = 12
+"""How many neighbours of one entity are drawn on one side before any is asked for."""
+
+_MORE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """Something drawn: an entity, a column, or what stands for `hidden` neighbours of `owner`."""
+
+    id: str
+    name: str
+    fact: str = ""
+    state: NodeState = "plain"
+    hidden: int = 0
+    owner: str = ""
+    upstream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What is drawn. `indirect` are the edges that stand for more than was said: a step over what
+    was left out, or a guess. `shown` of `total` entities are among the nodes."""
+
+    nodes: Mapping[str, LineageNode]
+    edges: tuple[Edge, ...]
+    indirect: frozenset[Edge]
+    shown: int
+    total: int
+
+
+def choose_nodes(
+    graph: "nx.DiGraph",
+    roots: Collection[str],
+    *,
+    expanded: Mapping[str, int] | None = None,
+    wanted: Collection[str] = (),
+    most: int = MOST,
+) -> Neighbourhood:
+    """The nodes nearest to the roots, at most `most`, and of each at most a dozen neighbours on
+    each side; `expanded` allows some so many more, and `wanted` are there in any case. Pure."""
+    extra = expanded or {}
+    chosen = dict.fromkeys(root for root in roots if root in graph)
+    chosen |= dict.fromkeys(node for node in wanted if node in graph)
+    limit = most + sum(extra.values())
+    frontier = list(chosen)
+    while frontier:
+        following: list[str] = []
+        for node in frontier:
+            room = FAN + extra.get(node, 0)
+            for near in (graph.pred[node], graph.succ[node]):
+                left = [one for one in near if one not in chosen]
+                free = max(room - (len(near) - len(left)), 0)
+                # One left out takes the same room as saying so.
+                free = min(len(left) if len(left) == free + 1 else free, limit - len(chosen))
+                following += left[: max(free, 0)]
+                chosen |= dict.fromkeys(left[: max(free, 0)])
+        frontier = following
+    nodes = {node: _node(node, graph.nodes[node], node in roots) for node in chosen}
+    edges = [(up, down) for up, down in graph.edges if up in chosen and down in chosen]
+    indirect = frozenset(edge for edge in edges if _is_indirect(graph.edges[edge]))
+    for node in chosen:
+        for upstream, near in ((True, graph.pred[node]), (False, graph.succ[node])):
+            hidden = sum(1 for one in near if one not in chosen)
+            if hidden:
+                more = f"{'<' if upstream else '>'}{node}"
+                nodes[more] = LineageNode(
+                    more, f"+{hidden:,} more", "", "more", hidden, node, upstream=upstream
+                )
+                edges.append((more, node) if upstream else (node, more))
+    return Neighbourhood(nodes, tuple(edges), indirect, len(chosen), len(graph))
+
+
+def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
+    """Allow a node whose neighbours are not all drawn more of them, or one that was allowed more
+    the usual number again; whether there was anything to change."""
+    if any(one.owner == node for one in hood.nodes.values()):
+        expanded[node] = expanded.get(node, 0) + _MORE
+        return True
+    return expanded.pop(node, 0) > 0
+
+
+def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
+    """The edges of all shortest ways from one node to the other, or the other way round. Pure."""
+    below: dict[str, list[str]] = {}
+    above: dict[str, list[str]] = {}
+    for up, down in edges:
+        below.setdefault(up, []).append(down)
+        above.setdefault(down, []).append(up)
+    for first, last in ((source, target), (target, source)):
+        far = _distances(below, first)
+        if last in far:
+            back = _distances(above, last)
+            return frozenset(
+                (up, down)
+                for up, downs in below.items()
+                for down in downs
+                if up in far and down in back and far[up] + 1 + back[down] == far[last]
+            )
+    return frozenset()
+
+
+def _distances(near: Mapping[str, list[str]], start: str) -> dict[str, int]:
+    far = {start: 0}
+    queue = [start]
+    for node in queue:
+        for other in near.get(node, ()):
+            if other not in far:
+                far[other] = far[node] + 1
+                queue.append(other)
+    return far
+
+
+def _node(urn: str, said: Mapping[str, Any], is_root: bool) -> LineageNode:
+    name = line(said.get("column") or said.get("name") or urn) or urn
+    if "column" in said:
+        fact = line(said.get("name") or "")
+    else:
+        kind = singular(said.get("kind") or said.get("type") or "")
+        fact = line(" · ".join(part for part in (kind, said.get("platform") or "") if part))
+    state: NodeState = "plain"
+    if said.get("exists") is False:
+        state = "ghost"
+    elif said.get("removed"):
+        state = "removed"
+    elif is_root:
+        state = "root"
+    return LineageNode(urn, name, fact, state)
+
+
+def _is_indirect(said: Mapping[str, Any]) -> bool:
+    return bool(said.get("over") or said.get("guess"))
+
+
+_T = TypeVar("_T")
+
+Span = tuple[str, int]
+"""Text, and its ink; with `CURSOR` added where the cursor is."""
+
+_EAST, _SOUTH, _WEST, _NORTH, _FIRM, _CORNER = 1, 2, 4, 8, 16, 32
+# By the bits of the directions a cell's line leads in.
+_LIGHT = " ─│╭──╮┬│╰│├╯┴┤┼"
+_HEAVY = " ━┃┏━━┓┳┃┗┃┣┛┻┫╋"
+_FAINT = {
+    _EAST: "┄",
+    _WEST: "┄",
+    _EAST | _WEST: "┄",
+    _SOUTH | _NORTH: "┆",
+    _SOUTH: "┆",
+    _NORTH: "┆",
+}
+_BAND_ROWS = 32
+_BETWEEN = " · "
+
+
+class Ink(IntEnum):
+    """What a cell is drawn as."""
+
+    BLANK = 0
+    LINE = 1
+    WAY = 2
+    NAME = 3
+    ROOT = 4
+    GHOST = 5
+    REMOVED = 6
+    MORE = 7
+    FACT = 8
+
+
+CURSOR = 16
+
+_INKS = {
+    "plain": Ink.NAME,
+    "root": Ink.ROOT,
+    "ghost": Ink.GHOST,
+    "removed": Ink.REMOVED,
+    "more": Ink.MORE,
+}
+# Colour never says it alone: the sign before a name does.
+_SIGNS = {"plain": "", "root": "", "ghost": "? ", "removed": "✗ ", "more": ""}
+
+
+def _shape(mask: int) -> str:
+    way = mask & 15
+    if way == 15 and not mask & _CORNER:
+        # Lines that only cross: the one that goes along passes under the other.
+        return "│"
+    if not mask & _FIRM and way in _FAINT:
+        return _FAINT[way]
+    return _LIGHT[way]
+
+
+def _mixed() -> Iterator[tuple[tuple[int, int], str]]:
+    """The lines that are heavy in some directions and light in others, by all of their directions
+    and the heavy ones, read off their names in Unicode."""
+    ways = {"RIGHT": _EAST, "DOWN": _SOUTH, "LEFT": _WEST, "UP": _NORTH}
+    ways |= {"VERTICAL": _SOUTH | _NORTH, "HORIZONTAL": _EAST | _WEST}
+    for code in range(0x2500, 0x254C):
+        light = heavy = 0
+        said = unicodedata.name(chr(code)).removeprefix("BOX DRAWINGS ")
+        if said.startswith(("LIGHT ", "HEAVY ")):
+            continue
+        for part in said.split(" AND "):
+            leads = sum(ways.get(word, 0) for word in part.split())
+            if "HEAVY" in part:
+                heavy |= leads
+            else:
+                light |= leads
+        if light and heavy:
+            yield (light | heavy, heavy), chr(code)
+
+
+_MIXED = dict(_mixed())
+_SHAPES = [_shape(mask) for mask in range(64)]
+_ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
+
+
+class _Line(NamedTuple):
+    """A straight piece of lines, from `low` to `high` along row or column `at`."""
+
+    at: int
+    low: int
+    high: int
+    firm: bool
+
+
+class LineageDrawing:
+    """A neighbourhood laid out. Nothing is drawn before a window is asked for, and then only what
+    is in it."""
+
+    def __init__(self, hood: Neighbourhood, layout: "Layout[str]", texts: "_Texts") -> None:
+        self.hood = hood
+        self.layout = layout
+        self.boxes: Mapping[str, Box] = layout.positions
+        self.width, self.height = int(layout.width), int(layout.height)
+        self._points: dict[Edge, list[tuple[int, int]]] = {}
+        self._rows: dict[int, list[tuple[int, list[str], list[int], str]]] = {}
+        self._along: dict[int, dict[_Line, None]] = {}
+        self._across: dict[int, dict[_Line, None]] = {}
+        self._corners: dict[int, set[int]] = {}
+        self._arrows: dict[int, dict[int, tuple[str, Edge]]] = {}
+        self._keep_boxes(texts)
+        self._keep_lines()
+
+    def _keep_boxes(self, texts: "_Texts") -> None:
+        for node, box in self.boxes.items():
+            for part, (cells, inks) in enumerate(texts[node]):
+                self._rows.setdefault(int(box.y) + part, []).append((int(box.x), cells, inks, node))
+
+    def _keep_lines(self) -> None:
+        along, across = self._along, self._across
+        for route in self.layout.routes:
+            edge = (route.source, route.target)
+            points = [(int(x), int(y)) for x, y in route.points]
+            self._points[edge] = points
+            firm = edge not in self.hood.indirect
+            for (x, y), (next_x, next_y) in pairwise(points):
+                if y == next_y:
+                    low, high = (x, next_x) if x < next_x else (next_x, x)
+                    along.setdefault(y, {})[_Line(y, low, high, firm)] = None
+                else:
+                    low, high = (y, next_y) if y < next_y else (next_y, y)
+                    piece = _Line(x, low, high, firm)
+                    for band in range(low // _BAND_ROWS, high // _BAND_ROWS + 1):
+                        across.setdefault(band, {})[piece] = None
+            for x, y in points[1:-1]:
+                self._corners.setdefault(y, set()).add(x)
+            x, y = points[-1]
+            box = self.boxes[route.target]
+            head = "▶" if x < box.x else "◀" if x >= box.x + box.width else "▼"
+            self._arrows.setdefault(y, {})[x] = (head, edge)
+
+    def fits(self, size: tuple[int, int]) -> bool:
+        """Whether a window of this size shows all of it, with a cell free at either side."""
+        return self.width + 2 <= size[0] and self.height <= size[1]
+
+    def window(
+        self,
+        left: int,
+        top: int,
+        width: int,
+        height: int,
+        *,
+        lit: AbstractSet[Edge],
+        cursor: str,
+        mark: str,
+    ) -> list[list[Span]]:
+        """The rows of a window, each as pieces of one ink; `lit` edges are drawn heavy."""
+        masks = self._masks(left, top, width, height)
+        ways = self._ways(left, top, width, height, lit)
+        return [
+            list(self._row(top + at, left, width, masks[at], ways.get(at), lit, cursor, mark))
+            for at in range(height)
+        ]
+
+    def _masks(self, left: int, top: int, width: int, height: int) -> list[bytearray]:
+        masks = [bytearray(width) for _ in range(height)]
+        for at, row in enumerate(masks):
+            for piece in self._along.get(top + at, ()):
+                _put_along(row, piece.low - left, piece.high - left, _FIRM if piece.firm else 0)
+        seen: set[_Line] = set()
+        for band in range(top // _BAND_ROWS, (top + height) // _BAND_ROWS + 1):
+            for piece in self._across.get(band, ()):
+                x = piece.at - left
+                if 0 <= x < width and piece not in seen:
+                    seen.add(piece)
+                    firm = _FIRM if piece.firm else 0
+                    _put_across(masks, x, piece.low - top, piece.high - top, firm)
+        for at, row in enumerate(masks):
+            for x in self._corners.get(top + at, ()):
+                if 0 <= x - left < width:
+                    row[x - left] |= _CORNER
+        return masks
+
+    def _ways(
+        self, left: int, top: int, width: int, height: int, lit: AbstractSet[Edge]
+    ) -> dict[int, bytearray]:
+        """The same of the lit edges alone, of the rows that have any."""
+        if not lit:
+            return {}
+        masks = [bytearray(width) for _ in range(height)]
+        for edge in lit:
+            for (x, y), (next_x, next_y) in pairwise(self._points.get(edge, ())):
+                if y == next_y and 0 <= y - top < height:
+                    _put_along(masks[y - top], min(x, next_x) - left, max(x, next_x) - left, 0)
+                elif x == next_x and 0 <= x - left < width:
+                    _put_across(masks, x - left, min(y, next_y) - top, max(y, next_y) - top, 0)
+        return {at: row for at, row in enumerate(masks) if any(row)}
+
+    def _row(
+        self,
+        y: int,
+        left: int,
+        width: int,
+        masks: bytearray,
+        ways: bytearray | None,
+        lit: AbstractSet[Edge],
+        cursor: str,
+        mark: str,
+    ) -> Iterator[Span]:
+        cells = [_SHAPES[mask] for mask in masks]
+        inks: list[int] = [Ink.LINE] * width
+        if ways is not None:
+            for x, way in enumerate(ways):
+                if way:
+                    # Where lines join, the way keeps what joins it; where they only cross, not.
+                    joined = masks[x] & 15 if masks[x] & _CORNER else way
+                    cells[x], inks[x] = _MIXED.get((joined, way), _HEAVY[way]), Ink.WAY
+        for x, (head, edge) in self._arrows.get(y, {}).items():
+            if 0 <= x - left < width:
+                cells[x - left] = head
+                if edge in lit:
+                    inks[x - left] = Ink.WAY
+        for x, text, colours, node in self._rows.get(y, ()):
+            if x - left >= width or x + len(text) <= left:
+                continue
+            shown, tinted = text, colours
+            if node in (cursor, mark):
+                first = y == int(self.boxes[node].y)
+                shown = _bracketed(text, is_cursor=node == cursor, is_mark=node == mark and first)
+            if node == cursor:
+                tinted = [ink | CURSOR for ink in colours]
+            if x < left or x + len(text) > left + width:
+                shown = _marked_cut(shown, left - x, left + width - x)
+            _overlay(cells, shown, x - left)
+            _overlay(inks, tinted, x - left)
+        yield from _spans(cells, inks)
+
+
+def draw(
+    hood: Neighbourhood, width: int, height: int, previous: "LineageDrawing | None" = None
+) -> LineageDrawing:
+    """Lay a neighbourhood out for a window of this size: with a second line of facts under every
+    name where all of it fits so, and otherwise one line each. A few ms for a dozen nodes, about 20
+    for 200."""
+    from explorer.graph.layout import Spacing, lay_out_pairs
+
+    widest = max(12, min(30, width // 4))
+    before = previous.layout if previous else None
+    # Far more boxes than rows need not be tried.
+    for tall in (True, False) if len(hood.nodes) <= 2 * height else (False,):
+        texts = _write(hood.nodes, widest, tall=tall)
+        sizes: dict[str, tuple[float, float]] = {
+            node: (len(lines[0][0]), len(lines)) for node, lines in texts.items()
+        }
+        layout = lay_out_pairs(
+            sizes,
+            hood.edges,
+            grid=True,
+            spacing=Spacing(4, 1 if tall else 0, 0),
+            previous=before,
+        )
+        if layout.height <= height:
+            break
+    return LineageDrawing(hood, layout, texts)
+
+
+_Texts = dict[str, list[tuple[list[str], list[int]]]]
+
+
+def _write(nodes: Mapping[str, LineageNode], widest: int, *, tall: bool) -> _Texts:
+    """The cells of every box, row by row."""
+    usual = {
+        part
+        for node in nodes.values()
+        if node.state == "root"
+        for part in node.fact.split(_BETWEEN)
+    }
+    texts: _Texts = {}
+    for node in nodes.values():
+        name = _cut(_SIGNS[node.state] + node.name, widest)
+        ink = _INKS[node.state]
+        # What is as the entity in the middle goes without saying.
+        parts = node.fact.split(_BETWEEN)
+        fact = _BETWEEN.join(part for part in parts if tall or part not in usual)
+        if cell_len(fact) > widest:
+            fact = fact.partition(_BETWEEN)[0]
+        fact = _cut(fact, widest)
+        edge = ("▌", "▐") if node.state == "root" else (" ", " ")
+        if not tall:
+            gap = " " if fact else ""
+            cells = _cells(f"{edge[0]}{name}{gap}{fact}{edge[1]}")
+            inks = [ink] * (cell_len(name) + 1) + [Ink.FACT] * (cell_len(gap + fact)) + [ink]
+            texts[node.id] = [(cells, list(inks))]
+            continue
+        width = max(cell_len(name), cell_len(fact))
+        lines: list[tuple[list[str], list[int]]] = []
+        for text, colour in ((name, ink), (fact, Ink.FACT)):
+            cells = _cells(f"{edge[0]}{set_cell_size(text, width)}{edge[1]}")
+            lines.append((cells, [ink, *([colour] * width), ink]))
+        texts[node.id] = lines[:1] if node.state == "more" else lines
+    return texts
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def _cells(text: str) -> list[str]:
+    """The text cell by cell; the second cell of a wide character is empty."""
+    if text.isascii() and text.isprintable():
+        return list(text)
+    cells: list[str] = []
+    for char in text:
+        width = cell_len(char)
+        if width == 0:
+            if cells:
+                cells[-1] += char
+            continue
+        cells.append(char)
+        cells += [""] * (width - 1)
+    return cells
+
+
+def _bracketed(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]:
+    first, last = cells[0], cells[-1]
+    if is_cursor and first == " ":
+        first, last = "[", "]"
+    if is_mark:
+        last = "◆"
+    return [first, *cells[1:-1], last]
+
+
+def _marked_cut(cells: list[str], first: int, end: int) -> list[str]:
+    """A box that the window cuts, with a mark where it is cut."""
+    shown = list(cells)
+    if first > 0:
+        if cell_len(shown[first]) > 1:
+            shown[first + 1] = " "
+        shown[first] = "…"
+    if end < len(shown):
+        if shown[end - 1] == "" and end > 1:
+            shown[end - 2] = " "
+        shown[end - 1] = "…"
+    return shown
+
+
+def _overlay(under: list[_T], over: list[_T], at: int) -> None:
+    start, end = max(at, 0), min(at + len(over), len(under))
+    under[start:end] = over[start - at : end - at]
+
+
+def _put_along(row: bytearray, low: int, high: int, firm: int) -> None:
+    """A line along a row, from one cell to another, as far as it is in the window."""
+    width = len(row)
+    if 0 <= low < width:
+        row[low] |= _EAST | firm
+    if 0 <= high < width:
+        row[high] |= _WEST | firm
+    start, end = max(low + 1, 0), min(high, width)
+    if start < end:
+        row[start:end] = row[start:end].translate(_ADDED[_EAST | _WEST | firm])
+
+
+def _put_across(rows: list[bytearray], x: int, low: int, high: int, firm: int) -> None:
+    """The same along a column."""
+    height = len(rows)
+    for at in range(max(low, 0), min(high, height - 1) + 1):
+        bits = firm | (_NORTH if at > low else 0) | (_SOUTH if at < high else 0)
+        rows[at][x] |= bits
+
+
+def _spans(cells: list[str], inks: list[int]) -> Iterator[Span]:
+    if cells[0] == "":
+        cells[0] = " "
+    if cell_len(cells[-1]) > 1:
+        cells[-1] = " "
+    at = 0
+    for ink, run in groupby(inks):
+        length = len(list(run))
+        yield "".join(cells[at : at + length]), ink
+        at += length

@@ -1,0 +1,722 @@
+"""The lineage tab: the map, paths, the impact list, and what is said about them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import ContentSwitcher, Input, Static
+
+from explorer.errors import CatalogError
+from explorer.metadata.names import plural
+from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
+from explorer.query import read_filter
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, preview, said
+from explorer.tui.screens.entity.tabs import View
+from explorer.tui.screens.export import FileScreen
+from explorer.tui.screens.lineage.drawing import LineageNode, Neighbourhood, unfold
+from explorer.tui.screens.lineage.graph import (
+    LineageAnswer,
+    LineageQuery,
+    LineageView,
+    make_picture,
+    open_graphs,
+    path_edges,
+    read_paths,
+)
+from explorer.tui.screens.lineage.map import LineageMap
+from explorer.tui.screens.search.dialogs import ChoiceScreen
+from explorer.tui.session import Session
+from explorer.tui.tables import check, suggest_name, write_whole
+from explorer.tui.widgets.chooser import EntityScreen, Entry
+from explorer.tui.widgets.inputs import AskLine
+from explorer.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.graph import Affected, Impact, Paths
+    from explorer.query.filters import Filter
+    from explorer.tui.screens.lineage.drawing import Edge
+    from explorer.views.table import Table
+
+__all__ = ["LineageTab"]
+
+_DRAWN_AT_MOST: Final = 2_000
+"""Laying out so many takes a second."""
+
+
+def _written(graph: "nx.DiGraph", form: str) -> bytes:
+    from explorer.graph import export
+
+    forms: Mapping[str, Callable[[nx.DiGraph], str]] = {
+        ".mmd": export.to_mermaid,
+        ".dot": export.to_dot,
+        ".graphml": export.to_graphml,
+        ".csv": export.to_csv,
+        ".svg": partial(export.to_svg, most_nodes=_DRAWN_AT_MOST, most_edges=_DRAWN_AT_MOST * 5),
+    }
+    return forms[form](graph).encode(errors="backslashreplace")
+
+
+class GraphScreen(FileScreen):
+    """Writes a graph: all of it that passes the filter, drawn or not. What a picture or a diagram
+    leaves out of a large one it says itself."""
+
+    FORMS: ClassVar[tuple[str, ...]] = (".mmd", ".svg", ".dot", ".graphml", ".csv")
+
+    def __init__(self, session: Session, name: str, graph: "nx.DiGraph") -> None:
+        offered = Path(suggest_name(f"{name}-lineage")).with_suffix(".mmd")
+        super().__init__(session, str(offered))
+        self._called = name
+        self._graph = graph
+
+    def about(self) -> Text:
+        """How much is written."""
+        return Text.assemble(
+            said(f"Lineage of {self._called}", "bold"), f", {len(self._graph):,} in all"
+        )
+
+    async def write_to(self, path: Path, *, replace: bool) -> str:
+        """Write it, beside the thread of the screen."""
+        await asyncio.to_thread(partial(check, path, replace=replace))
+        self.tell("writing …")
+        data = await asyncio.to_thread(_written, self._graph, path.suffix.lower())
+        where = await asyncio.to_thread(partial(write_whole, path, data, replace=replace))
+        return f"Wrote {len(self._graph):,} of the lineage of {self._called} to {where}"
+
+
+_OWNERS_SHOWN = 3
+_FILTER = 60
+
+
+def tell_extent(
+    name: str,
+    question: LineageQuery,
+    hood: Neighbourhood | None,
+    narrowed: str,
+    cut: str | None,
+    further: int = 0,
+) -> Text:
+    """Whose lineage, how far each way, how much of it is drawn, and why it is not whole; `further`
+    is how many a hop more would show, where that was left out for lack of room."""
+    hops = _hops(question.hops)
+    column = f".{question.column}" if question.column else ""
+    parts = [
+        said(_shortened(name + column), "bold"),
+        Text(f"upstream {hops}" if question.extent != "DOWNSTREAM" else ""),
+        Text(f"downstream {hops}" if question.extent != "UPSTREAM" else ""),
+    ]
+    if hood is not None:
+        whole = hood.shown == hood.total
+        parts.append(Text(f"all {hood.total:,} shown" if whole else _part(hood)))
+    if further:
+        parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
+    if narrowed:
+        parts.append(Text.assemble("only ", said(_shortened(narrowed), "bold")))
+    if cut:
+        parts.append(said(f"cut: {cut}", "italic"))
+    return join(parts)
+
+
+def tell_node(
+    node: LineageNode,
+    held: Mapping[str, Any],
+    owner: LineageNode | None,
+    names: Mapping[str, str],
+    *,
+    is_mark: bool,
+) -> Text:
+    """What is known of the node under the cursor, in two lines; `names` are those of its owners by
+    URN, as far as they were read."""
+    if node.state == "more":
+        name = owner.name if owner else ""
+        does = "feed" if node.upstream else "are fed by"
+        text = (
+            Text(f"{node.hidden:,} more ").append(f"that {does} ").append_text(said(name, "bold"))
+        )
+        return text.append("\nspace or ⏎ shows them", "dim")
+    facts = [
+        said(node.name, "bold"),
+        said(node.fact, "dim"),
+        Text(_far(held.get("hops"))),
+        Text("not in the catalog, only named by others" if node.state == "ghost" else "", "italic"),
+        Text("SOFT-DELETED" if node.state == "removed" else "", "bold"),
+        Text("deprecated" if held.get("deprecated") else "", "italic"),
+        Text("◆ marked" if is_mark else "", "bold"),
+    ]
+    owners = [label_name(one, names) for one in held.get("owners", ())]
+    if owners:
+        rest = f" +{len(owners) - _OWNERS_SHOWN}" if len(owners) > _OWNERS_SHOWN else ""
+        facts.append(said(f"owner {', '.join(owners[:_OWNERS_SHOWN])}{rest}", "dim"))
+    text = join(facts)
+    text.append("\n")
+    if held.get("description"):
+        return text.append_text(preview(held["description"]))
+    return text.append_text(said(node.id, "dim"))
+
+
+def tell_impact(name: str, impact: "Impact") -> Text:
+    """What a list of what depends on something shows, and why it is not whole."""
+    text = Text.assemble(said(f"what depends on {_shortened(name)}", "bold"))
+    text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
+    if impact.truncated:
+        text.append_text(said(f" · cut: {impact.truncated}", "italic"))
+    return text
+
+
+def tell_paths(paths: "Paths", between: str, name: str) -> str:
+    """How many ways lead from one end, which `between` ("from … to") names, to the other, how far,
+    and what was not looked at."""
+    cut = f"; {paths.truncated}" if paths.truncated else ""
+    if paths.hops is None:
+        return f"No lineage path leads {between} {name}{cut}."
+    many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
+    return f"{many} {between} {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
+
+
+def tell_affected(one: "Affected | None", names: Mapping[str, str]) -> Text:
+    """What is known of an entity that depends on another, in two lines; `names` are those of owners
+    and domains by URN, as far as they were read."""
+    if one is None:
+        return Text()
+    owners = [label_name(owner, names) for owner in one.owners]
+    certain = {"said": "", "guessed": "by a guess", "table": "its table uses the table"}
+    facts = [
+        said(one.name, "bold"),
+        said(f"owner {', '.join(owners)}" if owners else "owner nobody"),
+        said(f"domain {label_name(one.domain, names)}" if one.domain else "", "dim"),
+        said(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
+        Text(certain[one.certainty], "italic"),
+    ]
+    return join(facts).append("\n").append_text(said(one.urn, "dim"))
+
+
+def label_name(urn: str, names: Mapping[str, str]) -> str:
+    """Return what an owner or a domain is called, or the id in its URN where that was not read."""
+    return names.get(urn) or Urn.label(urn)
+
+
+def _hops(count: int) -> str:
+    return f"{count} hop{'s' if count != 1 else ''}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _FILTER else f"{text[: _FILTER - 1]}…"
+
+
+def _part(hood: Neighbourhood) -> str:
+    return f"{hood.shown:,} of {hood.total:,} shown"
+
+
+def _far(hops: Any) -> str:
+    if not isinstance(hops, int) or hops == 0:
+        return ""
+    return f"{_hops(abs(hops))} {'upstream' if hops < 0 else 'downstream'}"
+
+
+_OWNERS = 2
+_WIDE = 100
+_FACTS = 44
+
+
+class ImpactRows(Rows):
+    """Everything downstream, grouped by its type."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("impact")
+
+    @dataclass
+    class Left(Message):
+        """The reader goes back to the drawing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[str | Affected] = []
+        self._counts: dict[str, int] = {}
+        self._names: Mapping[str, str] = {}
+        self.impact: Impact | None = None
+        """What is listed."""
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence instead of a list."""
+        self._rows, self.impact = [], None
+        self.show(0, self._draw_row, empty=sentence)
+
+    async def read(self, catalog: "AsyncCatalog", urn: Urn, column: str | None) -> "Impact":
+        """Ask what depends on an entity, or a column of it: see `find_impact` for the requests."""
+        try:
+            return await (await open_graphs(catalog)).impact(urn, column)
+        except CatalogError:
+            self.say("What depends on it was not read; x tries again from the drawing.")
+            raise
+
+    def show_impact(self, impact: "Impact", names: Mapping[str, str]) -> None:
+        """Show what was found; `names` are those of owners by URN."""
+        self.impact, self._names = impact, names
+        groups = impact.by("type")
+        self._counts = {kind: len(some) for kind, some in groups.items()}
+        self._rows = []
+        for kind, some in groups.items():
+            self._rows += [kind, *some]
+        self.show(
+            len(self._rows), self._draw_row, cursor=1, empty="Nothing is known to be made from it."
+        )
+
+    @property
+    def affected(self) -> "Affected | None":
+        """The entity under the cursor."""
+        row = self._rows[self.cursor] if self.cursor < len(self._rows) else ""
+        return None if isinstance(row, str) else row
+
+    def action_leave(self) -> None:
+        """Back to the drawing."""
+        self.post_message(self.Left())
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if isinstance(row, str):
+            count = said(f"· {self._counts[row]:,}", "dim")
+            return (Text.assemble(" ", said(plural(row), "bold"), " ", count),)
+        used = [
+            Text(f"{row.queries:,} queries" if row.queries is not None else ""),
+            Text(f"{row.users:,} people" if row.users else "", "dim"),
+        ]
+        facts = [
+            said(row.platform or "", "dim"),
+            Text(f"{row.hops} hop{'s' if row.hops != 1 else ''}", "dim"),
+            *used,
+            Text("not in the catalog" if not row.exists else "", "italic"),
+            Text("soft-deleted" if row.removed else "", "italic"),
+            Text("deprecated" if row.deprecated else "", "italic"),
+        ]
+        if width >= _WIDE:
+            owners = ", ".join(label_name(one, self._names) for one in row.owners[:_OWNERS])
+            rest = len(row.owners) - _OWNERS
+            facts.append(said(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
+        told = join(facts)
+        right = min(max(width // 2, _FACTS), width - 20)
+        text = Text("     ").append_text(padded(said(row.name), width - right - 8))
+        return (text.append("  ").append_text(padded(told, right)),)
+
+
+_LOW, _LOWEST, _AROUND = 12, 5, 4
+_NOTHING = "No lineage is known of this one: nothing feeds it, and it feeds nothing."
+
+
+class LineageTab(Vertical, View):
+    """A drawing of the neighbourhood, a line on what it shows, and one on what is under the
+    cursor; or what depends on an entity, as a list."""
+
+    DEFAULT_CSS = """
+    LineageTab #extent { height: auto; padding: 0 1; }
+    LineageTab ContentSwitcher { height: 1fr; }
+    LineageTab #under {
+        height: 3; padding: 0 1; border-top: solid $border-blurred;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    LineageTab.-low #under { display: none; }
+    LineageTab.-low #extent { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    LineageTab.-lowest #extent { display: none; }
+    LineageTab.-lowest LineageMap { scrollbar-size: 0 0; }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """An entity of the drawing was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: Session, column: Callable[[], str | None]) -> None:
+        super().__init__()
+        self._session = session
+        self._column = column
+        self._question: LineageQuery | None = None
+        self._answer: LineageAnswer | None = None
+        self._shown: nx.DiGraph | None = None
+        self._expanded: dict[str, int] = {}
+        self._filter: Filter | None = None
+        self._filter_text = ""
+        self._ways: frozenset[Edge] = frozenset()
+        self._names: dict[str, str] = {}
+        # Names of owners and domains, by URN; all that were read stay known.
+        self._label_names: dict[str, str] = {}
+        self._called = ""
+        self._impact_told, self._impact_of = Text(), ""
+        self._turn = 0
+        # Of what is opened, so far as is drawn legibly; how much there is further away.
+        self._is_opening = True
+        self._further = 0
+
+    def compose(self) -> ComposeResult:
+        """What is shown, the drawing or the list, a line to type in, and what is under the
+        cursor."""
+        yield Static("", id="extent", markup=False)
+        with ContentSwitcher(initial="drawn"):
+            drawn = LineageMap(self._tell)
+            drawn.id = "drawn"
+            yield drawn
+            impact = ImpactRows()
+            impact.id = "impact"
+            yield impact
+        yield AskLine()
+        yield Static("", id="under", markup=False)
+
+    @property
+    def _map(self) -> LineageMap:
+        return self.query_one(LineageMap)
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Forget the drawing of another entity."""
+        self._turn += 1
+        self._answer = None
+        self._called = entity.name
+        if not keep or self._question is None:
+            self._question = LineageQuery(entity.urn)
+            self._is_opening, self._further = True, 0
+            self._expanded.clear()
+            self._filter, self._filter_text, self._ways = None, "", frozenset()
+            self._shown = None
+            self.query_one(AskLine).display = False
+            self.query_one(ContentSwitcher).current = "drawn"
+            self._map.hold(frozenset())
+            self._map.say("reading the lineage …")
+            self._tell_extent()
+
+    async def read(self, entity: "Entity") -> None:
+        """Read and draw the lineage: see `read_answer` for the requests."""
+        if self._question is not None and entity.urn == self._question.urn:
+            await self._look()
+
+    def table(self) -> "Table | None":
+        """What depends on an entity, or all that is around this one."""
+        from explorer.tui.screens.lineage.graph import impact_table, lineage_table
+
+        if self.query_one(ContentSwitcher).current == "impact":
+            impact = self.query_one(ImpactRows).impact
+            return impact_table(self._impact_of, impact) if impact is not None else None
+        return lineage_table(self._called, self._shown) if self._shown is not None else None
+
+    def focus_content(self) -> None:
+        """The keys move in the drawing, or in the list."""
+        if self.query_one(ContentSwitcher).current == "impact":
+            self.screen.set_focus(self.query_one(ImpactRows))
+        else:
+            self.screen.set_focus(self._map)
+
+    @work(exclusive=True, group="lineage")
+    async def _look_again(self, cursor: str = "") -> None:
+        with self._session.reporting(f"reading the lineage of {self._called}"):
+            await self._look(cursor=cursor)
+
+    async def _look(self, *, cursor: str = "") -> None:
+        """Ask what is not known yet, and draw it. What was asked for later is drawn alone."""
+        question = self._question
+        if question is None:
+            return
+        self._turn += 1
+        turn = self._turn
+        try:
+            catalog = await self._session.catalog()
+            size = (self.room.width, max(self.room.height - _AROUND, 1))
+            sight = LineageView(dict(self._expanded), self._filter, self._ways, self._names, size)
+            picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
+            nearer = question.nearest
+            if turn == self._turn and self._is_opening and nearer != question:
+                self._is_opening = False
+                if not picture.drawing.fits(size):
+                    self._question = question = nearer
+                    self._further = len(picture.graph)
+                    picture = await make_picture(catalog, question, None, sight, None)
+        except CatalogError:
+            if turn == self._turn:
+                self._map.say("The lineage was not read; r reads it again.")
+            raise
+        if turn != self._turn:
+            return
+        self._is_opening = False
+        answer = self._answer = picture.answer
+        self._shown = picture.graph
+        if len(answer.graph) <= 1 and not self._ways:
+            self._map.say(_NOTHING)
+        else:
+            self._map.show(picture.drawing, answer.roots[0], cursor or self._map.cursor)
+            self._map.hold(self._ways)
+        self._tell_extent()
+        if picture.drawing.hood.nodes:
+            owners = (self._held(node).get("owners", ()) for node in picture.drawing.hood.nodes)
+            await self._read_label_names(catalog, chain.from_iterable(owners))
+            self._tell()
+
+    async def _read_label_names(self, catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
+        """Read what owners and domains are called; one request for a hundred not known yet."""
+        unknown = dict.fromkeys(one for one in urns if one not in self._label_names)
+        if unknown:
+            known = await catalog.summaries(Urn.parse_all(unknown))
+            self._label_names |= {str(urn): entity.name for urn, entity in known.items()}
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there are few lines, the drawing has them."""
+        self.set_class(event.size.height < _LOW, "-low")
+        self.set_class(event.size.height < _LOWEST, "-lowest")
+
+    @on(LineageMap.Asked)
+    def _asked(self, event: LineageMap.Asked) -> None:
+        event.stop()
+        match event.what:
+            case "open":
+                self._open()
+            case "expand":
+                self._expand()
+            case "filter":
+                self.query_one(AskLine).ask(self._filter_text)
+            case "write" if self._shown is not None:
+                self.app.push_screen(GraphScreen(self._session, self._called, self._shown))
+            case "column":
+                self._follow_column()
+            case "impact":
+                self._show_impact()
+            case "marked":
+                self._tell_marked()
+            case "ways":
+                self._ask_for_ways()
+            case "forget":
+                self._forget()
+            case way if self._question is not None:
+                self._ask_for(self._question.turned(way))
+
+    def _ask_for(self, question: LineageQuery) -> None:
+        """Ask anew, if it is another question."""
+        if question != self._question:
+            self._question, self._answer = question, None
+            self._is_opening, self._further = False, 0
+            self._tell_extent()
+            self._look_again()
+
+    def _held(self, node: str) -> "Mapping[str, Any]":
+        return self._shown.nodes[node] if self._shown is not None and node in self._shown else {}
+
+    def _open(self) -> None:
+        node = self._map.node
+        if node is None or node.state == "more":
+            self._expand()
+            return
+        urn = Urn.parse(self._held(node.id).get("dataset", node.id))
+        if self._question is None or urn != self._question.urn:
+            self.post_message(self.Opened(urn))
+
+    def _expand(self) -> None:
+        """Draw more of the neighbours of what is under the cursor, or the usual ones again."""
+        node, drawing = self._map.node, self._map.drawing
+        if node is None or drawing is None:
+            return
+        owner = node.owner or node.id
+        if not unfold(self._expanded, drawing.hood, owner):
+            self._session.say(f"Nothing around {drawing.hood.nodes[owner].name} is left out.")
+            return
+        self._look_again(cursor=owner)
+
+    def _follow_column(self) -> None:
+        if self._question is None:
+            return
+        column = self._column() if self._question.column is None else None
+        if column is None and self._question.column is None:
+            self._session.say("This one has no columns whose lineage could be followed.")
+            return
+        self._expanded.clear()
+        self._ways = frozenset()
+        self._map.mark = ""
+        self._ask_for(replace(self._question, column=column))
+
+    def _forget(self) -> None:
+        """Take off what was put on last: the ways and the mark, the filter, the column."""
+        if self._ways or self._map.mark:
+            self._ways, self._map.mark = frozenset(), ""
+            self._look_again()
+        elif self._filter is not None:
+            self._filter, self._filter_text = None, ""
+            self._look_again()
+        elif self._question is not None:
+            self._ask_for(replace(self._question, column=None))
+
+    def _tell_marked(self) -> None:
+        node = self._map.node
+        if node is not None and self._map.mark == node.id:
+            self._session.say(f"Marked {node.name}: p at another one shows the paths between them.")
+        elif node is not None:
+            self._session.say(f"{node.name} is not marked any more.")
+
+    def _ask_for_ways(self) -> None:
+        """Show the paths between what is under the cursor and the mark; with no mark somewhere
+        else, ask by name where they lead."""
+        node, mark = self._map.node, self._map.mark
+        if node is None or node.state == "more" or self._answer is None or not self._question:
+            return
+        if mark and mark != node.id:
+            self._show_ways(mark, node, "from the mark to")
+            return
+        hood = self._map.drawing.hood.nodes if self._map.drawing else {}
+        near = [
+            Entry(
+                one.name,
+                aside=one.fact,
+                do=partial(self._show_ways_from, node, one.id, one.name),
+                also=one.id,
+            )
+            for one in hood.values()
+            if one.state != "more" and one.id != node.id
+        ]
+        title = f"Paths from {node.name} to …"
+        if self._question.column is not None:
+            # Columns are named by those that hold them, and only those drawn are known.
+            self.app.push_screen(ChoiceScreen(title, near))
+        else:
+
+            def go(urn: Urn) -> None:
+                self._show_ways_from(node, str(urn), urn.name)
+
+            self.app.push_screen(EntityScreen(self._session, title, near, go))
+
+    def _show_ways_from(self, node: LineageNode, target: str, name: str) -> None:
+        if target == node.id:
+            self._session.say(f"{node.name} is where the paths begin: name another end.")
+        else:
+            end = LineageNode(target, name)
+            self._show_ways(node.id, end, f"from {node.name} to")
+
+    @work(exclusive=True, group="lineage")
+    async def _show_ways(self, source: str, node: LineageNode, between: str) -> None:
+        question, answer = self._question, self._answer
+        if answer is None:
+            return
+        columns = bool(question and question.column)
+        with self._session.reporting("looking for paths"):
+            catalog = await self._session.catalog()
+            paths = await read_paths(catalog, answer, source, node.id, columns=columns)
+            if question is not self._question:
+                return
+            if not paths.ways:
+                self._session.say(tell_paths(paths, between, node.name))
+                return
+            self._ways = path_edges(paths)
+            met = Urn.parse_all({one for way in paths.ways for one in way})
+            known = {} if columns else await catalog.summaries(met)
+            self._names = {str(urn): entity.name for urn, entity in known.items()}
+            await self._look(cursor=node.id)
+            self._session.say(tell_paths(paths, between, self._names.get(node.id, node.name)))
+
+    def _show_impact(self) -> None:
+        node, rows = self._map.node, self.query_one(ImpactRows)
+        if self._question is None or (node is not None and node.state == "more"):
+            return
+        # Before anything is drawn it is of what was opened.
+        urn, column = self._question.urn, self._question.column
+        name = self._called if column is None else column
+        if node is not None:
+            urn, column, name = Urn.parse(node.id), None, node.name
+        if urn.entity_type == "schemaField":
+            held = self._held(str(urn))
+            urn, column = Urn.parse(held["dataset"]), held["column"]
+        self.query_one(ContentSwitcher).current = "impact"
+        rows.say(f"reading what depends on {name} …")
+        self.screen.set_focus(rows)
+        self._impact_told, self._impact_of = said(f"what depends on {name}", "bold"), name
+        self._tell_extent()
+        self._tell()
+        self._read_impact(urn, column, name)
+
+    @work(exclusive=True, group="impact")
+    async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:
+        rows, question = self.query_one(ImpactRows), self._question
+        with self._session.reporting(f"reading what depends on {name}"):
+            catalog = await self._session.catalog()
+            impact = await rows.read(catalog, urn, column)
+            labels = ((*one.owners, one.domain or "") for one in impact.affected)
+            await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
+            if question is self._question:
+                rows.show_impact(impact, self._label_names)
+                self._impact_told = tell_impact(name, impact)
+                self._tell_extent()
+                self._tell()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        affected = self.query_one(ImpactRows).affected
+        if affected is not None:
+            self.post_message(self.Opened(Urn.parse(affected.urn)))
+
+    @on(ImpactRows.Left)
+    def _leave_impact(self, event: ImpactRows.Left) -> None:
+        event.stop()
+        self.query_one(ContentSwitcher).current = "drawn"
+        self._tell_extent()
+        self._tell()
+        self.screen.set_focus(self._map)
+
+    @on(AskLine.Left)
+    def _close_line(self) -> None:
+        self.query_one(AskLine).display = False
+        self.screen.set_focus(self._map)
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        try:
+            self._narrow(event.value.strip())
+        except CatalogError as error:
+            self._session.say(str(error), error=True)
+        else:
+            self._close_line()
+
+    def _narrow(self, text: str) -> None:
+        self._filter = read_filter(text, load_registry(), strict=False) if text else None
+        self._filter_text = text
+        self._look_again()
+
+    def _tell_extent(self) -> None:
+        """The line above: whose lineage, how far, and how much of it is drawn."""
+        text = Text()
+        if self.query_one(ContentSwitcher).current == "impact":
+            text = self._impact_told
+        elif self._question is not None:
+            drawing = self._map.drawing if self._answer is not None else None
+            cut = self._answer.graph.graph.get("truncated") if self._answer is not None else None
+            text = tell_extent(
+                self._called,
+                self._question,
+                drawing.hood if drawing else None,
+                self._filter_text,
+                cut,
+                self._further,
+            )
+        self.query_one("#extent", Static).update(text)
+
+    def _tell(self) -> None:
+        """The lines below: what is under the cursor."""
+        node = self._map.node
+        told = Text()
+        if self.query_one(ContentSwitcher).current == "impact":
+            told = tell_affected(self.query_one(ImpactRows).affected, self._label_names)
+        elif node is not None:
+            owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
+            is_mark = node.id == self._map.mark
+            told = tell_node(node, self._held(node.id), owner, self._label_names, is_mark=is_mark)
+        self.query_one("#under", Static).update(told, layout=False)

@@ -1,0 +1,108 @@
+"""The request log: every request with its answer, newest first."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from explorer.tui.actions import bindings
+from explorer.tui.content import block, padded, said
+from explorer.tui.request_log import KEPT, request_line
+from explorer.tui.session import Session
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.rows import Rows
+
+__all__ = ["LogScreen"]
+
+_MOST_SHOWN = 20_000
+_WIDE = 70
+
+
+class LogScreen(ModalScreen[None]):
+    """A list of requests; below it the one under the cursor, whole."""
+
+    CSS = """
+    LogScreen > Vertical {
+        height: 1fr; background: $background; border: round $primary; border-title-color: $text;
+    }
+    LogScreen Rows { height: 2fr; background: $background; }
+    LogScreen VerticalScroll {
+        height: 1fr; border-top: solid $border-blurred; padding: 0 1; background: $background;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("log")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._exchanges = session.exchanges
+        self._times = session.times
+        # What comes while one looks would move the list below the cursor.
+        self._shown = [session.exchanges[at] for at in range(len(session.exchanges))]
+
+    def compose(self) -> ComposeResult:
+        """The list, and what is under the cursor."""
+        with Vertical() as frame:
+            some = f", the last {KEPT}" if self._exchanges.count > KEPT else ""
+            frame.border_title = f"Asked of the server: {self._exchanges.count:,}{some}"
+            yield Rows()
+            with VerticalScroll(can_focus=False):
+                yield Static("", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show the newest."""
+        rows = self.query_one(Rows)
+        rows.show(len(self._shown), self._draw, empty="Nothing was asked yet.")
+        self.set_focus(rows)
+        self._tell()
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+
+    def action_copy_line(self) -> None:
+        """Copy the request under the cursor as one line."""
+        if self._shown:
+            self.app.copy_to_clipboard(request_line(self._shown[self.query_one(Rows).cursor]))
+
+    def action_close(self) -> None:
+        """Back to where the reader was."""
+        self.dismiss()
+
+    def _draw(self, index: int, width: int) -> tuple[Text]:
+        one = self._shown[index]
+        failed = one.status is None or one.status >= 300
+        status = str(one.status) if one.status else "none"
+        text = Text.assemble(
+            f" {self._times.clock(one.began)} ",
+            (f"{'✗' if failed else ' '} {status:<5}", "bold" if failed else ""),
+            f"{one.seconds * 1000:>7,.0f} ms ",
+        )
+        if width >= _WIDE:
+            text.append(f"{one.sized_bytes:>11,} B ", "dim")
+        text.append(f" {one.method:<5}", "bold" if one.writes else "")
+        return (text.append_text(padded(said(one.path), width - text.cell_len)),)
+
+    def _tell(self) -> None:
+        if not self._shown:
+            return
+        one = self._shown[self.query_one(Rows).cursor]
+        text = Text.assemble((f"{one.method} ", "bold"), said(one.path))
+        answer = f"answered {one.status}" if one.status else "no answer"
+        text.append(f"\n{answer} after {one.seconds:.3f} s, {one.sized_bytes:,} bytes", "dim")
+        if one.writes:
+            text.append(" · it writes", "dim")
+        if one.failure:
+            text.append(f"\n{block(one.failure, _MOST_SHOWN)}")
+        self.query_one(Static).update(text)
+        self.query_one(VerticalScroll).scroll_home(animate=False)

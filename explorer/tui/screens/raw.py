@@ -1,0 +1,576 @@
+"""The raw tab: every aspect as it is stored, as JSON that folds."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import orjson
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from explorer.client.display import moment
+from explorer.errors import CatalogError
+from explorer.tui.actions import bindings
+from explorer.tui.content import block, join, padded, said
+from explorer.tui.screens.entity.tabs import View
+from explorer.tui.session import Session
+from explorer.tui.widgets.differences import run_of, version_actor
+from explorer.tui.widgets.rows import Rows, wrapped_parts
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.views.table import Table
+
+__all__ = ["FOUND_LIMIT", "JsonNode", "JsonTree", "RawTab", "find_keys", "formatted"]
+
+_PAGE = 100
+FOUND_LIMIT = 1_000
+"""How many keys a search finds at most."""
+# A text that is longer is unfolded to be read.
+_LONG = 60
+# Deeper than any model goes; what lies below is not looked into.
+_DEPTH_LIMIT = 64
+
+
+@dataclass(slots=True, eq=False)
+class JsonNode:
+    """A row: a value under its key, a line of a long text, or (`more`) what is not shown yet.
+
+    `path` leads to it from the name of its aspect on. A `series` holds points in time, newest
+    first, and None before they were read. `shown` counts the rows below an open one.
+    """
+
+    path: tuple[str, ...]
+    value: Any
+    depth: int
+    of_list: bool = False
+    is_series: bool = False
+    is_line: bool = False
+    more: int = 0
+    parent: "JsonNode | None" = None
+    is_open: bool = False
+    shown: int = 0
+
+    @property
+    def label(self) -> str:
+        """Its key, or its place in an array."""
+        return self.path[-1]
+
+    @property
+    def aspect(self) -> str:
+        """The aspect it is in."""
+        return self.path[0]
+
+    @property
+    def millis(self) -> int | None:
+        """The moment of a point in time; None of anything else."""
+        is_point = self.parent is not None and self.parent.is_series
+        return _millis_of(self.value) if is_point else None
+
+    @property
+    def folds(self) -> bool:
+        """Whether there is anything to unfold."""
+        if self.more or self.is_line:
+            return False
+        if isinstance(self.value, str):
+            return len(self.value) > _LONG or "\n" in self.value
+        return self.is_series or bool(self.value and isinstance(self.value, dict | list))
+
+
+class JsonTree:
+    """The rows. Unfolding costs what is shown at once, whatever lies below."""
+
+    def __init__(self, roots: Sequence[JsonNode]) -> None:
+        self.rows: list[JsonNode] = list(roots)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def unfold(self, at: int, width: int) -> None:
+        """Show what is in a row; texts are broken at `width` characters. A row that stands for
+        more is replaced by it."""
+        node = self.rows[at]
+        if node.more and node.parent is not None:
+            self.rows[at : at + 1] = _page(node.parent, width)
+        elif node.folds and not node.is_open and not (node.is_series and node.value is None):
+            node.is_open, node.shown = True, 0
+            self.rows[at + 1 : at + 1] = _page(node, width)
+
+    def fold(self, at: int) -> None:
+        """Hide what is in a row."""
+        node = self.rows[at]
+        if node.is_open:
+            node.is_open = False
+            del self.rows[at + 1 : self._end(at)]
+
+    def above(self, at: int) -> int:
+        """The row that holds this one; itself where none does."""
+        depth = self.rows[at].depth
+        return next((n for n in range(at - 1, -1, -1) if self.rows[n].depth < depth), at)
+
+    def opened(self) -> frozenset[tuple[str, ...]]:
+        """What is unfolded, to be unfolded again in other rows of the same entity."""
+        return frozenset(node.path for node in self.rows if node.is_open)
+
+    def unfold_all(self, paths: frozenset[tuple[str, ...]], width: int) -> None:
+        """Unfold those of the paths that there are."""
+        at = 0
+        while at < len(self.rows):
+            if self.rows[at].path in paths:
+                self.unfold(at, width)
+            at += 1
+
+    def _end(self, at: int) -> int:
+        depth = self.rows[at].depth
+        rows = self.rows
+        return next((n for n in range(at + 1, len(rows)) if rows[n].depth <= depth), len(rows))
+
+
+def find_keys(aspects: Mapping[str, Any], text: str) -> list[JsonNode]:
+    """Every value whose key holds `text` in any case, as rows without a tree; at most 1,000.
+
+    Looks through everything: for a thread.
+    """
+    wanted = text.casefold()
+    every = (node for name, value in aspects.items() for node in _walk((name,), value))
+    return list(islice((node for node in every if wanted in node.label.casefold()), FOUND_LIMIT))
+
+
+def formatted(value: Any) -> str:
+    """A value as indented JSON; a text as it is. Takes as long as it is large: for a thread."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:
+        # A number beyond 64 bits, or nested more deeply than that one goes.
+        import json
+
+        return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
+    waiting: list[tuple[tuple[str, ...], Any, bool]] = [(path, value, False)]
+    while waiting:
+        path, value, of_list = waiting.pop()
+        if not of_list:
+            yield JsonNode(path, value, 0)
+        if len(path) > _DEPTH_LIMIT:
+            continue
+        if isinstance(value, dict):
+            below = [((*path, str(key)), one, False) for key, one in value.items()]
+        elif isinstance(value, list):
+            below = [((*path, str(at)), one, True) for at, one in enumerate(value)]
+        else:
+            continue
+        waiting += reversed(below)
+
+
+def _page(parent: JsonNode, width: int) -> list[JsonNode]:
+    """The next rows of what is in a row."""
+    value, start, depth = parent.value, parent.shown, parent.depth + 1
+    room = max(width - 2 * depth - 6, 12)
+    rows: list[JsonNode] = []
+    if isinstance(value, str):
+        lines = [part for line in value.splitlines() for part in wrapped_parts(line, room)]
+        total = len(lines)
+        for number, text in enumerate(lines[start : start + _PAGE], start):
+            path = (*parent.path, str(number))
+            rows.append(JsonNode(path, text, depth, is_line=True, parent=parent))
+    elif isinstance(value, dict):
+        total = len(value)
+        for key, one in islice(value.items(), start, start + _PAGE):
+            rows.append(JsonNode((*parent.path, str(key)), one, depth, parent=parent))
+    else:
+        total = len(value)
+        for number, one in enumerate(value[start : start + _PAGE], start):
+            label = _time_of(one) if parent.is_series else str(number)
+            path = (*parent.path, label)
+            rows.append(JsonNode(path, one, depth, of_list=not parent.is_series, parent=parent))
+    parent.shown = start + len(rows)
+    if parent.shown < total:
+        path = (*parent.path, "")
+        rows.append(JsonNode(path, None, depth, more=total - parent.shown, parent=parent))
+    return rows
+
+
+def _time_of(point: Any) -> str:
+    millis = _millis_of(point)
+    return "time not known" if millis is None else moment(millis)
+
+
+def _millis_of(point: Any) -> int | None:
+    millis = point.get("timestampMillis") if isinstance(point, dict) else None
+    return millis if isinstance(millis, int) else None
+
+
+_POINTS = 50
+_PREVIEWED = 6
+_NAME_AT_MOST = 28
+_LABEL_LIMIT = 80
+_VALUE_LIMIT = 400
+# What is copied goes through the terminal, and most take no more.
+
+
+class RawRows(Rows):
+    """The rows of the tree."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("raw")
+
+    @dataclass
+    class Asked(Message):
+        """A key asked for something that the tab around the rows does."""
+
+        what: str
+
+    def action_turn(self) -> None:
+        """Expand or collapse."""
+        self.post_message(self.Asked("toggle"))
+
+    def action_unfold(self) -> None:
+        """Unfold; what is unfolded is entered."""
+        self.post_message(self.Asked("unfold"))
+
+    def action_fold(self) -> None:
+        """Fold, or up to what holds it."""
+        self.post_message(self.Asked("fold"))
+
+    def action_copy_aspect(self) -> None:
+        """Copy the JSON of the aspect."""
+        self.post_message(self.Asked("copy aspect"))
+
+    def action_copy_value(self) -> None:
+        """Copy the value under the cursor."""
+        self.post_message(self.Asked("copy value"))
+
+    def action_filter(self) -> None:
+        """Show only some keys."""
+        self.post_message(self.Asked("filter"))
+
+    def action_unfilter(self) -> None:
+        """Clear the filter."""
+        self.post_message(self.Asked("unfilter"))
+
+
+class KeyFilter(Input):
+    """Takes a part of a key; the rows follow what is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("keyfilter")
+
+    class Left(Message):
+        """On to the rows, or back to all of them."""
+
+        def __init__(self, *, cleared: bool) -> None:
+            super().__init__()
+            self.cleared = cleared
+
+    def action_to_rows(self) -> None:
+        """To what was found."""
+        self.post_message(self.Left(cleared=False))
+
+    def action_leave(self) -> None:
+        """Back to everything."""
+        self.post_message(self.Left(cleared=True))
+
+
+class RawTab(Vertical, View):
+    """Every aspect, known to the model or not; timeseries by their newest points, on request."""
+
+    DEFAULT_CSS = """
+    RawTab #stored { height: 1; padding: 0 1; }
+    RawTab KeyFilter {
+        display: none; height: 1; border: none; padding: 0 1; background: $surface;
+    }
+    RawTab.-filtered KeyFilter { display: block; }
+    RawTab KeyFilter:focus { border: none; }
+    RawTab RawRows { height: 1fr; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._entity: Entity | None = None
+        self._series: tuple[str, ...] = ()
+        self._points: dict[str, list[Any]] = {}
+        self._tree = JsonTree([])
+        self._name_width = 0
+
+    def compose(self) -> ComposeResult:
+        """How much is stored, the filter, the tree."""
+        yield Static("", id="stored", markup=False)
+        keys = KeyFilter(placeholder="part of a key", select_on_focus=False)
+        keys.cursor_blink = False
+        yield keys
+        yield RawRows()
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Show its aspects folded, or as they were unfolded."""
+        opened = self._tree.opened() if keep and not self._filtered else frozenset()
+        cursor = self._rows.cursor if keep else 0
+        self._entity = entity
+        self._points = {}
+        if not keep:
+            self._series = ()
+        if self._filtered:
+            self._clear_filter()
+        self._plant(opened, cursor)
+
+    def show_times(self) -> None:
+        """Say every moment in the zone chosen now."""
+        self._rows.refresh()
+
+    def table(self) -> "Table | None":
+        """The aspects, for a file."""
+        from explorer.tui.tables import aspects_table
+
+        return None if self._entity is None else aspects_table(self._entity)
+
+    def focus_content(self) -> None:
+        """The keys move in the rows."""
+        self.screen.set_focus(self._rows)
+
+    async def read(self, entity: "Entity") -> None:
+        """Learn which timeseries such an entity may have; their points are read on request."""
+        catalog = await self._session.catalog()
+        registry = catalog.registry
+        declared = registry.entities.get(entity.entity_type)
+        names = declared.aspects if declared and entity.exists else ()
+        series = tuple(
+            name for name in names if name in registry.aspects and registry.aspects[name].timeseries
+        )
+        if entity is self._entity and not self._filtered:
+            self._series = series
+            self._plant(self._tree.opened(), self._rows.cursor)
+
+    @property
+    def _rows(self) -> RawRows:
+        return self.query_one(RawRows)
+
+    @property
+    def _filtered(self) -> bool:
+        return self.has_class("-filtered")
+
+    @property
+    def _width(self) -> int:
+        return max(self._rows.scrollable_content_region.width, 20)
+
+    @property
+    def _node(self) -> JsonNode | None:
+        at = self._rows.cursor
+        return self._tree.rows[at] if at < len(self._tree) else None
+
+    def _plant(self, opened: frozenset[tuple[str, ...]], cursor: int) -> None:
+        """The tree anew, from all that is known."""
+        entity = self._entity
+        if entity is None:
+            return
+        # The key says no more than the URN: last.
+        names = sorted(entity.aspects, key=lambda name: (name.endswith("Key"), name))
+        nodes = [JsonNode((name,), entity.aspects[name].value, 0) for name in names]
+        nodes += [
+            JsonNode((name,), self._points.get(name), 0, is_series=True)
+            for name in self._series
+            if name not in entity.aspects
+        ]
+        self._name_width = min(max((len(node.aspect) for node in nodes), default=0), _NAME_AT_MOST)
+        self._tree = JsonTree(nodes)
+        self._tree.unfold_all(opened, self._width)
+        self._lay_out(cursor)
+        text = Text(f"{len(names)} {'aspect' if len(names) == 1 else 'aspects'}", "bold")
+        if self._series:
+            text.append(f" · {len(self._series)} timeseries on request", "dim")
+        self.query_one("#stored", Static).update(text)
+
+    def _lay_out(self, cursor: int) -> None:
+        empty = "No key has that in it." if self._filtered else "Nothing is stored for this entity."
+        self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
+
+    @on(RawRows.Asked)
+    def _asked(self, event: RawRows.Asked) -> None:
+        event.stop()
+        node, at = self._node, self._rows.cursor
+        match event.what:
+            case "filter":
+                self.add_class("-filtered")
+                self.screen.set_focus(self.query_one(KeyFilter))
+            case "unfilter":
+                self._unfilter()
+            case "toggle" if node is not None:
+                self._toggle(node, at)
+            case "unfold" if node is not None and node.is_open:
+                self._rows.move_to(at + 1)
+            case "unfold" if node is not None:
+                self._toggle(node, at)
+            case "fold" if node is not None and node.is_open:
+                self._toggle(node, at)
+            case "fold" if node is not None:
+                self._rows.move_to(self._tree.above(at))
+            case "copy aspect" if node is not None:
+                self._copy(node.aspect, self._value_of(node.aspect))
+            case "copy value" if node is not None:
+                held = node.parent if node.is_line and node.parent else node
+                self._copy(" / ".join(held.path), held.value)
+
+    @on(Rows.Chosen, "RawRows")
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._node is not None:
+            self._toggle(self._node, event.index)
+
+    def _toggle(self, node: JsonNode, at: int) -> None:
+        if node.is_open:
+            self._tree.fold(at)
+        elif node.is_series and node.value is None:
+            self._read_points(node)
+        else:
+            self._tree.unfold(at, self._width)
+        self._lay_out(at)
+
+    @work(exclusive=True, group="raw-points")
+    async def _read_points(self, node: JsonNode) -> None:
+        entity = self._entity
+        if entity is None:
+            return
+        with self._session.reporting(f"reading the newest points of {node.aspect}"):
+            catalog = await self._session.catalog()
+            try:
+                series = await catalog.timeseries(entity.urn, node.aspect, limit=_POINTS)
+            except CatalogError:
+                self._rows.refresh()
+                raise
+            if entity is not self._entity or node not in self._tree.rows:
+                return
+            node.value = self._points[node.aspect] = list(reversed(series.values))
+            at = self._rows.cursor
+            self._tree.unfold(self._tree.rows.index(node), self._width)
+            self._lay_out(at)
+
+    def _value_of(self, aspect: str) -> Any:
+        entity = self._entity
+        if aspect in self._points:
+            return self._points[aspect]
+        return entity.raw(aspect) if entity else None
+
+    @work(exclusive=True, group="raw-copy", description="copying")
+    async def _copy(self, what: str, value: Any) -> None:
+        with self._session.reporting("copying"):
+            if value is None and what in self._series:
+                self._session.say("Its points are not read yet; ⏎ reads them.")
+                return
+            text = await asyncio.to_thread(formatted, value)
+            self.app.copy_to_clipboard(text)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._filtered:
+            self._filter(event.value.strip())
+
+    @on(KeyFilter.Left)
+    def _leave_filter(self, event: KeyFilter.Left) -> None:
+        event.stop()
+        if event.cleared or not self.query_one(KeyFilter).value.strip():
+            self._unfilter()
+        self.screen.set_focus(self._rows)
+
+    def _unfilter(self) -> None:
+        if self._filtered:
+            self._clear_filter()
+            self._plant(frozenset(), 0)
+            self.screen.set_focus(self._rows)
+
+    def _clear_filter(self) -> None:
+        self.remove_class("-filtered")
+        self.query_one(KeyFilter).value = ""
+
+    @work(exclusive=True, group="raw-filter")
+    async def _filter(self, text: str) -> None:
+        entity = self._entity
+        if entity is None:
+            return
+        if not text:
+            self._plant(frozenset(), 0)
+            return
+        values = {name: aspect.value for name, aspect in entity.aspects.items()}
+        with self._session.reporting("looking for a key"):
+            nodes = await asyncio.to_thread(find_keys, values | self._points, text)
+            if entity is self._entity and self._filtered:
+                self._tree = JsonTree(nodes)
+                self._lay_out(0)
+                count = len(nodes)
+                found = f"{count:,} {'key' if count == 1 else 'keys'} with that in it"
+                cut = " · the search stopped there" if count >= FOUND_LIMIT else ""
+                self.query_one("#stored", Static).update(Text(found, "bold").append(cut, "dim"))
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        del width
+        node = self._tree.rows[index]
+        indent = "  " * node.depth
+        if node.more:
+            words = f" {indent}  … {node.more:,} more; ⏎ shows the next"
+            return (Text().append(words, "dim italic"),)
+        if node.is_line:
+            # Spaces count in a text.
+            return (Text().append(f" {indent}│ ", "dim").append(block(node.value)),)
+        fold = ("▾" if node.is_open else "▸") if node.folds else " "
+        row = Text().append(f" {indent}{fold} ", "dim")
+        if node.depth == 0 and not self._filtered:
+            return (row.append_text(self._draw_aspect(node)),)
+        label = node.path if self._filtered and node.depth == 0 else (self._label(node),)
+        row.append_text(join([said(one[:_LABEL_LIMIT]) for one in label], " / "))
+        row.stylize("dim" if node.of_list else "bold", len(indent) + 3)
+        return (row.append("  ").append_text(_shown(node)),)
+
+    def _label(self, node: JsonNode) -> str:
+        millis = node.millis
+        return node.path[-1] if millis is None else self._session.times.said(millis)
+
+    def _draw_aspect(self, node: JsonNode) -> Text:
+        text = Text().append_text(padded(said(node.aspect, "bold"), self._name_width)).append("  ")
+        if node.is_series:
+            if node.value is None:
+                return text.append("timeseries; ⏎ reads its newest points", "dim italic")
+            count = len(node.value)
+            newest = f"the newest {count:,} points" if count else "no points"
+            return text.append(f"timeseries · {newest}", "dim")
+        read = self._entity.aspects[node.aspect] if self._entity else None
+        facts = [Text(_sized(node.value))]
+        if read is not None:
+            facts.append(Text(self._session.times.when(read.created)))
+            facts += [said(version_actor(read.created)), said(run_of(read.run_id))]
+        return text.append_text(Text(join(facts).plain, "dim"))
+
+
+def _shown(node: JsonNode) -> Text:
+    """A value beside its key: whole where it is short, else what it holds."""
+    value = node.value
+    match value:
+        case None | bool():
+            return Text({None: "null", True: "true", False: "false"}[value], "italic")
+        case str():
+            return said(f'"{value[:_VALUE_LIMIT]}{"…" if len(value) > _VALUE_LIMIT else ""}"')
+        case dict() | list():
+            return Text(_sized(value), "dim").append_text(_preview(value))
+        case _:
+            return said(str(value)[:_VALUE_LIMIT])
+
+
+def _sized(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{len(value):,} {'key' if len(value) == 1 else 'keys'}}}"
+    return f"[{len(value):,}]" if isinstance(value, list) else ""
+
+
+def _preview(value: dict[str, Any] | list[Any]) -> Text:
+    """The first short texts and numbers in it."""
+    held = list(value.values() if isinstance(value, dict) else value)[:_PREVIEWED]
+    short = [one for one in held if isinstance(one, str | int | float) and one is not True]
+    parts = [said(str(one)[:_LABEL_LIMIT], "dim") for one in short if one is not False]
+    return Text("  ").append_text(join(parts)) if parts else Text()

@@ -1,0 +1,1 @@
+"""The search: box, completions, facets, results."""

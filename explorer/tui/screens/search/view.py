@@ -1,0 +1,877 @@
+"""The search view: box, facets and results, searching while one types, and saved searches."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from explorer.client.display import in_quotes
+from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
+from explorer.query.filters import Filter
+from explorer.tui.screens.search.box import (
+    MOST_COMPLETIONS,
+    DropDown,
+    SearchBox,
+    SearchCompletion,
+    completions_for,
+)
+from explorer.tui.screens.search.facets import Facets, urns_in_facets
+from explorer.tui.screens.search.query import Query
+from explorer.tui.screens.search.results import (
+    MOST_RESULTS,
+    ORDERS,
+    PAGE,
+    ResultCount,
+    Results,
+    count_line,
+    fault_line,
+    match_explanation,
+    order_label,
+)
+from explorer.tui.session import Session
+from explorer.tui.state import SavedSearch, SearchFile, SearchStore
+from explorer.tui.widgets.inputs import LONGEST, pasted_urn
+from explorer.tui.widgets.rows import SizeAware
+
+if TYPE_CHECKING:
+    from explorer.client.catalog import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Facet, SearchPage
+    from explorer.metadata.registry import Registry
+    from explorer.views.table import Table
+
+__all__ = ["SearchView"]
+
+
+class SearchMemory:
+    """Keeps the searches of the server that the session is at. Files are read and written in a
+    thread."""
+
+    def __init__(self, view: Widget, session: Session, run: Callable[[str, str], None]) -> None:
+        self._view = view
+        self._run = run
+        self._session = session
+
+    async def read(self) -> SearchFile:
+        """What is kept. Raises `Unusable`."""
+        searches = await self._searches()
+        return await asyncio.to_thread(searches.read)
+
+    def remember(self, text: str) -> None:
+        """Remember a search that somebody went on from."""
+        if text:
+            self._do("keeping the search", lambda searches: searches.asked(text))
+
+    def save(self, text: str, order: str) -> None:
+        """Ask for a name, and keep a search under it."""
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        if not text:
+            self._session.say("Type a search first: there is nothing to save.", error=True)
+            return
+
+        def keep(name: str | None) -> None:
+            if name:
+                search = SavedSearch(name, text, order)
+                self._do(
+                    "saving the search",
+                    lambda searches: searches.save(search),
+                    f"Saved as {in_quotes(name, 60)}; S lists what is saved.",
+                )
+
+        self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), keep)
+
+    def show(self) -> None:
+        """List what is kept."""
+        self._view.run_worker(self._show(), group="keeping")
+
+    async def _searches(self) -> SearchStore:
+        catalog = await self._session.catalog()
+        return SearchStore.of(self._session.server or catalog.address)
+
+    async def _show(self) -> None:
+        from explorer.tui.screens.search.dialogs import SearchesScreen
+
+        with self._session.reporting("reading the searches"):
+            kept = await self.read()
+            if not (kept.saved or kept.recent):
+                self._session.say("No searches are saved yet: s in the results saves one.")
+                return
+            self._view.app.push_screen(SearchesScreen(kept, self._run, self._rename, self._forget))
+
+    def _rename(self, name: str) -> None:
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        def rename(new: str | None) -> None:
+            if new and new != name:
+                self._do("renaming the search", lambda one: one.rename(name, new), then=self.show)
+
+        self._view.app.push_screen(PromptScreen("Rename", "a name", name), rename)
+
+    def _forget(self, name: str, recent: str) -> None:
+        self._do(
+            "forgetting the search",
+            lambda one: one.forget(name=name, recent=recent),
+            then=self.show,
+        )
+
+    def _do(
+        self,
+        doing: str,
+        change: Callable[[SearchStore], SearchFile],
+        said: str = "",
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        self._view.run_worker(self._changed(doing, change, said, then), group="keeping")
+
+    async def _changed(
+        self,
+        doing: str,
+        change: Callable[[SearchStore], SearchFile],
+        said: str,
+        then: Callable[[], None] | None,
+    ) -> None:
+        with self._session.reporting(doing):
+            searches = await self._searches()
+            await asyncio.to_thread(change, searches)
+            if said:
+                self._session.say(said)
+            if then is not None:
+                then()
+
+
+TYPING_PAUSE_SECONDS = 0.03
+# What takes longer is said to be under way.
+_PATIENCE_SECONDS = 0.2
+_WHY_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One question to the server."""
+
+    question: Query
+    narrowed_by: Filter
+    order: str
+
+    @property
+    def words(self) -> str:
+        """What is looked for; everything, where there are no words."""
+        return self.question.words or "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the server said to it."""
+
+    search: _Search
+    page: "SearchPage"
+    known: "dict[Urn, Entity]"
+    adding: "dict[str, Facet]"
+    most: int | None
+
+    @property
+    def words(self) -> str:
+        """The words that were found: those typed, or what they were corrected to."""
+        return self.page.corrected or self.search.question.words
+
+
+async def _adding(
+    catalog: "AsyncCatalog", search: _Search, registry: "Registry"
+) -> "dict[str, Facet]":
+    """The facets some of whose values are taken on, counted over what a further value would add to
+    the result. One request for each."""
+    fields = tuple(search.question.chosen(registry))
+
+    async def counted(field: str) -> "tuple[Facet, ...]":
+        beyond = search.question.beyond(field, registry)
+        return await catalog.facets(search.words, narrowed_by=beyond, names=(field,))
+
+    found = await asyncio.gather(*(counted(field) for field in fields))
+    return {facet.name: facet for facets in found for facet in facets}
+
+
+class SearchBase(Vertical, SizeAware):
+    """A box, facets and results, and the questions between them. The last question wins: an answer
+    to an older one is never shown."""
+
+    @dataclass
+    class LedOn(Message):
+        """The result that was wished for before the answer came is to be opened, if there is one;
+        then comes what was typed for it meanwhile, which `take` gives."""
+
+        urn: Urn | None
+        take: Callable[[], list[events.Key]]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="find")
+        self._session = session
+        self._registry: Registry | None = None
+        self._asked: str | None = None
+        self._is_pending = True
+        self._opens_first = False
+        self._is_leading_on = False
+        self._ahead: list[events.Key] = []
+        self._shown: _Search | None = None
+        self._held: _Answer | None = None
+        self._facets: tuple[Facet, ...] = ()
+        self._order = ""
+        self._fault: FilterSyntax | None = None
+        self._reading: int | None = None
+        self._said = Text()
+        self._words = ""
+        self._corrected: tuple[str, str] | None = None
+
+    @property
+    def box(self) -> SearchBox:
+        """The line that is typed into."""
+        return self.query_one(SearchBox)
+
+    @property
+    def results(self) -> Results:
+        """What was found."""
+        return self.query_one(Results)
+
+    @property
+    def text(self) -> str:
+        """What stands in the box."""
+        return self.box.value.strip()
+
+    @property
+    def order(self) -> str:
+        """How results are ordered, as the client reads it; nothing for the best first."""
+        return self._order
+
+    def start(self, text: str = "") -> None:
+        """Ask for `text`; with none for everything. What somebody was quick enough to type into
+        the box before stays, and is asked for."""
+        with self.prevent(Input.Changed):
+            self.box.value = self.box.value or text
+        self._ask()
+
+    def keeps(self, event: events.Key) -> bool:
+        """Whether a key is kept for the result that is opened when the answer comes; escape gives
+        that up."""
+        if not self._opens_first and not self._is_leading_on:
+            return False
+        if event.key == "escape" and self._opens_first:
+            self._give_up_opening()
+        else:
+            self._ahead.append(events.Key(event.key, event.character))
+        return True
+
+    def _take_ahead(self) -> list[events.Key]:
+        """What was kept; from now on nothing is."""
+        self._is_leading_on = False
+        ahead, self._ahead = self._ahead, []
+        return ahead
+
+    def _give_up_opening(self) -> None:
+        """Nothing is to be opened when the answer comes; what is on its way stays on it."""
+        self._opens_first = False
+        if not self._is_leading_on:
+            self._ahead = []
+
+    def choose_result(self, index: int) -> Urn | None:
+        """The result that somebody chose, if there is one."""
+        raise NotImplementedError
+
+    def table(self) -> "Table | None":
+        """The results, for a file."""
+        from explorer.tui.tables import SearchAsked, results_table
+
+        if self._shown is None or self._is_pending:
+            return None
+        asked = SearchAsked(self._shown.words, self._shown.narrowed_by, self._shown.order)
+        hits = [self.results.hits[at] for at in sorted(self.results.hits)]
+        return results_table(self._session, asked, hits, self.results.known, self.results.total)
+
+    def _put(self, text: str) -> None:
+        """Put a text into the box, and ask for it."""
+        with self.prevent(Input.Changed):
+            self.box.value = text
+            self.box.cursor_position = len(text)
+        self._fold()
+        self._ask()
+
+    def _is_readable(self) -> bool:
+        """Whether the filter can be read, as far as that is known; told where it cannot."""
+        if self._registry is None:
+            return True
+        try:
+            self._split(self._registry).filter(self._registry)
+        except FilterSyntax as fault:
+            self._refuse(fault)
+            return False
+        return True
+
+    def _split(self, registry: "Registry") -> Query:
+        return Query.split(self.text, guide_to(registry))
+
+    def _fold(self) -> None:
+        self.workers.cancel_group(self, "offers")
+        self.query_one(DropDown).offer(())
+
+    def _ask(self) -> None:
+        """Ask for what stands in the box."""
+        self._asked = self.text
+        self._is_pending, self._held = True, None
+        self._give_up_opening()
+        self._search(self._asked, self._order)
+
+    @work(exclusive=True, group="search")
+    async def _search(self, text: str, order: str) -> None:
+        await asyncio.sleep(TYPING_PAUSE_SECONDS if text else 0)
+        with self._session.reporting("searching", self._show_failure, self._ask):
+            catalog = await self._session.catalog()
+            registry = self._registry = catalog.registry
+            if pasted_urn(text) is not None:
+                self._is_pending = False
+                self._tell_words(Text("⏎ goes to it"))
+                return
+            question = Query.split(text, guide_to(registry))
+            try:
+                search = _Search(question, question.filter(registry), order)
+            except FilterSyntax as fault:
+                self._refuse(fault)
+                return
+            self._forgive()
+            loop = asyncio.get_running_loop()
+            waiting = loop.call_later(_PATIENCE_SECONDS, self._tell_waiting)
+            try:
+                page = await catalog.search(
+                    search.words, narrowed_by=search.narrowed_by, sorted_by=order, count=PAGE
+                )
+                adding = await _adding(catalog, search, registry)
+                counted = (*page.facets, *adding.values())
+                urns = [*(hit.urn for hit in page), *urns_in_facets(counted)]
+                known = await catalog.summaries(urns)
+                # Only where it matters is the server asked what it can do.
+                is_long = page.total > MOST_RESULTS
+                most = None if is_long and (await catalog.abilities()).deep_pages else MOST_RESULTS
+            finally:
+                waiting.cancel()
+            self._held = _Answer(search, page, known, adding, most)
+            if page.total or not self._is_typing_condition(question):
+                self._show(self._held)
+            else:
+                self._is_pending = False
+                self._tell_words(Text("… No match yet (previous results below)"))
+
+    def _is_typing_condition(self, question: Query) -> bool:
+        """Whether a condition is being typed, which for that alone takes no results away."""
+        box = self.box
+        is_here = self.screen.focused is box and self._shown is not None
+        return is_here and question.run_at(box.cursor_position) is not None
+
+    def _show(self, answer: "_Answer") -> None:
+        """Show an answer; whoever pressed enter before it came is led on."""
+        self._held = None
+        search, page, question = answer.search, answer.page, answer.search.question
+        again = self._shown is not None and self._shown == search
+        self._shown, self._facets, self._reading = search, page.facets, None
+        self._words = answer.words
+        self._corrected = (question.words, page.corrected) if page.corrected else None
+        if not again:
+            # What is marked is among what is seen.
+            self.results.unmark()
+        self.results.show_page(
+            page,
+            answer.known,
+            answer.words,
+            most=answer.most,
+            cursor=self.results.cursor if again else 0,
+            empty=f"No results for {in_quotes(question.text, 60)}."
+            if question.text
+            else "Nothing here yet.",
+        )
+        if self._registry is not None:
+            chosen = question.chosen(self._registry)
+            self.query_one(Facets).show_facets(page.facets, chosen, answer.known, answer.adding)
+        self._is_pending = False
+        self._tell()
+        self._explain()
+        opens, self._opens_first = self._opens_first, False
+        if opens and self.screen.focused is self.results:
+            # Until it is open, keys come here, and are kept behind those that came before.
+            self._is_leading_on = True
+            self.post_message(self.LedOn(self.choose_result(0), self._take_ahead))
+        else:
+            self._give_up_opening()
+
+    def need_page(self, start: int) -> None:
+        """Read a page of the result that has come into view."""
+        if self._shown is not None and self._reading != start and not self._is_pending:
+            self._reading = start
+            self._read_page(self._shown, start)
+
+    @work(exclusive=True, group="page")
+    async def _read_page(self, search: _Search, start: int) -> None:
+        with self._session.reporting("reading further results"):
+            catalog = await self._session.catalog()
+            page = await catalog.search(
+                search.words,
+                narrowed_by=search.narrowed_by,
+                sorted_by=search.order,
+                start=start,
+                count=PAGE,
+            )
+            known = await catalog.summaries(hit.urn for hit in page)
+            if search is not self._shown:
+                return
+            self.results.add_page(page, known)
+            self._reading = None
+            self._tell()
+            further = self.results.missing()
+            if further is not None and further != start:
+                self.need_page(further)
+
+    def refresh_results(self) -> None:
+        """Read the rows that were read again, each in its place: anything may have changed."""
+        self.hear({urn for results in self.query(Results) for urn in results.known})
+
+    def hear(self, urns: Iterable[Urn]) -> None:
+        """Entities were changed by somebody: those among the results say what they are now, each
+        in its row."""
+        # On leaving, the results may be gone before the last change is heard.
+        shown = {urn for results in self.query(Results) for urn in results.known}
+        changed = [urn for urn in urns if urn in shown]
+        if changed:
+            self._read_changed(changed)
+
+    @work(group="heard")
+    async def _read_changed(self, urns: list[Urn]) -> None:
+        with self._session.reporting("reading results again"):
+            catalog = await self._session.catalog()
+            self.results.update_known(await catalog.summaries(urns))
+
+    def _explain(self) -> None:
+        panel = self.query_one("#why", Static)
+        if not panel.display or self._shown is None:
+            return
+        at = self.results.cursor
+        hit = self.results.hits.get(at)
+        if hit is None:
+            panel.update(Text("No result to explain.", "dim italic"))
+            return
+        has_words = bool(self._shown.question.words)
+        lines = match_explanation(
+            hit,
+            self.results.known.get(hit.urn),
+            self._words,
+            rank=at + 1,
+            order=order_label(self._shown.order, has_words=has_words),
+            width=max(self.size.width - 4, 20),
+        )
+        for one in lines:
+            one.truncate(max(self.size.width - 2, 20), overflow="ellipsis")
+        panel.update(Text("\n", no_wrap=True).join(lines[: _WHY_LINES + 1]))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """What is told fits the width."""
+        del event
+        self._tell()
+
+    def _refuse(self, fault: FilterSyntax) -> None:
+        """Tell what is wrong with the filter. What was found before stays."""
+        self._fault = fault
+        self._is_pending, was_wished = False, self._opens_first
+        self._give_up_opening()
+        self.box.mark(fault)
+        self._tell()
+        if was_wished:
+            self.screen.set_focus(self.box)
+
+    def _forgive(self) -> None:
+        self._fault = None
+        self.box.mark(None)
+
+    def _show_failure(self, sentence: str) -> bool:
+        """Tell, in the place of the results, why there are none, or over those of an earlier
+        question; gives whether all of it is to be seen."""
+        self._is_pending = False
+        self._give_up_opening()
+        if self._shown is None:
+            self._tell_words(Text("✗ Nothing was read", "bold"))
+            self.results.show(0, lambda _, __: (), empty=sentence)
+        else:
+            told = Text.assemble(("✗ ", "bold"), sentence)
+            fits = told.cell_len <= self.size.width - 2
+            self._tell_words(told)
+            return self.display and fits
+        return self.display
+
+    def _tell_waiting(self) -> None:
+        self._tell_words(Text("searching …"))
+
+    def _tell_words(self, text: Text) -> None:
+        text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
+        # On leaving, nothing is there any more that could say it.
+        if text != self._said and self.children:
+            self._said = text
+            # Its height stays, so that moving through the rows lays nothing out anew.
+            self.query_one("#said", Static).update(text, layout=False)
+
+    def _tell(self) -> None:
+        width = max(self.size.width - 2, 1)
+        if self._fault is not None:
+            self._tell_words(fault_line(self._fault, width))
+            return
+        if self._shown is None or self._is_pending:
+            return
+        is_shown = all(one.display for one in (self.results, self.query_one("#found")))
+        found = ResultCount(
+            self.results.total,
+            self.results.in_view if is_shown else None,
+            self._shown.order,
+            bool(self._shown.question.words),
+            bool(self._shown.question.runs),
+            self.results.stopped_at,
+            self._corrected,
+            len(self.results.marked),
+        )
+        self._tell_words(count_line(found, width))
+
+
+class SearchView(SearchBase):
+    """Search as you type, by keys alone."""
+
+    DEFAULT_CSS = """
+    SearchView { layers: base above; }
+    SearchView SearchBox {
+        border: round $border-blurred; height: 3; padding: 0 1; background: $background;
+    }
+    SearchView SearchBox:focus { border: round $primary; }
+    SearchView #said { height: 1; padding: 0 1; color: $text-muted; }
+    SearchView Facets { width: 25; }
+    SearchView Results { width: 1fr; }
+    SearchView #why {
+        display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
+        border-top: solid $border-blurred;
+    }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """A result was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: Session, *, is_narrow: bool) -> None:
+        super().__init__(session)
+        self._is_narrow, self._is_at_facets = is_narrow, False
+        self._quiet = ""
+        self._keeper = SearchMemory(self, session, self.run)
+
+    def compose(self) -> ComposeResult:
+        """The box, what is told of the results, and below it facets beside results."""
+        yield SearchBox(self)
+        yield Static("", id="said", markup=False)
+        with Horizontal():
+            facets = Facets()
+            facets.display = not self._is_narrow
+            yield facets
+            with Vertical(id="found"):
+                yield Results(self)
+        yield Static("", id="why", markup=False)
+        yield DropDown()
+
+    @property
+    def found(self) -> list[Urn]:
+        """What was found, as far as it was read, in its order."""
+        hits = self.results.hits
+        return [hits[at].urn for at in sorted(hits)]
+
+    def show_drafts(self) -> None:
+        """Mark the results of which there are drafts."""
+        drafts = frozenset(urn for urn, _ in self._session.drafts)
+        if drafts != self.results.drafts:
+            self.results.drafts = drafts
+            self.results.refresh()
+
+    def narrow(self, is_narrow: bool) -> None:
+        """Where there is little room, facets and results take turns."""
+        self._is_narrow = is_narrow
+        self._take_turns()
+
+    def _take_turns(self, *, at_facets: bool | None = None) -> None:
+        if at_facets is not None:
+            self._is_at_facets = at_facets
+        self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
+        self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
+        self._tell()
+
+    def focus_box(self) -> None:
+        """Type into the box, what stands there selected so that typing replaces it."""
+        self._opens_first = False
+        self._take_turns(at_facets=False)
+        # At once, not with the next turn: whoever types fast has typed on by then.
+        self.screen.set_focus(self.box)
+        self.box.action_select_all()
+
+    def focus_results(self) -> None:
+        """On to the results."""
+        self._fold()
+        self._take_turns(at_facets=False)
+        self.screen.set_focus(self.results)
+
+    def run(self, text: str, order: str = "") -> None:
+        """Put a text into the box, ask for it, and go on to its results."""
+        self._order = order
+        self._put(text)
+        self.focus_results()
+
+    # The box.
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.strip() != self._asked:
+            self._ask()
+        if event.value == self._quiet:
+            self._fold()
+        else:
+            self._suggest(event.value, self.box.cursor_position)
+
+    def enter(self) -> None:
+        """Search, or open what is chosen."""
+        offer = self.query_one(DropDown).chosen
+        urn = offer.urn if offer else pasted_urn(self.text)
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+        elif offer is not None:
+            self._take(offer)
+        elif self._is_readable():
+            if self.text != self._asked:
+                self._ask()
+            elif self._held is not None:
+                self._show(self._held)
+            self._keeper.remember(self.text)
+            self.focus_results()
+
+    def take(self) -> None:
+        """Take the completion chosen, or the first."""
+        drop = self.query_one(DropDown)
+        offer = drop.chosen or next(iter(drop.offers), None)
+        if offer is not None:
+            self._take(offer)
+
+    def choose(self, rows: int) -> None:
+        """Through the completions; without any down to the results, or up to what was asked."""
+        drop = self.query_one(DropDown)
+        if drop.offers:
+            drop.move(rows)
+        elif rows > 0:
+            self.focus_results()
+        elif not self.box.value:
+            self._suggest_recent()
+
+    def leave_box(self) -> None:
+        """Fold the completions up; once more, leave."""
+        if self.query_one(DropDown).offers:
+            self._fold()
+        else:
+            self.focus_results()
+
+    def explain_syntax(self) -> None:
+        """What can be typed."""
+        from explorer.tui.screens.search.dialogs import SyntaxScreen
+
+        self._fold()
+        self.app.push_screen(SyntaxScreen())
+
+    def save_search(self) -> None:
+        """Keep the search under a name."""
+        self._fold()
+        self._keeper.save(self.text, self._order)
+
+    async def searches(self) -> "SearchFile":
+        """The searches that are kept. Raises `Unusable`."""
+        return await self._keeper.read()
+
+    def show_searches(self) -> None:
+        """The searches that are kept."""
+        self._fold()
+        self._keeper.show()
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Go to the entity that was pasted; anything else belongs into the box."""
+        urn = pasted_urn(text) if into_empty else None
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+            return True
+        if is_cut:
+            self._session.say(f"Only the first {LONGEST:,} characters of it were taken.")
+        if self.screen.focused is self.box:
+            return False
+        self.focus_box()
+        self._put(" ".join(text.split()))
+        return True
+
+    def _take(self, offer: SearchCompletion) -> None:
+        if offer.asks:
+            self.run(offer.text)
+            return
+        self._fold()
+        self._quiet = offer.text if offer.closes else ""
+        self.box.value = offer.text
+        self.box.cursor_position = offer.cursor
+
+    # The results.
+
+    def open(self, urn: Urn) -> None:
+        """Open an entity."""
+        self.post_message(self.Opened(urn))
+
+    def open_result(self, index: int) -> None:
+        """Open a result; before the answer is there, the first of it when it comes."""
+        if self._is_pending:
+            self._opens_first = True
+            return
+        urn = self.choose_result(index)
+        if urn is not None:
+            self.open(urn)
+
+    def choose_result(self, index: int) -> Urn | None:
+        """The result that somebody chose, if there is one; what led to it is remembered."""
+        urn = self.results.urn_at(index)
+        if urn is not None:
+            self._keeper.remember(self.text)
+        return urn
+
+    def results_key(self, what: str) -> None:
+        """What a key of the results stands for, or what came of moving in them."""
+        if what == "seen":
+            self._tell()
+            return
+        self._opens_first = False
+        match what:
+            case "moved":
+                self._explain()
+                self._tell()
+            case "facets":
+                self._take_turns(at_facets=True)
+                self.screen.set_focus(self.query_one(Facets))
+            case "plain" if self._registry is not None:
+                self._put(self._split(self._registry).words)
+            case "condition":
+                self._add_condition()
+            case "jump":
+                self._ask_where()
+            case "order":
+                self._ask_order()
+            case "why":
+                why = self.query_one("#why")
+                why.display = not why.display
+                self._explain()
+            case "save":
+                self.save_search()
+            case "searches":
+                self.show_searches()
+            case "again":
+                self._ask()
+            case number if number.isdigit():
+                self.query_one(Facets).toggle_numbered(int(number))
+
+    @on(Facets.Toggled)
+    def _toggled(self, event: Facets.Toggled) -> None:
+        event.stop()
+        if self._registry is None:
+            return
+        try:
+            question = self._split(self._registry)
+            self._put(question.toggled(event.field, event.value, self._registry))
+        except FilterSyntax as fault:
+            self._refuse(fault)
+
+    @on(Facets.Left)
+    def _facets_left(self, event: Facets.Left) -> None:
+        event.stop()
+        self.focus_results()
+
+    @on(DropDown.Taken)
+    def _clicked(self, event: DropDown.Taken) -> None:
+        event.stop()
+        self._take(event.offer)
+
+    def _add_condition(self) -> None:
+        from explorer.tui.screens.search.dialogs import add_condition
+
+        if self._registry is None:
+            return
+
+        def refused(sentence: str) -> None:
+            self._session.say(sentence, error=True)
+
+        question = self._split(self._registry)
+        if self._is_readable():
+            add_condition(self.app, self._registry, question, self._facets, self._put, refused)
+
+    def _ask_order(self) -> None:
+        from explorer.tui.screens.search.dialogs import ChoiceScreen
+        from explorer.tui.widgets.chooser import Entry
+
+        def take(order: str) -> None:
+            self._order = order
+            self._ask()
+
+        choices = [Entry(label, order, do=partial(take, order)) for label, order in ORDERS]
+        at = next((n for n, (_, order) in enumerate(ORDERS) if order == self._order), 0)
+        self.app.push_screen(ChoiceScreen("In which order?", choices, at=at))
+
+    def _ask_where(self) -> None:
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        def go(answer: str | None) -> None:
+            number = (answer or "").lower().replace(",", "").replace(" ", "")
+            digits = number.removeprefix("p")
+            if not digits.isdecimal() or not digits.isascii() or not int(digits[:9]):
+                if answer:
+                    self._session.say("That is no number: 120 is a result, p3 a page.", error=True)
+                return
+            index = int(digits[:9]) - 1
+            self.results.jump_to(index * PAGE if number.startswith("p") else index)
+            self._tell()
+
+        total = f"{self.results.count:,}"
+        self.app.push_screen(PromptScreen("Go to", f"a result, 1 to {total}, or a page: p2"), go)
+
+    @work(exclusive=True, group="offers")
+    async def _suggest(self, text: str, cursor: int) -> None:
+        await asyncio.sleep(TYPING_PAUSE_SECONDS)
+        with self._session.reporting("completing"):
+            catalog = await self._session.catalog()
+            question = Query.split(text, guide_to(catalog.registry))
+            offers = [
+                one
+                for one in await completions_for(question, cursor, catalog)
+                if one.urn or one.text != text
+            ]
+            if self.screen.focused is self.box and self.box.value == text:
+                self.query_one(DropDown).offer(offers)
+
+    @work(exclusive=True, group="offers")
+    async def _suggest_recent(self) -> None:
+        with self._session.reporting("reading the searches asked lately"):
+            kept = await self._keeper.read()
+            offers = [
+                SearchCompletion(text, "recent search", text, len(text), asks=True)
+                for text in kept.recent[:MOST_COMPLETIONS]
+            ]
+            if not offers:
+                self._session.say("No recent searches.")
+            if self.screen.focused is self.box and not self.box.value:
+                self.query_one(DropDown).offer(offers)

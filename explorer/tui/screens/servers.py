@@ -1,0 +1,241 @@
+"""The list of servers: profiles, the catalog of this machine, and any address."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from explorer import config
+from explorer.client.transport import Secret
+from explorer.errors import CatalogError
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, said
+from explorer.tui.session import Opening, Session, sentence_of
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.inputs import HintedLine
+from explorer.tui.widgets.rows import Rows
+
+__all__ = ["KnownServer", "ServersScreen", "known_servers"]
+
+_NAME = 18
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """A server of the list: how it is opened, where it is, and from where that is known."""
+
+    opening: Opening
+    name: str
+    place: str
+    identity: str
+    known_from: str = ""
+    read_only: bool = False
+    token_from: str = ""
+    asks: bool = False
+    embedded: bool = False
+
+
+def known_servers() -> list[KnownServer]:
+    """The profiles by name, this machine's own catalog, and what the environment or DataHub's
+    settings name beside them. Reads small files; raises `Unusable` for a damaged one."""
+    profiles = config.read_profiles()
+    found = [
+        _known(
+            Opening(profile=name),
+            f"a profile{', current' if name == profiles.current else ''}",
+        )
+        for name in profiles.by_name
+    ]
+    own = _known(Opening(profile=config.EMBEDDED), "always there")
+    meant = _known(Opening(), "named by the environment, or DataHub's settings")
+    if meant.identity not in [one.identity for one in (*found, own)]:
+        found.insert(0, meant)
+    return [*found, own]
+
+
+def _known(opening: Opening, known_from: str) -> KnownServer:
+    server = opening.found()
+    place = server.url or str(server.data_dir or config.data_dir())
+    source = server.token.source
+    return KnownServer(
+        opening,
+        "this machine" if server.name == config.EMBEDDED else server.name,
+        place,
+        server.identity,
+        known_from,
+        server.read_only,
+        "" if source == "none" else source,
+        server.token.asks,
+        server.url is None,
+    )
+
+
+class _Line(HintedLine):
+    """A line that is typed into, without a frame."""
+
+    DEFAULT_CSS = """
+    _Line, _Line:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, name: str, placeholder: str, *, password: bool = False) -> None:
+        super().__init__(id=name, placeholder=placeholder, password=password)
+        self.cursor_blink = False
+
+
+class ServersScreen(ModalScreen[Opening | None]):
+    """Chooses a server; gives how it is to be opened, nothing when it was left."""
+
+    CSS = """
+    ServersScreen { align: center middle; background: $background 60%; }
+    ServersScreen > Vertical {
+        width: 92; max-width: 100%; height: auto; max-height: 90%;
+        background: $surface; border: round $primary; border-title-color: $text;
+    }
+    ServersScreen Rows { height: auto; max-height: 1fr; background: $surface; }
+    ServersScreen #token { display: none; }
+    ServersScreen.-token #token { display: block; }
+    ServersScreen.-token #address { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("servers")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._known: list[KnownServer] = []
+        self._wanted: Opening | None = None
+
+    def compose(self) -> ComposeResult:
+        """The list, and the line below it."""
+        with Vertical() as frame:
+            frame.border_title = "Servers"
+            yield Rows(row_height=2)
+            yield _Line("address", "or an address, http://host:8080")
+            yield _Line("token", "the access token, not shown and not kept", password=True)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the list."""
+        self.query_one(Rows).styles.height = 2
+        self.set_focus(self.query_one(Rows))
+        self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        rows = self.query_one(Rows)
+        try:
+            self._known = await asyncio.to_thread(known_servers)
+        except CatalogError as error:
+            rows.styles.height = 6
+            rows.show(0, self._draw, empty=sentence_of(error))
+            return
+        at = [one.identity for one in self._known]
+        here = at.index(self._session.server) if self._session.server in at else 0
+        rows.styles.height = 2 * len(self._known)
+        rows.show(len(self._known), self._draw, cursor=here)
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        one = self._known[index]
+        here = one.identity == self._session.server
+        first = Text.assemble(" ● " if here else "   ", padded(said(one.name, "bold"), _NAME))
+        first.append(" ").append_text(padded(said(one.place), width - _NAME - 4))
+        return first, Text("   ").append_text(join(list(self._marks(one, here=here))))
+
+    @staticmethod
+    def _marks(one: KnownServer, *, here: bool) -> Iterator[Text]:
+        yield Text("current" if here else "", "bold")
+        yield Text("read only" if one.read_only else "", "bold")
+        yield Text("local" if one.embedded else "", "dim")
+        yield said(f"token: {one.token_from}" if one.token_from else "", "dim")
+        yield said(one.known_from, "dim")
+
+    @property
+    def _current(self) -> KnownServer | None:
+        at = self.query_one(Rows).cursor
+        return self._known[at] if at < len(self._known) else None
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        one = self._known[event.index]
+        if one.asks:
+            self._ask_token(one.opening)
+        else:
+            self.dismiss(one.opening)
+
+    def action_token(self) -> None:
+        """Type a token for the server under the cursor."""
+        if self._current is not None:
+            self._ask_token(self._current.opening)
+
+    def action_offline(self) -> None:
+        """Open what was kept of the server under the cursor."""
+        one = self._current
+        if one is not None and one.embedded:
+            self._say("This machine's own catalog is always there: nothing of it is kept apart.")
+        elif one is not None:
+            self.dismiss(replace(one.opening, offline=True))
+
+    def action_read_only(self) -> None:
+        """Open the server under the cursor to be read only."""
+        if self._current is not None:
+            self.dismiss(replace(self._current.opening, read_only=True))
+
+    def action_address(self) -> None:
+        """Type an address."""
+        self.set_focus(self.query_one("#address"))
+
+    def action_close(self) -> None:
+        """Back to the list from a line; from the list, leave."""
+        rows = self.query_one(Rows)
+        if self.focused is rows:
+            self.dismiss(None)
+        else:
+            self.remove_class("-token")
+            self.query_one("#token", Input).value = ""
+            self.set_focus(rows)
+
+    @on(Input.Submitted, "#address")
+    def _address_given(self, event: Input.Submitted) -> None:
+        event.stop()
+        url = event.value.strip()
+        if not url:
+            return
+        if "://" not in url:
+            url = f"http://{url}"
+        try:
+            config.Profile(url=url).checked()
+        except CatalogError as error:
+            self._say(sentence_of(error))
+            return
+        self.dismiss(Opening(url=url))
+
+    @on(Input.Submitted, "#token")
+    def _token_given(self, event: Input.Submitted) -> None:
+        event.stop()
+        token = Secret.of(event.value)
+        event.input.value = ""
+        if token is None or self._wanted is None:
+            self._say("A token is a text without spaces; esc goes back.")
+            return
+        try:
+            token.check()
+        except CatalogError as error:
+            self._say(sentence_of(error))
+            return
+        self.dismiss(replace(self._wanted, token=token))
+
+    def _ask_token(self, opening: Opening) -> None:
+        self._wanted = opening
+        self.add_class("-token")
+        self.set_focus(self.query_one("#token"))
+
+    def _say(self, sentence: str) -> None:
+        self.query_one(KeyLine).say(sentence, error=True)

@@ -1,0 +1,432 @@
+"""The reader's settings from `tui.toml`: values, keys and theme, with one sentence for
+everything that could not be used.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+
+import msgspec
+from rich.terminal_theme import TerminalTheme
+from textual.filter import LineFilter
+from textual.theme import Theme
+
+from explorer.config import config_dir
+from explorer.config.files import read_private
+from explorer.errors import Unusable
+from explorer.tui.actions import ACTIONS, SCOPES, Action, actions_of, readable
+from explorer.tui.themes import (
+    CONTRAST,
+    DARK,
+    NICKNAMES,
+    SIXTEEN,
+    TITLES,
+    FaintFilter,
+    colours_of,
+    is_without_colour,
+    own_themes,
+    themes,
+)
+
+__all__ = [
+    "Appearance",
+    "Keymap",
+    "Settings",
+    "SettingsRead",
+    "key_lines",
+    "list_settings",
+    "read_keymap",
+    "read_settings",
+    "settings_file",
+]
+
+_SWALLOWED: Final = {
+    "ctrl+h": "backspace",
+    "ctrl+i": "tab",
+    "ctrl+j": "enter",
+    "ctrl+m": "enter",
+    "ctrl+left_square_bracket": "escape",
+}
+_NAMED: Final = frozenset(
+    (
+        *("escape", "enter", "tab", "shift+tab", "space", "backspace", "delete", "insert"),
+        *("up", "down", "left", "right", "home", "end", "pageup", "pagedown"),
+    )
+)
+_FUNCTION: Final = re.compile(r"f([1-9]|1[0-2])")
+_CONTROL: Final = re.compile(r"ctrl\+(shift\+)?[a-z]")
+_WIDE: Final = 18
+
+
+class Keymap:
+    """The keys of every action: those it is declared with, or those the reader has set."""
+
+    def __init__(self, wishes: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self._wishes = dict(wishes or {})
+
+    def keys_of(self, action: Action) -> tuple[str, ...]:
+        """The keys of an action, the first the one that is shown."""
+        return self._wishes.get(action.id, action.keys)
+
+    def shown(self, action: Action) -> str:
+        """The key under which an action is shown where there is room for one."""
+        keys = self._wishes.get(action.id)
+        return readable(keys[0]) if keys else action.key
+
+    def bindings(self) -> dict[str, str]:
+        """The keys set by the reader, by the id of their action, as Textual takes them."""
+        return {name: ",".join(keys) for name, keys in self._wishes.items()}
+
+
+def read_keymap(
+    wishes: Mapping[str, str], place: Callable[[str], str]
+) -> tuple[Keymap, tuple[str, ...]]:
+    """The keymap that the reader wishes for, and one sentence for every wish that is not granted:
+    an action that is not there, a key that is none, or one that something else has.
+
+    `place` says where an action is spoken of.
+    """
+    known = {action.id: action for action in ACTIONS}
+    granted: dict[str, tuple[str, ...]] = {}
+    problems = []
+    for name, text in wishes.items():
+        keys = tuple(_named(key.strip()) for key in text.split(",") if key.strip())
+        problem = _unknown(name, known) or _unusable(keys, text)
+        if problem:
+            problems.append(f"{place(name)}: {problem}")
+        else:
+            granted[name] = keys
+    for name in list(granted):
+        rival = _rival(known[name], granted)
+        if rival is not None:
+            key = next(key for key in granted[name] if key in _keys(rival, granted))
+            problems.append(
+                f"{place(name)}: {readable(key)} is {rival.id} already; give that another key too"
+            )
+            del granted[name]
+    return Keymap(granted), tuple(problems)
+
+
+def key_lines(keymap: Keymap) -> Iterator[str]:
+    """Every action with its keys and the word it has in a keymap, by place, to be printed."""
+    for scope, title in SCOPES.items():
+        yield f"{title}"
+        for action in actions_of(scope):
+            if action.help:
+                keys = " ".join(readable(key) for key in keymap.keys_of(action))
+                yield f"  {keys:<{_WIDE}}{action.help}  ({action.id})"
+        yield ""
+
+
+def _keys(action: Action, granted: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return granted.get(action.id, action.keys)
+
+
+def _rival(action: Action, granted: Mapping[str, tuple[str, ...]]) -> Action | None:
+    """Another action of the same place that has one of the keys."""
+    wished = set(granted[action.id])
+    for other in actions_of(action.scope):
+        if other.id != action.id and wished & set(_keys(other, granted)):
+            return other
+    return None
+
+
+def _unknown(name: str, known: Mapping[str, Action]) -> str | None:
+    if name in known:
+        return None
+    near = get_close_matches(name, known, 1)
+    return f"no action is called “{name}”" + (f"; is {near[0]} meant?" if near else "; see --keys")
+
+
+def _unusable(keys: tuple[str, ...], text: str) -> str | None:
+    """What is wrong with keys, if anything is."""
+    if not keys:
+        return f"“{text}” names no key"
+    for key in keys:
+        if key in _SWALLOWED:
+            return f"{readable(key)} arrives as {_SWALLOWED[key]} in a terminal; choose another key"
+        if not _is_key(key):
+            return (
+                f"“{key}” is no key; give a character, f1 to f12, ctrl+ and a letter, "
+                "or one of " + ", ".join(sorted(_NAMED))
+            )
+    return None
+
+
+def _is_key(key: str) -> bool:
+    return (
+        key in _NAMED
+        or _FUNCTION.fullmatch(key) is not None
+        or _CONTROL.fullmatch(key) is not None
+        or key in {*_CHARACTERS.values(), "comma"}
+        or (len(key) == 1 and key.isalnum())
+    )
+
+
+# Textual's names of the characters that have one.
+_CHARACTERS: Final = {
+    " ": "space",
+    "!": "exclamation_mark",
+    '"': "quotation_mark",
+    "#": "number_sign",
+    "$": "dollar_sign",
+    "%": "percent_sign",
+    "&": "ampersand",
+    "'": "apostrophe",
+    "(": "left_parenthesis",
+    ")": "right_parenthesis",
+    "*": "asterisk",
+    "+": "plus",
+    "-": "minus",
+    ".": "full_stop",
+    "/": "slash",
+    ":": "colon",
+    ";": "semicolon",
+    "<": "less_than_sign",
+    "=": "equals_sign",
+    ">": "greater_than_sign",
+    "?": "question_mark",
+    "@": "at",
+    "[": "left_square_bracket",
+    "\\": "backslash",
+    "]": "right_square_bracket",
+    "^": "circumflex_accent",
+    "_": "underscore",
+    "`": "grave_accent",
+    "{": "left_curly_bracket",
+    "|": "vertical_line",
+    "}": "right_curly_bracket",
+    "~": "tilde",
+}
+
+
+def _named(key: str) -> str:
+    """A key as it is called inside: `^x` and `ctrl+x`, `/` and `slash`, `comma`."""
+    if key.startswith("^") and len(key) == 2:
+        return f"ctrl+{key[1].lower()}"
+    return _CHARACTERS.get(key, key if len(key) == 1 else key.lower())
+
+
+Start = Literal["find", "browse", "last"]
+Clipboard = Literal[
+    "auto", "terminal", "tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe", "none"
+]
+Zone = Literal["local", "utc"]
+Said = msgspec.Meta
+
+
+class Settings(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
+    """What can be set. Each says of itself what it does; the keys and themes are checked by those
+    who use them."""
+
+    theme: Annotated[
+        str,
+        Said(description="The colours; empty for those chosen last in the terminal."),
+    ] = ""
+    start: Annotated[
+        Start,
+        Said(description="What is open first: the search, the folders, or what was open last."),
+    ] = "find"
+    clipboard: Annotated[
+        Clipboard,
+        Said(description="The way by which text is copied; auto tries what is there."),
+    ] = "auto"
+    mouse: Annotated[
+        bool,
+        Said(description="Whether the mouse is listened to; off, the terminal selects text."),
+    ] = True
+    zone: Annotated[
+        Zone,
+        Said(description="The time zone in which moments are shown first."),
+    ] = "local"
+    editor: Annotated[
+        str,
+        Said(description="The editor for long texts; empty for $VISUAL or $EDITOR."),
+    ] = ""
+    keys: Annotated[
+        dict[str, str],
+        Said(description='Keys by action: "entity.copy-urn" = "y, c"; --keys lists the actions.'),
+    ] = msgspec.field(default_factory=dict)
+    themes: Annotated[
+        dict[str, dict[str, str]],
+        Said(description="Themes of your own, [themes.NAME], each based on one that is there."),
+    ] = msgspec.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting for people: its name, what it does, what it may be, and its value, as TOML."""
+
+    name: str
+    help: str
+    allowed: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRead:
+    """What the file says, and one sentence for everything in it that could not be used."""
+
+    settings: Settings = field(default_factory=Settings)
+    problems: tuple[str, ...] = ()
+    text: str = ""
+
+    def place(self, key: str) -> str:
+        """Where the file speaks of a key: `FILE, line N`."""
+        return _place(settings_file(), self.text, key)
+
+
+def settings_file() -> Path:
+    """Where the settings are kept."""
+    return config_dir() / "tui.toml"
+
+
+def read_settings() -> SettingsRead:
+    """The settings; what cannot be understood is left as it is by default, and said.
+
+    Reads a small file, and raises nothing: trouble is in `problems`, each naming the file, the
+    line, and what would do.
+    """
+    path = settings_file()
+    try:
+        text = read_private(path, secret=False)
+    except Unusable as error:
+        return SettingsRead(problems=(str(error),))
+    if text is None:
+        return SettingsRead()
+    import tomllib
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return SettingsRead(problems=(f"{path} cannot be read: {error}; nothing in it is used",))
+    return _checked(path, text, table)
+
+
+def list_settings(settings: Settings) -> Iterator[Setting]:
+    """Every setting with its value, in the order in which they are declared; of the tables their
+    size."""
+    for name, hint in _hints().items():
+        value = getattr(settings, name)
+        shown = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
+        yield Setting(name, _described(hint), _allowed(hint), shown)
+
+
+def _checked(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
+    kept: dict[str, Any] = {}
+    problems = []
+    hints = _hints()
+    for key, value in table.items():
+        place = _place(path, text, key)
+        if key not in hints:
+            problems.append(f"{place}: nothing is called “{key}”; there are {', '.join(hints)}")
+            continue
+        try:
+            kept[key] = msgspec.convert(value, hints[key])
+        except msgspec.ValidationError:
+            problems.append(f"{place}: {key} is {_allowed(hints[key])}, not “{value}”")
+    return SettingsRead(Settings(**kept), tuple(problems), text)
+
+
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Settings, include_extras=True)
+
+
+def _described(hint: Any) -> str:
+    return str(get_args(hint)[1].description)
+
+
+def _allowed(hint: Any) -> str:
+    """What a value may be, in words."""
+    kind = get_args(hint)[0]
+    choices = get_args(kind)
+    if kind is bool:
+        return "true or false"
+    if kind is str:
+        return "a text in quotes"
+    if all(isinstance(choice, str) for choice in choices):
+        return "one of " + ", ".join(choices)
+    return "a table of names and texts"
+
+
+_BARE: Final = ("true", "false")
+
+
+def _toml(value: str | bool) -> str:
+    return _BARE[not value] if isinstance(value, bool) else f'"{value}"'
+
+
+def _place(path: Path, text: str, key: str) -> str:
+    """The file and the first line that speaks of a key or of a table."""
+    speaks = re.compile(
+        rf"""^\s*(\[\s*)?([\w"'-]+\s*\.\s*)?["']?{re.escape(key)}["']?\s*[=\].]""", re.ASCII
+    )
+    lines = enumerate(text.splitlines(), 1)
+    line = next((number for number, one in lines if speaks.match(one)), 1)
+    return f"{path}, line {line}"
+
+
+ThemeFrom = Literal["started with", "settings", "chosen"]
+
+
+class Appearance:
+    """What the settings say about colours and keys. `wanted` is the theme named at the start, which
+    goes before the one in the settings, which goes before the one chosen last.
+
+    `problems` has one sentence for everything that could not be used.
+    """
+
+    def __init__(self, read: SettingsRead | None = None, wanted: str = "") -> None:
+        found = read or SettingsRead()
+        own, theme_problems = own_themes(found.settings.themes, found.place)
+        self.keymap, key_problems = read_keymap(found.settings.keys, found.place)
+        self.themes: dict[str, Theme] = {**themes(), **own}
+        self._undimmed = FaintFilter()
+        self._wanted, problems = "", list(found.problems)
+        if wanted:
+            self._wanted = self._named(wanted) or ""
+            if not self._wanted:
+                problems.append(f"no theme is called “{wanted}”; there are {self._names()}")
+        self._set = self._named(found.settings.theme) or ""
+        if found.settings.theme and not self._set:
+            place = found.place("theme")
+            problems.append(
+                f"{place}: no theme is called “{found.settings.theme}”; there are {self._names()}"
+            )
+        self.settings: Settings = found.settings
+        self.problems: tuple[str, ...] = (*problems, *theme_problems, *key_problems)
+
+    def first(self, chosen: str | None) -> str:
+        """The theme to start with, where `chosen` is the one chosen last."""
+        if is_without_colour():
+            return SIXTEEN
+        known = chosen if chosen in self.themes else ""
+        return self._wanted or self._set or known or DARK
+
+    @property
+    def is_theme_set(self) -> bool:
+        """Whether the settings say which theme is started with."""
+        return bool(self._set)
+
+    def title(self, name: str) -> str:
+        """What a theme is, in words."""
+        return TITLES.get(name, "from the settings")
+
+    def filters(self, theme: str) -> Sequence[LineFilter]:
+        """What lines go through because of the theme."""
+        strong = self.themes.get(theme)
+        return [self._undimmed] if strong is not None and strong.name == CONTRAST else []
+
+    def table(self, theme: Theme) -> TerminalTheme | None:
+        """What the names of colours mean in a theme, where it says."""
+        return colours_of(theme)
+
+    def _named(self, name: str) -> str | None:
+        full = NICKNAMES.get(name, name)
+        return full if full in self.themes else None
+
+    def _names(self) -> str:
+        return ", ".join(self.themes)

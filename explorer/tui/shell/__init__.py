@@ -1,1 +1,0 @@
-"""What frames every screen: the header, the line of keys, help."""

@@ -1,0 +1,262 @@
+"""What the terminal remembers between runs, for each server: entities visited, saved and recent
+searches.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from explorer import config
+from explorer.config.files import changing, read_private, write_private
+from explorer.errors import Unusable
+
+__all__ = ["SavedSearch", "SearchFile", "SearchStore", "ServerState", "TerminalState"]
+
+_RECENT: Final = 30
+_NAMED: Final = 500
+
+
+class SavedSearch(msgspec.Struct, frozen=True):
+    """A search by the name that somebody gave it."""
+
+    name: str
+    text: str
+    order: str = ""
+
+
+class SearchFile(msgspec.Struct, frozen=True):
+    """What is kept: saved searches by name, recent ones the latest first."""
+
+    saved: tuple[SavedSearch, ...] = ()
+    recent: tuple[str, ...] = ()
+
+
+_SearchChange = Callable[[SearchFile], SearchFile]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStore:
+    """The searches of one server. Every change reads the file again, alone with it, so that two
+    programs lose nothing. Reading and writing block: call from a thread."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, address: str) -> "SearchStore":
+        """Those kept for the server at an address."""
+        # Nothing else at the start needs the cryptography, which is half a megabyte.
+        from hashlib import sha256
+
+        server = sha256(address.encode()).hexdigest()[:16]
+        return cls(config.state_dir() / "searches" / f"{server}.json")
+
+    def read(self) -> SearchFile:
+        """What is kept. Raises `Unusable` for a file that cannot be read."""
+        text = read_private(self.path, secret=False)
+        if text is None:
+            return SearchFile()
+        try:
+            return msgspec.json.decode(text, type=SearchFile)
+        except msgspec.DecodeError as error:
+            raise Unusable(
+                f"{self.path} holds the saved searches and cannot be read; mend it or move it away"
+            ) from error
+
+    def save(self, search: SavedSearch) -> SearchFile:
+        """Keep a search under its name, in the place of one of that name."""
+
+        def change(kept: SearchFile) -> SearchFile:
+            others = [one for one in kept.saved if one.name != search.name]
+            return SearchFile((*others, search)[-_NAMED:], kept.recent)
+
+        return self._change(change)
+
+    def rename(self, name: str, new: str) -> SearchFile:
+        """Give a saved search another name, in the place of one of that name."""
+
+        def change(kept: SearchFile) -> SearchFile:
+            others = [one for one in kept.saved if one.name != new or one.name == name]
+            return SearchFile(
+                tuple(
+                    msgspec.structs.replace(one, name=new) if one.name == name else one
+                    for one in others
+                ),
+                kept.recent,
+            )
+
+        return self._change(change)
+
+    def forget(self, *, name: str = "", recent: str = "") -> SearchFile:
+        """Forget a saved search, or a recent one."""
+
+        def change(kept: SearchFile) -> SearchFile:
+            return SearchFile(
+                tuple(one for one in kept.saved if not name or one.name != name),
+                tuple(one for one in kept.recent if not recent or one != recent),
+            )
+
+        return self._change(change)
+
+    def asked(self, text: str) -> SearchFile:
+        """Remember a search that somebody went on from, as the latest."""
+
+        def change(kept: SearchFile) -> SearchFile:
+            others = (one for one in kept.recent if one != text)
+            return SearchFile(kept.saved, (text, *others)[:_RECENT])
+
+        return self._change(change)
+
+    def _change(self, change: _SearchChange) -> SearchFile:
+        try:
+            with changing(self.path):
+                kept = change(self.read())
+                write_private(self.path, msgspec.json.encode(kept).decode())
+        except Unusable as error:
+            if self.path.exists() and isinstance(error.__cause__, msgspec.DecodeError):
+                raise
+            raise Unusable(
+                f"the search cannot be kept in {self.path.parent}; "
+                "name another directory with CATALOG_STATE_DIR"
+            ) from error
+        return kept
+
+
+Setting = str | int | bool
+
+_SERVERS_KEPT: Final = 50
+
+
+class ServerState(msgspec.Struct, frozen=True):
+    """Where somebody was on one server: URNs visited, oldest first, and the one open last."""
+
+    visited: tuple[str, ...] = ()
+    last: str | None = None
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    settings: dict[str, Setting] = {}
+    servers: dict[str, ServerState] = {}
+    """By what names a server, the one used last at the end."""
+
+
+_StateChange = Callable[[_Kept], _Kept]
+
+
+class TerminalState:
+    """What is remembered. Asking costs nothing; what is told is known at once, and written by a
+    thread of its own, whole or not at all.
+
+    Of two programs that run side by side neither takes back what only the other changed: each
+    writes its own changes into what the file holds by then. What cannot be written is remembered
+    until the program ends. Without a `path` nothing is ever read or written.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._kept = _read(path)
+        self._changes: deque[_StateChange] = deque()
+        self._writing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of_user(cls) -> "TerminalState":
+        """What was remembered for the user; reads a file, so before there is a screen. One that
+        cannot be read counts as empty."""
+        return cls(config.state_dir() / "catalog-tui.json")
+
+    @property
+    def theme(self) -> str | None:
+        """The colours chosen."""
+        found = self.setting("theme")
+        return found if isinstance(found, str) else None
+
+    @property
+    def tree_width(self) -> int | None:
+        """How wide the folders were made, in cells."""
+        found = self.setting("tree_width")
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def setting(self, name: str) -> Setting | None:
+        """A setting by its name."""
+        return self._kept.settings.get(name)
+
+    def set(self, name: str, value: Setting | None) -> None:
+        """Remember a setting; None forgets it."""
+        if self.setting(name) != value:
+            self._change(lambda kept: _with_setting(kept, name, value))
+
+    def has_seen(self, what: str) -> bool:
+        """Whether something that is shown once was shown."""
+        return self.setting(f"seen.{what}") is True
+
+    def note_seen(self, what: str) -> None:
+        """Something that is shown once was shown."""
+        self.set(f"seen.{what}", value=True)
+
+    def place(self, server: str) -> ServerState:
+        """Where one was on a server."""
+        return self._kept.servers.get(server, ServerState())
+
+    def note_place(self, server: str, place: ServerState) -> None:
+        """Where one is on a server."""
+        if self.place(server) != place:
+            self._change(lambda kept: _with_place(kept, server, place))
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        if self._writing is not None:
+            await self._writing
+
+    def _change(self, change: _StateChange) -> None:
+        self._kept = change(self._kept)
+        if self._path is None:
+            return
+        self._changes.append(change)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write(self._path))
+
+    async def _write(self, path: Path) -> None:
+        while self._changes:
+            # What is told while a thread writes is written together by the next.
+            changes = list(self._changes)
+            self._changes.clear()
+            await asyncio.to_thread(_put, path, changes)
+
+
+def _read(path: Path | None) -> _Kept:
+    try:
+        text = None if path is None else read_private(path, secret=False)
+        return msgspec.json.decode(text, type=_Kept) if text else _Kept()
+    except (Unusable, msgspec.DecodeError):
+        # Nobody's work is lost with it.
+        return _Kept()
+
+
+def _put(path: Path, changes: list[_StateChange]) -> None:
+    try:
+        with changing(path):
+            kept = _read(path)
+            for change in changes:
+                kept = change(kept)
+            write_private(path, msgspec.json.encode(kept).decode())
+    except Unusable:
+        return
+
+
+def _with_setting(kept: _Kept, name: str, value: Setting | None) -> _Kept:
+    settings = {known: one for known, one in kept.settings.items() if known != name}
+    if value is not None:
+        settings[name] = value
+    return _Kept(settings, kept.servers)
+
+
+def _with_place(kept: _Kept, server: str, place: ServerState) -> _Kept:
+    servers = {known: one for known, one in kept.servers.items() if known != server}
+    servers[server] = place
+    for oldest in list(servers)[: max(len(servers) - _SERVERS_KEPT, 0)]:
+        del servers[oldest]
+    return _Kept(kept.settings, servers)

@@ -1,0 +1,180 @@
+"""The terminal driver: fewer bytes for colours and styles, and an orderly end when the terminal
+disconnects.
+"""
+
+import re
+import select
+from contextlib import suppress
+from functools import lru_cache
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from io import TextIOWrapper
+
+__all__ = ["TerminalDriver", "shortened"]
+
+_STYLED = re.compile(r"\x1b\[([\d;]*)m")
+# What shows nothing of a style: the way to another place, and how the terminal is to behave.
+_SILENT = re.compile(r"(?:\r?\n|\x1b\[\d+;\d+H|\x1b\[\?\d+[hl])*")
+# How weights are taken off, bold and dim only together.
+_OFF = {"1": "22", "2": "22", "3": "23", "4": "24", "7": "27", "9": "29"}
+_WEIGHTS = frozenset(_OFF)
+# What is seen of them where there is nothing but blanks.
+_LINES = frozenset("479")
+
+
+class _Pen(NamedTuple):
+    """How text looks: bold and the like, the ink and the ground, as the terminal is told them."""
+
+    weights: frozenset[str] = frozenset()
+    ink: str = "39"
+    ground: str = "49"
+
+
+_PLAIN = _Pen()
+
+
+def shortened(text: str) -> str:
+    """A text for the terminal that looks the same there, in fewer bytes.
+
+    It is meant to begin plain; what the terminal begins with is not taken for granted, for others
+    may have written there meanwhile.
+    """
+    pen: _Pen | None = None
+    wanted: _Pen | None = _PLAIN
+    parts: list[str] = []
+    at = 0
+    for styled in _STYLED.finditer(text):
+        shown = text[at : styled.start()]
+        at = styled.end()
+        if shown:
+            if not _looks_alike(shown, pen, wanted):
+                parts.append(_change(pen, wanted))
+                pen = wanted
+            parts.append(shown)
+        following = _applied(wanted, styled[1])
+        if following is None:
+            # Nothing is known of a style until all of it is taken back.
+            parts += (_change(pen, wanted), styled[0])
+            pen = None
+        wanted = following
+    if not at:
+        return text
+    parts += (_change(pen, wanted), text[at:])
+    return "".join(parts)
+
+
+def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:
+    """Whether a text looks the same with both."""
+    if one is other or one == other or _SILENT.fullmatch(shown):
+        return True
+    if one is None or other is None or not shown.isspace():
+        return False
+    return one.ground == other.ground and _LINES.isdisjoint(one.weights | other.weights)
+
+
+@lru_cache(1024)
+def _applied(pen: _Pen | None, told: str) -> _Pen | None:
+    """The style after something was told of it; nothing where that is not understood."""
+    codes = told.split(";") if told else ["0"]
+    if codes[0] == "0":
+        pen, codes = _PLAIN, codes[1:]
+    if pen is None:
+        return None
+    weights, ink, ground = set(pen.weights), pen.ink, pen.ground
+    while codes:
+        code = codes.pop(0)
+        if code in _WEIGHTS:
+            weights.add(code)
+        elif code in ("38", "48"):
+            length = {"2": 4, "5": 2}.get(codes[0], 0) if codes else 0
+            if not length or len(codes) < length:
+                return None
+            colour = ";".join((code, *codes[:length]))
+            codes = codes[length:]
+            ink, ground = (colour, ground) if code == "38" else (ink, colour)
+        elif code.startswith(("3", "9")) and len(code) == 2:
+            ink = code
+        elif code.startswith(("4", "10")) and code != "4":
+            ground = code
+        else:
+            return None
+    return _Pen(frozenset(weights), ink, ground)
+
+
+@lru_cache(4096)
+def _change(pen: _Pen | None, wanted: _Pen | None) -> str:
+    """What makes one style of another; from and to what is not known, that is nothing."""
+    if wanted is None or pen == wanted:
+        return ""
+    if wanted == _PLAIN:
+        return "\x1b[0m"
+    told = [*sorted(wanted.weights), wanted.ink, wanted.ground]
+    whole = ["0", *(code for code in told if code not in ("39", "49"))]
+    if pen is None:
+        return f"\x1b[{';'.join(whole)}m"
+    off = dict.fromkeys(_OFF[weight] for weight in pen.weights - wanted.weights)
+    kept = {weight for weight in pen.weights & wanted.weights if _OFF[weight] not in off}
+    colours = [new for old, new in zip(pen[1:], wanted[1:], strict=True) if old != new]
+    changed = [*off, *sorted(wanted.weights - kept), *colours]
+    return f"\x1b[{min(';'.join(changed), ';'.join(whole), key=len)}m"
+
+
+class TerminalGone(Message):
+    """Nobody sees any more what is written, and nobody types."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, in fewer bytes; and the program outlives its terminal and ends in order.
+
+    There, the thread that writes ends with the first error, what is to be written after that is
+    waited for without end, and a program whose window was closed stays for good.
+    """
+
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        if self._file is not None:
+            self._file = cast("TextIOWrapper", _Outliving(self._file))
+        # Whoever closes a window also sends a signal, but not to every program in it.
+        Thread(target=self._watch, daemon=True, name="terminal-watch").start()
+
+    def _watch(self) -> None:
+        """Wait until the other end is closed."""
+        ends = select.poll()
+        ends.register(self.fileno, 0)
+        if any(what & select.POLLHUP for _, what in ends.poll()):
+            self._app.post_message(TerminalGone())
+
+
+class _Outliving:
+    """A terminal to write to, in few bytes; what it no longer takes is dropped."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        with suppress(OSError):
+            self._terminal.write(shortened(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        with suppress(OSError):
+            self._terminal.flush()
+
+    def fileno(self) -> int:
+        """The number of the terminal's file."""
+        return self._terminal.fileno()

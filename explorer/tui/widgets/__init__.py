@@ -1,0 +1,1 @@
+"""Widgets that know no screen: lists, lines to type in, charts, differences, dialogs."""

@@ -1,0 +1,288 @@
+"""The header at the top and the line of keys at the bottom, with text in them that acts when
+pressed.
+"""
+
+import textwrap
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.app import RenderResult
+from textual.binding import ActiveBinding
+from textual.dom import DOMNode
+from textual.widget import Widget
+
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import ACTIONS, Action, readable
+from explorer.tui.content import block, said
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from explorer.client.records import ServerInfo
+    from explorer.tui.session import ServerStatus, Session
+
+__all__ = ["PRESSED", "READ_ONLY", "Header", "KeyLine", "action_owner", "action_style"]
+
+PRESSED: Final = "action_style"
+"""Under what a style keeps the action of its text."""
+
+
+def action_style(action: str) -> Style:
+    """The style of a text that does `action`, a method of the widget or of what holds it."""
+    return Style(meta={PRESSED: action})
+
+
+def action_owner(widget: Widget, action: str) -> DOMNode | None:
+    """What has an action: the widget, or the nearest that holds it."""
+    name = f"action_{action.partition('(')[0]}"
+    return next((node for node in widget.ancestors_with_self if hasattr(node, name)), None)
+
+
+# An answer that comes sooner was not waited for.
+_PATIENCE_SECONDS = 1.0
+
+
+class Header(Widget):
+    """One line: name, how the server was last heard, which it is, how much it holds, the way to
+    help. While an answer is waited for the time that takes is shown; else no clock runs."""
+
+    DEFAULT_CSS = """
+    Header { height: 1; dock: top; background: $surface; color: $text; padding: 0 1; }
+    """
+
+    def __init__(self, session: "Session") -> None:
+        super().__init__()
+        self._session = session
+        self._server: Text | None = None
+        self._clock: Timer | None = None
+        self._drawn = Text()
+        self._drafts_drawn = 0
+
+    def show(self, info: "ServerInfo", *, read_only: bool = False) -> None:
+        """Tell what the server says of itself, and whether anything is written there."""
+        parts = [Text("sample catalog", "bold")] if info.sample else []
+        user = f" as {Urn.label(info.user)}" if info.user else ""
+        parts.append(said(f"on this machine{user}" if info.embedded else info.address))
+        if read_only:
+            parts.append(Text("read only", "bold reverse"))
+        if info.entities is not None:
+            things = "entity" if info.entities == 1 else "entities"
+            parts.append(Text(f"{info.entities:,} {things}", "dim"))
+        if info.product == "datahub":
+            parts.append(said(f"DataHub {info.version}", "dim"))
+        self._server = Text("  ").join(parts)
+        self.refresh()
+
+    def forget(self) -> None:
+        """Another server is turned to, of which nothing is known yet."""
+        self._server = None
+        self.refresh()
+
+    def fail(self, sentence: str) -> bool:
+        """The server could not tell of itself; gives whether this line tells enough of why."""
+        del sentence
+        self.refresh()
+        return self._session.standing.contact in ("kept", "silent")
+
+    @property
+    def knows_server(self) -> bool:
+        """Whether the server has told of itself."""
+        return self._server is not None
+
+    def look(self) -> None:
+        """A question began, or the standing changed."""
+        if self._state() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
+            self.refresh()
+        if self._clock is None and self._session.waiting_seconds is not None:
+            self._clock = self.set_timer(_PATIENCE_SECONDS, self._tick)
+
+    def _tick(self) -> None:
+        self._clock = None
+        self.look()
+
+    def _state(self) -> Text:
+        waiting = self._session.waiting_seconds
+        return _told(self._session.standing, waiting, known=self.knows_server)
+
+    def render(self) -> RenderResult:
+        """The line, its right end kept for help."""
+        state = self._drawn = self._state()
+        text = Text.assemble(("catalog", "bold"), "  ", state, no_wrap=True)
+        if self._server is not None:
+            text.append("  ").append_text(self._server)
+        drafts = self._drafts()
+        text.truncate(self.size.width - 8 - drafts.cell_len, overflow="ellipsis", pad=True)
+        text.append_text(drafts)
+        return text.append("  ").append("? help", Style(dim=True) + action_style("help"))
+
+    def _drafts(self) -> Text:
+        count = self._drafts_drawn = len(self._session.drafts)
+        if not count:
+            return Text()
+        words = "1 draft F4" if count == 1 else f"{count:,} drafts F4"
+        return Text("  ").append(words, Style(bold=True) + action_style("drafts"))
+
+
+def _told(standing: "ServerStatus", waiting: float | None, *, known: bool) -> Text:
+    if waiting is not None and waiting >= _PATIENCE_SECONDS:
+        before = "no answer so far" if standing.contact == "silent" else "waiting"
+        return Text(f"◌ {before}, {waiting:,.0f} s", "bold")
+    match standing.contact:
+        case "ready":
+            return Text("●", "bold green") if known else Text("● ready", "bold green")
+        case "kept":
+            return Text(f"◐ offline copy{_age(standing.as_of)}", "bold")
+        case "silent":
+            return Text("○ no answer from the catalog", "bold")
+        case "refused":
+            return Text("○ wants an access token", "bold")
+        case "opening":
+            return Text("◌ opening the catalog; the first time takes a moment …", "dim")
+
+
+def _age(as_of: datetime | None) -> str:
+    if as_of is None:
+        return ""
+    then = as_of.astimezone()
+    today = then.date() == datetime.now().astimezone().date()
+    return f" as of {then:%H:%M}" if today else f" as of {then:%Y-%m-%d %H:%M}"
+
+
+READ_ONLY = "-read-only"
+"""The class of an application that writes nothing."""
+
+_GAP = "   "
+_MESSAGE_LINES = 3
+_MESSAGE_LIMIT = 2_000
+_SMALL = 16
+
+
+class KeyLine(Widget):
+    """The keys that work where the focus is, most telling first; what does not fit is left out
+    whole. What would write is told dimly, behind «read only», where nothing is written. A message
+    takes the place of it all until the next key. A click on an entry does what it says."""
+
+    DEFAULT_CSS = """
+    KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
+    KeyLine.-message { height: auto; max-height: 3; }
+    KeyLine.-error { background: $error-muted; color: $text-error; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message: str = ""
+        self._shown: list[tuple[int, int, Action]] = []
+
+    def on_mount(self) -> None:
+        """Tell what can be done when that has changed."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh(), True)
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence instead of the keys."""
+        self._message = block(message, _MESSAGE_LIMIT)
+        self.set_class(error, "-error")
+        self.set_class(bool(message), "-message")
+        self.refresh(layout=True)
+
+    def hush(self) -> None:
+        """Show the keys again."""
+        if self._message:
+            self.say("")
+
+    def render(self) -> RenderResult:
+        """The message, or the keys that fit."""
+        width = self.size.width
+        if self._message:
+            return self._told(max(width, 1))
+        active = self._active()
+        actions = [action for action in ACTIONS if action.label and action.id in active]
+        refused = [action for action in actions if self._is_refused(action, active[action.id])]
+        actions = [action for action in actions if action not in refused]
+        parts = [
+            Text.assemble((_key(action, active[action.id]), "bold"), f" {action.label}")
+            for action in actions
+        ]
+        # The way to everything else stays, whatever has to go.
+        last = parts[-1:] if len(parts) > 1 else []
+        room = width - sum(part.cell_len + len(_GAP) for part in last)
+        told = _told_refused(refused, active, width // 2)
+        room -= told.cell_len
+        self._shown = []
+        line = Text(no_wrap=True)
+        for action, part in zip(actions, parts, strict=True):
+            if part in last or part.cell_len <= room:
+                line.append(_GAP if line.plain else "")
+                at = line.cell_len
+                line.append_text(part)
+                self._shown.append((at, at + part.cell_len, action))
+                room -= 0 if part in last else part.cell_len + len(_GAP)
+        return line.append_text(told)
+
+    def _is_refused(self, action: Action, bound: list[ActiveBinding]) -> bool:
+        """Whether it cannot be done because nothing is written here."""
+        return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
+
+    def _told(self, width: int) -> Text:
+        """The message, ended with a mark where there is no room for all of it."""
+        lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
+        wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
+        return Text("\n".join(wrapped))
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a message stands here instead of the keys."""
+        return bool(self._message)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the entry says that was clicked; a message goes away."""
+        if self._message:
+            self.hush()
+            return
+        inside = event.get_content_offset(self)
+        if inside is None:
+            return
+        active = self._active()
+        for start, end, action in self._shown:
+            bound = active.get(action.id)
+            if bound and bound[0].enabled and start <= inside.x < end:
+                await self.app.run_action(action.name, bound[0].node)
+
+    def _active(self) -> dict[str, list[ActiveBinding]]:
+        """What is there to be done where the focus is, each with the keys that do it."""
+        active: dict[str, list[ActiveBinding]] = {}
+        for one in self.screen.active_bindings.values():
+            if one.binding.id and not self._is_typed(one):
+                active.setdefault(one.binding.id, []).append(one)
+        return active
+
+    def _is_typed(self, one: ActiveBinding) -> bool:
+        """Whether a key is a letter to what has the focus. Textual knows not all by their names."""
+        focused, letter = self.screen.focused, readable(one.binding.key)
+        if focused is None or one.node is focused or len(letter) > 1 or not letter.isascii():
+            return False
+        return focused.check_consume_key(one.binding.key, letter)
+
+
+def _key(action: Action, bound: list[ActiveBinding]) -> str:
+    """The key of an action: as it is declared, or as the reader has set it, or the one of its keys
+    that does it where the first is a letter."""
+    keys = {one.binding.key: one for one in bound}
+    is_letter = len(readable(action.keys[0])) == 1 and readable(action.keys[0]).isascii()
+    does = action.keys[0] in keys if is_letter else keys.keys() & set(action.keys)
+    return action.key if does else readable(next(iter(keys)))
+
+
+def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:
+    """What cannot be done because nothing is written, as much of it as fits, and why."""
+    told = Text("", "dim")
+    for action in refused:
+        before = ", " if told.plain else f"{_GAP}read only: "
+        part = f"{before}{_key(action, active[action.id])} {action.label}"
+        if told.cell_len + cell_len(part) > room:
+            break
+        told.append(part)
+    return told

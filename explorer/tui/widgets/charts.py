@@ -1,0 +1,396 @@
+"""Charts over time in braille dots and blocks, with a cursor; bars and sparklines as text."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import pairwise
+from statistics import median
+from typing import ClassVar, Literal
+
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.app import RenderResult
+from textual.message import Message
+from textual.widget import Widget
+
+__all__ = ["Chart", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_BRAILLE = 0x2800
+# The bits of a braille character's dots, by column and by row from the top.
+_DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+
+
+def bar_text(share: float, width: int) -> str:
+    """A bar of `share`, 0 to 1, of a width in cells; what is not nothing is seen.
+
+    It is flat, so that bars below each other stay apart.
+    """
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    if share > 0 and not halves:
+        halves = 1
+    return ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
+
+
+def sparkline(values: Sequence[float | None], width: int, least: float = 0) -> str:
+    """Values as a row of blocks, from nothing to the greatest or `least`; blank where there is
+    none. Of more values than cells each cell shows its greatest."""
+    shown: list[float | None] = list(values)
+    if len(shown) > width:
+        cuts = [len(shown) * at // width for at in range(width + 1)]
+        shown = [_greatest(shown[a:b]) for a, b in pairwise(cuts)]
+    top = max([least, *(value for value in shown if value is not None)]) or 1
+    drawn = (" " if one is None else _LEVELS[max(1, round(one / top * 8))] for one in shown)
+    return "".join(drawn).rjust(width)
+
+
+def bar_lines(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
+    """Bars from the bottom, one for each value, in lines of `width` cells from the top.
+
+    A measured nothing is a thin line, what was not measured is blank. Where there are more values
+    than cells, a cell has the greatest of its values.
+    """
+    wide = max(1, width // max(len(values), 1))
+    tall: list[int | None] = [None] * width
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        level = max(1, round(value / top * height * 8))
+        first = cell_of(at, len(values), width)
+        for cell in range(first, min(first + max(1, wide - 1), width)):
+            tall[cell] = max(tall[cell] or 0, level)
+    return [
+        "".join(
+            " " if level is None else _LEVELS[max(0, min(8, level - below * 8))] for level in tall
+        )
+        for below in range(height - 1, -1, -1)
+    ]
+
+
+def braille_lines(
+    points: Sequence[tuple[float, float]], breaks: frozenset[int], width: int, height: int
+) -> list[str]:
+    """A line through points, each across and up 0 to 1, in braille, in lines from the top.
+
+    No line is drawn to the points whose numbers are in `breaks` from the one before. Where many
+    fall into a column of dots, all from the lowest to the highest is filled.
+    """
+    columns, rows = width * 2, height * 4
+    lowest, highest = [rows] * columns, [-1] * columns
+
+    def mark(column: int, row: int) -> None:
+        if row < lowest[column]:
+            lowest[column] = row
+        if row > highest[column]:
+            highest[column] = row
+
+    previous: tuple[int, int] | None = None
+    for at, (across, up) in enumerate(points):
+        here = round(across * (columns - 1)), round(up * (rows - 1))
+        mark(*here)
+        if previous is not None and at not in breaks:
+            steps = max(here[0] - previous[0], 1)
+            before = previous[1]
+            for step in range(1, steps + 1):
+                row = round(previous[1] + (here[1] - previous[1]) * step / steps)
+                column = min(previous[0] + step, here[0])
+                mark(column, row)
+                # Up or down from the dot before, so that the line has no holes.
+                mark(column, before + (row > before) - (row < before))
+                before = row
+        previous = here
+    cells = [[0] * width for _ in range(height)]
+    for column in range(columns):
+        for row in range(lowest[column], highest[column] + 1):
+            top = rows - 1 - row
+            cells[top // 4][column // 2] |= _DOTS[column % 2][top % 4]
+    return ["".join(chr(_BRAILLE + bits) if bits else " " for bits in row) for row in cells]
+
+
+def cell_of(slot: int, slots: int, width: int) -> int:
+    """The first cell, of `width`, of one of so many places side by side."""
+    wide = width // slots if slots else 0
+    return slot * wide if wide else slot * width // slots
+
+
+def _greatest(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+_DAY = timedelta(days=1)
+_GAP = 1.5
+_LABEL_ROOM = 8
+_LEAST_SPAN = 0.005
+_MANY_DAYS = 4_000
+# The read-out, the axis and its dates: without a line more there is no room for a shape.
+_AROUND = 3
+
+Form = Literal["bars", "line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What was measured at a moment; there is none where nothing was measured."""
+
+    at: datetime
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What a chart shows: points, oldest first, in the time from `first` to `last`.
+
+    Bars stand on the days of `zone`, one point a day, and begin at nothing. A line spans from the
+    least to the most, or `from_nothing`, and is broken where measurements are missing: where two
+    are further apart than half as much again as usual. `write` says a value.
+    """
+
+    form: Form
+    points: tuple[Point, ...]
+    first: datetime
+    last: datetime
+    write: Callable[[float], str]
+    zone: tzinfo | None = UTC
+    from_nothing: bool = False
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The values at the bottom and the top of the axis, never the same."""
+        values = [point.value for point in self.points]
+        low, high = min(values, default=0.0), max(values, default=0.0)
+        if self.form == "bars" or self.from_nothing:
+            low = min(low, 0.0)
+            return low, high if high > low else low + 1
+        # What hardly moves is not drawn as mountains.
+        least = abs(high) * _LEAST_SPAN or 1.0
+        middle = (low + high) / 2
+        return (low, high) if high - low >= least else (middle - least / 2, middle + least / 2)
+
+    @property
+    def days(self) -> int:
+        """How many days the time has, the first and the last among them."""
+        return (self._day(self.last) - self._day(self.first)).days + 1
+
+    def slot(self, at: datetime) -> int:
+        """How many days after the first a moment is."""
+        return (self._day(at) - self._day(self.first)).days
+
+    def cell(self, at: datetime, width: int) -> int:
+        """The cell, of `width`, that a moment stands in; for a bar its first."""
+        if self.form == "bars":
+            return cell_of(self.slot(at), self.days, width)
+        return min(max(round(self.share(at) * (width * 2 - 1)) // 2, 0), width - 1)
+
+    def share(self, at: datetime) -> float:
+        """How far between first and last a moment is, 0 to 1."""
+        whole = (self.last - self.first).total_seconds()
+        return (at - self.first).total_seconds() / whole if whole else 0.5
+
+    def ticks(self, width: int) -> Iterator[tuple[int, str]]:
+        """The cells of the dates that are named on the axis, and their names."""
+        first = self._day(self.first)
+        free = 0
+        for day, name in _dates(first, self.days, max(1, width // _LABEL_ROOM)):
+            at = datetime.combine(day, time(), self.zone or self.first.tzinfo)
+            cell = self.cell(max(at, self.first), width)
+            if cell >= free and cell + len(name) <= width:
+                yield cell, name
+                free = cell + len(name) + 1
+
+    def _day(self, at: datetime) -> date:
+        return at.astimezone(self.zone).date()
+
+
+class Chart(Widget):
+    """A plot with a cursor on one of its points; the line above reads it out.
+
+    Where there is no room for a shape only the reading is shown.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--shape", "chart--cursor", "chart--axis"}
+    DEFAULT_CSS = """
+    Chart { height: 9; padding: 0 1; }
+    Chart > .chart--shape { color: $primary; }
+    Chart > .chart--cursor { color: $accent; text-style: bold; }
+    Chart > .chart--axis { color: $text-muted; }
+    """
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another point."""
+
+        index: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cursor = 0
+        self._plot: Plot | None = None
+        self._read_out: Callable[[int], Text] = lambda _: Text()
+        self._empty = ""
+        self._drawn: dict[tuple[int, int], tuple[list[str], list[tuple[int, str]]]] = {}
+
+    def show(self, plot: Plot | None, read_out: Callable[[int], Text], empty: str = "") -> None:
+        """Show a plot, the cursor on its newest point; `read_out` says a point, `empty` what is
+        said without one."""
+        self._plot, self._read_out, self._empty = plot, read_out, empty
+        self._drawn.clear()
+        self.cursor = max(len(plot.points) - 1, 0) if plot else 0
+        self.refresh()
+
+    def move(self, by: int) -> None:
+        """Move the cursor by so many points, as far as there are any."""
+        self._move_to(self.cursor + by)
+
+    def _move_to(self, index: int) -> None:
+        count = len(self._plot.points) if self._plot else 0
+        target = max(0, min(index, count - 1))
+        if target != self.cursor:
+            self.cursor = target
+            self.refresh()
+            self.post_message(self.Moved(target))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on the nearest point."""
+        plot = self._plot
+        if plot is None or not plot.points:
+            return
+        margin = _margin(plot)
+        width = self.size.width - margin
+        cell = event.get_content_offset_capture(self).x - margin
+        cells = [plot.cell(point.at, width) for point in plot.points]
+        self._move_to(min(range(len(cells)), key=lambda at: abs(cells[at] - cell)))
+
+    def render(self) -> RenderResult:
+        """The reading, the shape with the cursor in it, and the axis."""
+        plot = self._plot
+        if plot is None or not plot.points:
+            return Text(self._empty, "dim italic")
+        said = self._read_out(self.cursor)
+        said.truncate(self.size.width, overflow="ellipsis")
+        height = self.size.height - _AROUND
+        margin = _margin(plot)
+        width = self.size.width - margin
+        if height < 1 or width < _LABEL_ROOM:
+            return said
+        shape = self._shape(plot, margin, width, height)
+        return Text("\n", no_wrap=True).join(
+            [said, *shape, *self._axis(plot, margin, width, height)]
+        )
+
+    def _kept(self, plot: Plot, width: int, height: int) -> tuple[list[str], list[tuple[int, str]]]:
+        """Shape and dates, drawn once for a size: moving the cursor draws neither anew."""
+        if (width, height) not in self._drawn:
+            self._drawn.clear()
+            ticks = list(plot.ticks(width))
+            self._drawn[width, height] = _drawn(plot, width, height), ticks
+        return self._drawn[width, height]
+
+    def _shape(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
+        shape, cursor, axis = self._styles
+        at = plot.cell(plot.points[self.cursor].at, width)
+        wide = _bar_width(plot, width)
+        labels = _labels(plot, height)
+        for row, drawn in enumerate(self._kept(plot, width, height)[0]):
+            text = Text(f"{labels.get(row, ''):>{margin - 2}} ┤"[:margin], axis)
+            text.append(drawn[:at], shape)
+            under = drawn[at : at + wide]
+            blank = under.isspace()
+            mark = "│".center(wide)[: len(under)]
+            text.append(mark if blank else under, axis if blank else cursor)
+            yield text.append(drawn[at + wide :], shape)
+
+    def _axis(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
+        _, cursor, style = self._styles
+        # Where no day is there is no axis: what is beyond was not looked at.
+        wide = max(1, width // plot.days) * plot.days if plot.form == "bars" else width
+        rule, names = ["─"] * min(wide, width), [" "] * width
+        for cell, name in self._kept(plot, width, height)[1]:
+            rule[cell : cell + 1] = "┬"
+            names[cell : cell + len(name)] = name
+        at = plot.cell(plot.points[self.cursor].at, width)
+        at = min(at + "│".center(_bar_width(plot, width)).index("│"), width - 1)
+        line_below = Text(" " * (margin - 1) + "└", style)
+        line_below.append("".join(rule[:at]), style).append("▲", cursor)
+        yield line_below.append("".join(rule[at + 1 :]), style)
+        yield Text(" " * margin + "".join(names), style)
+
+    @property
+    def _styles(self) -> tuple[Style, Style, Style]:
+        return (
+            self.get_component_rich_style("chart--shape", partial=True),
+            self.get_component_rich_style("chart--cursor", partial=True),
+            self.get_component_rich_style("chart--axis", partial=True),
+        )
+
+
+def _drawn(plot: Plot, width: int, height: int) -> list[str]:
+    low, high = plot.span
+    if plot.form == "bars":
+        # A bar for each day, or where there are more days than cells the greatest day of a cell.
+        values: list[float | None] = [None] * min(plot.days, width)
+        for point in plot.points:
+            at = plot.slot(point.at) if plot.days <= width else plot.cell(point.at, width)
+            values[at] = max(values[at] or 0, point.value)
+        return bar_lines(values, width, height, high)
+    begin = plot.first.timestamp()
+    long = plot.last.timestamp() - begin
+    places = [
+        ((one.at.timestamp() - begin) / long if long else 0.5, (one.value - low) / (high - low))
+        for one in plot.points
+    ]
+    return braille_lines(places, _breaks(plot.points), width, height)
+
+
+def _breaks(points: Sequence[Point]) -> frozenset[int]:
+    """The points before which measurements are missing."""
+    steps = [after - before for before, after in pairwise(one.at.timestamp() for one in points)]
+    if not steps:
+        return frozenset()
+    usual = max(median(steps), _DAY.total_seconds())
+    return frozenset(at for at, step in enumerate(steps, 1) if step > usual * _GAP)
+
+
+def _margin(plot: Plot) -> int:
+    low, high = plot.span
+    middle = (low + high) / 2
+    return max(len(plot.write(value)) for value in (low, middle, high)) + 2
+
+
+def _labels(plot: Plot, height: int) -> dict[int, str]:
+    low, high = plot.span
+    labels = {height - 1: plot.write(low), 0: plot.write(high)}
+    if height >= 5 and height % 2:  # an even height has no line in the middle
+        labels[height // 2] = plot.write((low + high) / 2)
+    return labels
+
+
+def _bar_width(plot: Plot, width: int) -> int:
+    wide = max(1, width // plot.days) if plot.form == "bars" else 1
+    return max(1, wide - 1)
+
+
+def _dates(first: date, days: int, most: int) -> Iterator[tuple[date, str]]:
+    """At most about `most` dates on the calendar's own boundaries: days, Mondays, months, years."""
+    if days > _MANY_DAYS:
+        years = [date(year, 1, 1) for year in range(first.year + 1, first.year + days // 366 + 1)]
+        yield from ((day, f"{day.year}") for day in years[:: max(1, -(-len(years) // most))])
+        return
+    every = [first + timedelta(days=at) for at in range(days)]
+    mondays = [day for day in every if day.weekday() == 0]
+    months = [day for day in every if day.day == 1]
+    if days <= most:
+        chosen, form = every, "%b %-d"
+    elif len(mondays) <= most * 3:
+        chosen, form = mondays, "%b %-d"
+    elif len(months) <= most * 3:
+        chosen, form = months, "%b %Y"
+    else:
+        chosen, form = [day for day in months if day.month == 1], "%Y"
+    # As many as have room, the same distance apart.
+    step = max(1, -(-len(chosen) // most))
+    yield from ((day, _named(day, form)) for day in chosen[::step] or every[:1])
+
+
+def _named(day: date, form: str) -> str:
+    return f"{day:%b} {day.day}" if form == "%b %-d" else f"{day:{form}}"

@@ -1,0 +1,364 @@
+"""A virtual list: any number of rows, of which only those on screen are drawn."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from explorer.tui.actions import bindings
+
+__all__ = ["MARK", "Lines", "Rows", "SizeAware", "strip_of", "wrapped_parts"]
+
+
+def strip_of(line: Text, width: int, style: Style) -> Strip:
+    """A text of one line in a width in cells, cut or filled, on a style."""
+    text = line.copy()
+    text.truncate(max(width, 1), overflow="ellipsis", pad=True)
+    text.end = ""
+    segments = text.render(_CONSOLE) if text.spans else [Segment(text.plain, _style_of(text))]
+    strip = Strip(_joined(segments), width)
+    return strip.apply_style(style).adjust_cell_length(width, style)
+
+
+def _style_of(text: Text) -> Style:
+    """The style of a text as a whole, which its own rendering leaves out where it has no spans."""
+    return _CONSOLE.get_style(text.style, default=Style.null())
+
+
+def _joined(segments: Iterable[Segment]) -> list[Segment]:
+    """The same on screen in as few pieces as can be: every piece costs forty bytes on its way to
+    the terminal, and blanks look alike in most styles."""
+    joined: list[Segment] = []
+    for segment in segments:
+        if not segment.text:
+            continue
+        if joined:
+            text, style, _ = joined[-1]
+            if style == segment.style or _is_blank(segment.text, segment.style, style):
+                joined[-1] = Segment(text + segment.text, style)
+                continue
+            if _is_blank(text, style, segment.style):
+                joined[-1] = Segment(text + segment.text, segment.style)
+                continue
+        joined.append(segment)
+    return joined
+
+
+def _is_blank(text: str, style: Style | None, other: Style | None) -> bool:
+    """Whether a text is nothing but its ground, and as much so in the other style."""
+    return text.isspace() and _ground(style) == _ground(other)
+
+
+def _ground(style: Style | None) -> tuple[object, ...]:
+    if style is None:
+        return _NO_GROUND
+    lines = (style.underline, style.underline2, style.strike, style.overline, style.link)
+    ink = style.color if style.reverse else None
+    return (style.bgcolor, bool(style.reverse), ink, *(one or None for one in lines))
+
+
+_CONSOLE = Console()
+_NO_GROUND = _ground(Style.null())
+
+
+class SizeAware(Widget):
+    """A widget whose `on_resize` runs whenever its size changed, the first layout included.
+
+    Textual 8.2 sends `Resize` to the widgets that are new in its layout map. If a region is looked
+    up between the mount and the layout, which setting the focus does, the widget is in the map
+    before the layout begins and the event is never sent. So the size is compared after every
+    layout.
+    """
+
+    _size_told: Size | None = None
+
+    def on_mount(self) -> None:
+        """Compare the size after every layout of the screen."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._notice_size, immediate=True)
+
+    def _notice_size(self, screen: Screen[object]) -> None:
+        del screen
+        if self.outer_size != self._size_told:
+            self._size_told = self.outer_size
+            # Textual merges this with its own event where it sent one.
+            self.post_message(
+                events.Resize(self.outer_size, self.virtual_size, self.container_size)
+            )
+
+
+def wrapped_parts(line: str, width: int) -> Iterator[str]:
+    """The parts of a line, each at most `width` cells wide and ending after a space where there
+    is one; put together they are the line. An empty line is one part."""
+    width, at = max(width, 2), 0
+    while True:
+        end = at + width
+        while cell_len(line[at:end]) > width:
+            end -= max((cell_len(line[at:end]) - width) // 2, 1)
+        if end < len(line):
+            space = line.rfind(" ", at, end)
+            # Not within what a line is indented by.
+            end = space + 1 if line[at : max(space, at)].strip() else end
+        yield line[at:end]
+        if end >= len(line):
+            return
+        at = end
+
+
+DrawRow = Callable[[int, int], Sequence[Text]]
+"""Draws row `index` for a width in cells: its lines, as many as the list's rows are high. What it
+draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."""
+
+_KEPT_ROWS = 200
+
+MARK = "◆"
+"""What stands before a row that is marked."""
+
+
+class Rows(ScrollView, SizeAware, can_focus=True):
+    """A list with a cursor. What it shows is given by `show`, and drawn when needed."""
+
+    DEFAULT_CSS = """
+    Rows { scrollbar-size-vertical: 1; }
+    Rows > .rows--cursor { background: $surface-lighten-2; }
+    Rows:focus > .rows--cursor { background: $primary-muted; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
+    has_cursor: ClassVar[bool] = True
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        rows: "Rows"
+        index: int
+
+        @property
+        def control(self) -> "Rows":
+            """The list whose cursor moved."""
+            return self.rows
+
+    @dataclass
+    class Chosen(Message):
+        """The row under the cursor was chosen."""
+
+        rows: "Rows"
+        index: int
+
+        @property
+        def control(self) -> "Rows":
+            """The list of which a row was chosen."""
+            return self.rows
+
+    def __init__(self, *, row_height: int = 1) -> None:
+        # Rows as drawn, for scrolling by one is to draw one; and the style of what lies below them.
+        self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
+        self._base = Style.null()
+        super().__init__()
+        self.row_height = row_height
+        self.empty = ""
+        self.count = 0
+        self.cursor = 0
+        self._draw: DrawRow | None = None
+
+    def show(self, count: int, draw: DrawRow, *, cursor: int = 0, empty: str = "") -> None:
+        """Show `count` rows drawn by `draw`, the cursor on one of them; `empty` is said when
+        there are none."""
+        self._draw = draw
+        self.count = count
+        self.empty = empty
+        self.cursor = max(0, min(cursor, count - 1))
+        self.virtual_size = Size(0, count * self.row_height)
+        self._follow()
+        self.refresh()
+
+    @property
+    def draw(self) -> DrawRow | None:
+        """What draws a row, where anything is shown."""
+        return self._draw
+
+    def grow(self, count: int) -> None:
+        """Show more rows of the same, the cursor where it was."""
+        self.count = count
+        self.virtual_size = Size(0, count * self.row_height)
+        self.refresh()
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a row, as near as there is one, and bring it into view."""
+        target = max(0, min(index, self.count - 1))
+        if target == self.cursor or not self.count:
+            return
+        previous, self.cursor = self.cursor, target
+        # The scroll bar beside them stays as it is.
+        width = self.scrollable_content_region.width
+        for row in (previous, target):
+            y = row * self.row_height - self.scroll_offset.y
+            self.refresh(Region(0, y, width, self.row_height))
+        self._follow()
+        self.tell_moved()
+
+    def tell_moved(self) -> None:
+        """Tell whoever is around that the cursor stands on another row."""
+        self.post_message(self.Moved(self, self.cursor))
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Paint again; without regions everything is drawn anew too."""
+        if not regions:
+            self._drawn.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def refresh_lines(self, y_start: int, line_count: int = 1) -> None:
+        """Draw some lines anew."""
+        self._drawn.clear()
+        super().refresh_lines(y_start, line_count)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the screen, on a ground that is the same for all. There is nothing around
+        them to be drawn by line, so those drawn before are given as they are."""
+        if not self.is_attached:
+            # Textual may paint a list once more that was just removed and has no styles left.
+            return [Strip.blank(crop.width)] * crop.height
+        self._base = self.rich_style
+        if self.styles.gutter or self.opacity < 1:
+            return super().render_lines(crop)
+        _, ground = self.background_colors
+        filters = self.get_line_filters()
+        lines: list[Strip] = []
+        for y in crop.line_range:
+            line = self.render_line(y)
+            for gate in filters:
+                line = line.apply_filter(gate, ground)
+            lines.append(line.crop(*crop.column_span))
+        return lines
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.scrollable_content_region.width
+        row, part = divmod(y + self.scroll_offset.y, self.row_height)
+        if self._draw is None or row >= self.count:
+            told = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
+            said = told[y - 1] if 0 < y <= len(told) else ""
+            return self._widened(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
+        style = self._base
+        if row == self.cursor and self.has_cursor:
+            style += self.get_component_rich_style("rows--cursor", partial=True)
+        key = row, width, style
+        drawn = self._drawn.get(key)
+        if drawn is None:
+            if len(self._drawn) >= _KEPT_ROWS:
+                self._drawn.clear()
+            lines = self._draw(row, width)
+            drawn = self._drawn[key] = [self._widened(strip_of(one, width, style)) for one in lines]
+        return drawn[part] if part < len(drawn) else self._widened(Strip.blank(width, style))
+
+    def _widened(self, line: Strip) -> Strip:
+        """A line as wide as the list, its last cell under the scroll bar."""
+        return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
+
+    def _follow(self) -> None:
+        height = self.scrollable_content_region.height
+        if not height:
+            return
+        top, first = self.cursor * self.row_height, self.scroll_offset.y
+        self._scroll(max(top + self.row_height - height, min(first, top)))
+
+    def _scroll(self, first: int) -> None:
+        # Forced: rows that have just come may be scrolled to before there is a scrollbar for them.
+        if first != self.scroll_offset.y:
+            self.scroll_to(y=first, animate=False, immediate=True, force=True)
+
+    def on_resize(self) -> None:
+        """A list that was hidden, or had another height, brings its cursor into view."""
+        self._follow()
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height // self.row_height)
+
+    def action_down(self) -> None:
+        """One row down."""
+        self.move_to(self.cursor + 1)
+
+    def action_up(self) -> None:
+        """One row up."""
+        self.move_to(self.cursor - 1)
+
+    def action_page_down(self) -> None:
+        """One screen down."""
+        self.move_to(self.cursor + self._page)
+
+    def action_page_up(self) -> None:
+        """One screen up."""
+        self.move_to(self.cursor - self._page)
+
+    def action_half_down(self) -> None:
+        """Half a screen down."""
+        self.move_to(self.cursor + max(1, self._page // 2))
+
+    def action_half_up(self) -> None:
+        """Half a screen up."""
+        self.move_to(self.cursor - max(1, self._page // 2))
+
+    def action_first(self) -> None:
+        """To the first row."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """To the last row."""
+        self.move_to(self.count - 1)
+
+    def action_choose(self) -> None:
+        """Choose the row under the cursor."""
+        if self.count:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on a row; on the row under the cursor it chooses it."""
+        row = (event.y + self.scroll_offset.y) // self.row_height
+        if row >= self.count:
+            return
+        if row == self.cursor:
+            self.action_choose()
+        else:
+            self.move_to(row)
+
+
+class Lines(Rows):
+    """Lines to read. None is under a cursor: the keys scroll, and `cursor` is the top line."""
+
+    has_cursor = False
+
+    def move_to(self, index: int) -> None:
+        """Scroll so that a line is the top one, or as near to it as there are lines."""
+        self._scroll(max(0, min(index, self.count - self._page)))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Keep the top line, whatever scrolled."""
+        super().watch_scroll_y(old_value, new_value)
+        self._follow()
+
+    def on_click(self, event: events.Click) -> None:
+        """Do nothing: no line can be chosen."""
+        event.prevent_default()
+
+    def _follow(self) -> None:
+        self.cursor = self.scroll_offset.y
