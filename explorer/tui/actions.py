@@ -1,5 +1,8 @@
-"""Every action of the terminal with its keys, declared once: bindings, key line, help and
-palette are made from this list.
+"""Every action of the terminal with its keys, declared once: bindings, key line, help and palette
+are made from this list.
+
+The order in which actions stand here is the order in which they are shown. A short label puts an
+action on the key line, where there is room for it.
 """
 
 import re

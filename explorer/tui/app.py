@@ -1,5 +1,5 @@
-"""The application: the main screen with folders, search and entity page, navigation between
-them, and the end of the program.
+"""The application: the main screen with folders, search and entity page, navigation between them,
+and the end of the program.
 """
 
 import asyncio

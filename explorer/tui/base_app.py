@@ -1,5 +1,5 @@
-"""The base of the application: connection to a catalog, theme, keymap, zoom, and the dialogs
-that any screen may open.
+"""The base of the application: connection to a catalog, theme, keymap, zoom, and the dialogs that
+any screen may open.
 """
 
 from collections.abc import Callable, Iterable, Sequence

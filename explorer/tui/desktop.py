@@ -1,5 +1,5 @@
-"""Programs outside of the terminal: the clipboard, the web browser, and the editor in `$VISUAL`
-or `$EDITOR`.
+"""Programs outside of the terminal: the clipboard, the web browser, and the editor in `$VISUAL` or
+`$EDITOR`.
 """
 
 import asyncio

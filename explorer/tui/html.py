@@ -1,4 +1,8 @@
-"""HTML in the markdown of a description, as tokens that rich's markdown renders."""
+"""HTML in the markdown of a description, as tokens that rich's markdown renders.
+
+Rich leaves HTML out. Here its text stays: tables become tables, lists lists, and bold text is bold.
+What only looks like a tag (`<date>` in a path) stays as it was typed.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,10 @@
-"""A queue of keys: the next key is dispatched when everything that the one before led to is
-done.
+"""A queue of keys: the next key is dispatched when everything that the one before led to is done.
+
+A key is dispatched to the focused widget, bubbles up to the application, and often moves the focus
+by a message. Whoever types fast, pastes or runs a script has pressed the next key by then;
+dispatched at once, it would go where the focus was. So it is held while a message of the one before
+waits anywhere, or a worker runs whose name says that it moves the focus. Nothing runs while no key
+is held.
 """
 
 import asyncio

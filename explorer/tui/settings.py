@@ -1,5 +1,15 @@
-"""The reader's settings from `tui.toml`: values, keys and theme, with one sentence for
-everything that could not be used.
+"""The reader's settings from `tui.toml`: values, keys and theme, with one sentence for everything
+that could not be used.
+
+    theme = "light"
+    start = "browse"
+
+    [keys]
+    "entity.copy-urn" = "y, c"
+
+    [themes.mine]
+    based-on = "dark"
+    background = "#101418"
 """
 
 import re

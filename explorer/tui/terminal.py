@@ -1,5 +1,9 @@
 """The terminal driver: fewer bytes for colours and styles, and an orderly end when the terminal
 disconnects.
+
+Textual writes the whole style with every piece of text and takes all of it back behind the piece:
+fifty bytes for a word, which over a slow line is most of what there is to wait for. From piece to
+piece mostly only the colour changes, or nothing that is seen.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""The terminal in a browser: one process of the program for each page that is open."""
+"""The terminal in a browser: one process of the program for each page that is open.
+
+It comes with the extra `serve`. Nothing is fetched from outside: the pages' fonts and scripts are
+the package's own, and the browser is told to load no others.
+"""
 
 import hmac
 import secrets

@@ -106,7 +106,7 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample, at):
 
 
 async def test_our_own_server_gives_pages_beyond_what_others_stop_at(sample, at, monkeypatch):
-    monkeypatch.setattr(view, "MOST", 60)
+    monkeypatch.setattr(view, "MOST_RESULTS", 60)
     async with at(sample) as reader:
         await reader.sees("results")
         results = reader.app.query_one(Results)

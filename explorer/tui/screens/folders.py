@@ -1,5 +1,5 @@
-"""The model of the folders: entries read page by page from browse paths and searches, and the
-rows they make.
+"""The model of the folders: entries read page by page from browse paths and searches, and the rows
+they make.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

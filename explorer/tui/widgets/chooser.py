@@ -1,5 +1,5 @@
-"""A list over the screen that is filtered while one types; the help, the palette and every
-choice is one.
+"""A list over the screen that is filtered while one types; the help, the palette and every choice
+is one.
 """
 
 import asyncio

@@ -1,4 +1,8 @@
-"""A virtual list: any number of rows, of which only those on screen are drawn."""
+"""A virtual list: any number of rows, of which only those on screen are drawn.
+
+All tables and lists of the terminal are this widget: a count, and a function that draws a row when
+it comes into view. Ten million rows scroll as ten do.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,9 @@
-"""The text area: text with its own line ends, markdown in colours, and long texts wrapped
-quickly.
+"""The text area: text with its own line ends, markdown in colours, and long texts wrapped quickly.
+
+Textual's document knows lines without ends, joins them with one kind of line end, and breaks them
+at characters that end no line elsewhere. Here a line ends at CR, LF or CRLF and keeps its own end.
+Lines are drawn with a mark in the place of each character that would drive the terminal; what is
+sent is what was typed.
 """
 
 import re

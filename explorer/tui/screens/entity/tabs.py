@@ -1,5 +1,9 @@
-"""The base of every tab of an entity's page, tabs that are imported when first opened, and the
-line of titles.
+"""The base of every tab of an entity's page, tabs that are imported when first opened, and the line
+of titles.
+
+Most readers of an entity never look at its history or its raw aspects: their modules are imported
+in a thread when the tab is first opened. Until then a tab knows its title and for which entities it
+has content.
 """
 
 import asyncio

@@ -457,7 +457,7 @@ class DeprecationScreen(ModalScreen[DeprecationOutcome]):
         return line
 
     def _title(self) -> Text:
-        state = "Deprecation" if self._base.is_so else "Deprecate"
+        state = "Deprecated" if self._base.is_so else "Deprecate"
         return join([Text(state, "bold"), said(self._place.name)])
 
     def _tell(self) -> None:

@@ -1,4 +1,9 @@
-"""The text of the search box as words and a filter, in any order."""
+"""The text of the search box as words and a filter, in any order.
+
+A word that is followed by an operator, `platform:snowflake`, begins a condition. Conditions, with
+what joins them (AND, OR, NOT, parentheses), are the filter; every other word is looked for. What is
+found has the words and passes the filter.
+"""
 
 import re
 from collections.abc import Iterator
