@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -20,6 +21,7 @@ from explorer.tui.screens.search.box import SearchBox
 
 # How long to wait for something to be on the screen; a busy machine takes that long.
 SECONDS = 40
+SCREENS = Path(__file__).parent / "screens"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -157,6 +159,23 @@ class Reader:
         if not missing:
             return shown
         raise AssertionError(f"not on the screen: {missing}\n{shown}")
+
+
+@pytest.fixture
+def matches():
+    """Compares a screen with the text that is kept of it in `screens/NAME.txt`.
+
+    With UPDATE_SCREENS=1 the text is written instead, except where `CI` is set.
+    """
+
+    def compare(name, text):
+        kept = SCREENS / f"{name}.txt"
+        if os.environ.get("UPDATE_SCREENS"):
+            assert not os.environ.get("CI"), "UPDATE_SCREENS is for a person who reads the screens"
+            kept.write_text(text)
+        assert text == kept.read_text(), name
+
+    return compare
 
 
 def _counted(line):

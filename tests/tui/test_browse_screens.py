@@ -3,9 +3,6 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_browse_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.metadata import Urn
@@ -13,12 +10,11 @@ from explorer.tui.screens.browse import BrowseTree, FolderRows
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
-async def test_the_folders_look_as_they_were_found_good(sample, at, size):
+async def test_the_folders_look_as_they_were_found_good(sample, at, size, matches):
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("fct_orders")
         await reader.press("full_stop")
@@ -29,10 +25,7 @@ async def test_the_folders_look_as_they_were_found_good(sample, at, size):
         await reader.press("enter")
         await reader.sees("“fct_o”")
         found += f"\n{'─' * 30}\n{folders(reader)}"
-    kept = KEPT / f"folders-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.write_text(found)
-    assert found == kept.read_text()
+    matches(f"folders-{size[0]}x{size[1]}", found)
 
 
 async def test_folders_that_appear_have_their_final_height_at_once(sample, at):

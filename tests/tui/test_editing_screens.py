@@ -3,16 +3,12 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_editing_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TEXT = "## State of the order\n- `open` not paid\n- **paid** [how](https://pay.example)"
 
@@ -29,7 +25,7 @@ WALK = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_screens_look_as_they_were_found_good(
-    sample, at, size, tmp_path, monkeypatch, steady
+    sample, at, size, tmp_path, monkeypatch, steady, matches
 ):
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     shown = {}
@@ -45,8 +41,4 @@ async def test_the_screens_look_as_they_were_found_good(
             await reader.settle()
             shown[name] = steady(reader.screen()) + "\n"
     for name, screen in shown.items():
-        kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-        if os.environ.get("UPDATE_SCREENS"):
-            kept.parent.mkdir(exist_ok=True)
-            kept.write_text(screen)
-        assert screen == kept.read_text()
+        matches(f"{name}-{size[0]}x{size[1]}", screen)

@@ -3,9 +3,7 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_entity_screens.py` writes them anew.
 """
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +11,6 @@ from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
 TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
@@ -33,7 +30,7 @@ SIZES = [(40, 10), (80, 24), (120, 36)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
-async def test_the_screens_look_as_they_were_found_good(sample, at, size, steady):
+async def test_the_screens_look_as_they_were_found_good(sample, at, size, steady, matches):
     for name, (urn, keys, words) in SCREENS.items():
         async with at(sample, size=size, urn=urn) as reader:
             await reader.sees("entities" if size[0] > 40 else "catalog")
@@ -46,7 +43,4 @@ async def test_the_screens_look_as_they_were_found_good(sample, at, size, steady
             # Without the header and the keys, which have tests of their own.
             lines = steady(reader.screen()).splitlines()[1:-1]
         shown = "\n".join(MEASURED.sub("~", one) for one in lines)
-        kept = KEPT / f"entity-{name}-{size[0]}x{size[1]}.txt"
-        if os.environ.get("UPDATE_SCREENS"):
-            kept.write_text(shown + "\n")
-        assert shown + "\n" == kept.read_text(), name
+        matches(f"entity-{name}-{size[0]}x{size[1]}", shown + "\n")

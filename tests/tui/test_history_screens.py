@@ -3,16 +3,12 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_history_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 SCREENS = {
@@ -24,7 +20,7 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady):
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady, matches):
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")
@@ -33,8 +29,4 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, ste
         await reader.settle()
         # Below the tabs, which have tests of their own.
         shown = steady(reader.screen()).partition(" 8 Raw")[2] + "\n"
-    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(shown)
-    assert shown == kept.read_text()
+    matches(f"{name}-{size[0]}x{size[1]}", shown)

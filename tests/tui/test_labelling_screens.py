@@ -3,16 +3,12 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_labelling_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 SCREENS = {
@@ -30,7 +26,7 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady):
+async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady, matches):
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")
@@ -38,8 +34,4 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, ste
         await reader.sees(words)
         await reader.settle()
         shown = steady(reader.screen()) + "\n"
-    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(shown)
-    assert shown == kept.read_text()
+    matches(f"{name}-{size[0]}x{size[1]}", shown)

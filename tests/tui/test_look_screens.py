@@ -3,14 +3,9 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_look_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 pytestmark = pytest.mark.anyio
-
-KEPT = Path(__file__).parent / "screens"
 
 
 def framed(screen, title):
@@ -24,7 +19,7 @@ def framed(screen, title):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
-async def test_the_frames_look_as_they_were_found_good(sample, at, size):
+async def test_the_frames_look_as_they_were_found_good(sample, at, size, matches):
     async with at(sample, size=size) as reader:
         await reader.sees("Welcome", "results")
         await reader.settle()
@@ -32,7 +27,4 @@ async def test_the_frames_look_as_they_were_found_good(sample, at, size):
         await reader.press("f2", "down")
         shown["colours"] = framed(await reader.sees("Colours"), "Colours")
     for name, text in shown.items():
-        kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-        if os.environ.get("UPDATE_SCREENS"):
-            kept.write_text(text)
-        assert text == kept.read_text()
+        matches(f"{name}-{size[0]}x{size[1]}", text)

@@ -1,10 +1,8 @@
 """A reader sees what a table held, column by column and over time, and what moved."""
 
-import os
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from explorer.tui.screens.measurements import read_profiles
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 CUSTOMERS = Urn.dataset("snowflake", "analytics.marts.dim_customers")
 SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 UNPROFILED = Urn.dataset("kafka", "shop.order-placed.v1")
@@ -229,13 +226,10 @@ async def test_it_can_be_read_at_any_size(profiled, at, size):
     ],
     ids=["columns", "column", "table"],
 )
-async def test_the_screen_looks_as_it_was_found_good(profiled, at, name, keys, size):
+async def test_the_screen_looks_as_it_was_found_good(profiled, at, name, keys, size, matches):
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("entities", "profiled")
         await reader.press("f6", "b", "6", "greater_than_sign", "greater_than_sign", "Z", *keys)
         # The line above says how many there are in the catalog, which other tests add to.
         shown = reader.screen().partition("\n")[2] + "\n"
-    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.write_text(shown)
-    assert shown == kept.read_text()
+    matches(f"{name}-{size[0]}x{size[1]}", shown)

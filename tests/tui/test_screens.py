@@ -3,16 +3,12 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_screens.py` writes them anew.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.metadata import Urn
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
@@ -36,7 +32,7 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, steady, name, size):
+async def test_the_screen_looks_as_it_was_found_good(sample, at, steady, name, size, matches):
     urn, keys = SCREENS[name]
     async with at(sample, size=size, urn=urn) as reader:
         await reader.sees("entities")
@@ -45,8 +41,11 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, steady, name, s
             await reader.press("underscore" if key == "_" else key)
         await reader.settle()
         shown = steady(reader.screen()) + "\n"
-    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(shown)
-    assert shown == kept.read_text()
+    matches(f"{name}-{size[0]}x{size[1]}", shown)
+
+
+def test_ci_writes_no_screens(matches, monkeypatch):
+    monkeypatch.setenv("UPDATE_SCREENS", "1")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(AssertionError, match="for a person"):
+        matches("never-written", "text")

@@ -1,15 +1,11 @@
 """Every size is used: nothing is cut without a mark, and what there is room for is seen."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from explorer.tui.widgets.bars import KeyLine
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 WALK = (
     ("find-wide", ("slash", *"orders", "enter"), "83 results"),
     ("facets-wide", ("f", "down", "down"), "add, remove"),
@@ -20,7 +16,7 @@ WALK = (
 )
 
 
-async def test_a_large_terminal_is_filled(sample, at, steady):
+async def test_a_large_terminal_is_filled(sample, at, steady, matches):
     shown = {}
     async with at(sample, size=(200, 60)) as reader:
         await reader.sees("entities", "results")
@@ -29,11 +25,8 @@ async def test_a_large_terminal_is_filled(sample, at, steady):
             await reader.sees(words)
             await reader.settle()
             shown[name] = steady(reader.screen()) + "\n"
-    if os.environ.get("UPDATE_SCREENS"):
-        for name, text in shown.items():
-            (KEPT / f"{name}-200x60.txt").write_text(text)
     for name, text in shown.items():
-        assert text == (KEPT / f"{name}-200x60.txt").read_text(), name
+        matches(f"{name}-200x60", text)
 
 
 async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(sample, at):

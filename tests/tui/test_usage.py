@@ -1,10 +1,8 @@
 """A reader sees how much a table is used, on which days, by whom and which of its columns."""
 
-import os
 import re
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from explorer.tui.widgets.charts import Chart
 
 pytestmark = pytest.mark.anyio
 
-KEPT = Path(__file__).parent / "screens"
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 UNUSED = Urn.dataset("kafka", "shop.order-placed.v1")
 METERED = Urn.dataset("bench", "metered")
@@ -198,13 +195,10 @@ async def test_it_can_be_read_at_any_size(metered, at, size):
 @pytest.mark.parametrize(
     ("name", "keys"), [("usage", ["left"]), ("usage-table", ["t"])], ids=["chart", "table"]
 )
-async def test_the_screen_looks_as_it_was_found_good(metered, at, name, keys, size):
+async def test_the_screen_looks_as_it_was_found_good(metered, at, name, keys, size, matches):
     async with at(metered, size=size, urn=METERED) as reader:
         await reader.sees("entities", "metered")
         await reader.press("f6", "b", "5", "greater_than_sign", "greater_than_sign", "Z", *keys)
         # The line above says how many there are in the catalog, which other tests add to.
         shown = reader.screen().partition("\n")[2] + "\n"
-    kept = KEPT / f"{name}-{size[0]}x{size[1]}.txt"
-    if os.environ.get("UPDATE_SCREENS"):
-        kept.write_text(shown)
-    assert shown == kept.read_text()
+    matches(f"{name}-{size[0]}x{size[1]}", shown)

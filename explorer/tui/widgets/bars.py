@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESSED", "READ_ONLY", "Header", "KeyLine", "action_owner", "action_style"]
 
-PRESSED: Final = "action_style"
+PRESSED: Final = "pressed"
 """Under what a style keeps the action of its text."""
 
 
