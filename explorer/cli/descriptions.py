@@ -186,7 +186,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DescribedPlace:
     """Where a description stands and what it says; `path` is the column's, exact."""
 
     urn: str
@@ -205,7 +205,7 @@ class DescribeOptions:
     as_json: bool
 
 
-def find(catalog: Catalog, urn: str, column: str | None) -> Place:
+def find(catalog: Catalog, urn: str, column: str | None) -> DescribedPlace:
     """The entity's description, or that of a column of it. One request.
 
     Raises `NotFound` for an entity and `UnknownName` for a column that does not exist.
@@ -213,10 +213,10 @@ def find(catalog: Catalog, urn: str, column: str | None) -> Place:
     entity = read_existing(catalog, urn)
     if column is None:
         texts = entity.ingested_description, entity.edited_description
-        return Place(urn, entity.name, None, *texts)
+        return DescribedPlace(urn, entity.name, None, *texts)
     held = column_at(entity, column)
     name = f"{entity.name} · {held.path.simple}"
-    return Place(urn, name, held.path.raw, held.ingested or "", held.edited or "")
+    return DescribedPlace(urn, name, held.path.raw, held.ingested or "", held.edited or "")
 
 
 def read_stdin() -> str:
@@ -290,7 +290,7 @@ def _again(urn: str, column: str | None) -> str:
     return shlex.join(words)
 
 
-def _find_writable(catalog: Catalog, urn: str, column: str | None) -> Place:
+def _find_writable(catalog: Catalog, urn: str, column: str | None) -> DescribedPlace:
     """As `find`; raises `InvalidInput` for what cannot be described, before anything is typed."""
     place_of(Urn.parse(urn), column)
     return find(catalog, urn, column)
@@ -298,7 +298,7 @@ def _find_writable(catalog: Catalog, urn: str, column: str | None) -> Place:
 
 def _write(
     catalog: Catalog,
-    place: Place,
+    place: DescribedPlace,
     text: str,
     manner: DescribeOptions,
     *,
@@ -342,7 +342,7 @@ def _print_difference(before: str, after: str, *, to_results: bool) -> None:
         console.print(Text(visible(one), style), soft_wrap=True)
 
 
-def _as_json(place: Place) -> dict[str, Any]:
+def _as_json(place: DescribedPlace) -> dict[str, Any]:
     """`description` is the text that counts: what people wrote where they wrote any."""
     return {
         "urn": place.urn,
@@ -353,6 +353,6 @@ def _as_json(place: Place) -> dict[str, Any]:
     }
 
 
-def _told(place: Place, before: str, *, dry_run: bool) -> dict[str, Any]:
+def _told(place: DescribedPlace, before: str, *, dry_run: bool) -> dict[str, Any]:
     changed = place.edited != before
     return {**_as_json(place), "before": before or None, "changed": changed, "dry_run": dry_run}

@@ -340,7 +340,7 @@ _ON: Final = "(type more of the name)"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommandLine:
     """A command line up to the cursor: its words, and the one being typed.
 
     Of that one `quote` is the quote it stands in, and `fixed` how many of its characters the shell
@@ -353,7 +353,7 @@ class Line:
     fixed: int = 0
 
 
-def read_line(text: str, breaks: str = "") -> Line:
+def read_line(text: str, breaks: str = "") -> CommandLine:
     """A line as it was typed; `breaks` are the signs at which the shell begins a word anew."""
     words: list[str] = []
     begun: list[str] = []
@@ -385,7 +385,7 @@ def read_line(text: str, breaks: str = "") -> Line:
             begun.append(sign)
             if sign in breaks:
                 fixed = len(begun)
-    return Line(tuple(words), "".join(begun), quote, fixed)
+    return CommandLine(tuple(words), "".join(begun), quote, fixed)
 
 
 class _Shell(ShellComplete):
@@ -393,7 +393,7 @@ class _Shell(ShellComplete):
 
     breaks: ClassVar[str] = ""
 
-    def read(self) -> Line:
+    def read(self) -> CommandLine:
         """What was typed."""
         return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
 
@@ -475,7 +475,7 @@ class Bash(_Shell):
             return "\n".join([*rows, f"plain\t{_ON}"])
         return self._inserted(found, line)
 
-    def _inserted(self, items: Sequence[CompletionItem[str]], line: Line) -> str:
+    def _inserted(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
         known = line.begun[: line.fixed]
         rows = []
         for item in items:
@@ -493,7 +493,7 @@ SHELLS: Final[dict[str, type[_Shell]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish
 """The shells by name."""
 
 
-def _quoted(text: str, line: Line, kind: str) -> str:
+def _quoted(text: str, line: CommandLine, kind: str) -> str:
     if line.quote == "'":
         return text.replace("'", "'\\''")
     if line.quote:

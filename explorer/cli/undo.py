@@ -32,7 +32,7 @@ from explorer.client.journal import (
     JOURNAL,
     Journal,
     JournalEntry,
-    Save,
+    JournalSave,
     is_undone,
     last_save,
     last_undo,
@@ -114,7 +114,7 @@ def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
     _tell(made, as_json=as_json)
 
 
-def _undone(catalog: "Catalog", save: Save, *, force: bool) -> tuple[Edit, ...]:
+def _undone(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
     try:
         return catalog.undo_save(save, force=force)
     except TextConflict as conflict:
@@ -145,14 +145,14 @@ def _address(catalog: "Catalog") -> str:
     return catalog.address
 
 
-def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> Save:
+def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
     """The edit whose ID begins so, or all that is left of the save whose ID does."""
     undone = undone_in(entries)
-    found = [Save(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
+    found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
     for save in saves_of(entries):
         if save.id.startswith(edit_id) and save.id not in {one.id for one in found}:
             left = tuple(one for one in save.entries if not is_undone(one.id, undone))
-            found.append(Save(save.id, left or save.entries))
+            found.append(JournalSave(save.id, left or save.entries))
     if not found:
         raise NotFound(
             f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all"

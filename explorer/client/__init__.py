@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # Named as its module is: once that module is imported, only what is bound here hides it.
-from explorer.client.difference import Change, ChangeKind, difference
+from explorer.client.difference import ChangeKind, ValueChange, difference
 
 if TYPE_CHECKING:
     from explorer.client.catalog import AsyncCatalog, Catalog
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.client.editable import TextConflict
     from explorer.client.entity import AspectRead, Column, Entity, Schema
     from explorer.client.ingestion import LoadInterrupted
-    from explorer.client.journal import Journal, JournalEntry, Save, one_save
+    from explorer.client.journal import Journal, JournalEntry, JournalSave, one_save
     from explorer.client.paging import Pager, Pages
     from explorer.client.records import (
         AspectDiff,
@@ -88,7 +88,6 @@ __all__ = [
     "AsyncCatalog",
     "BrowsePage",
     "Catalog",
-    "Change",
     "ChangeEvent",
     "ChangeKind",
     "ChangePage",
@@ -114,6 +113,7 @@ __all__ = [
     "Hit",
     "Journal",
     "JournalEntry",
+    "JournalSave",
     "Lineage",
     "LineageEdge",
     "LoadInterrupted",
@@ -134,7 +134,6 @@ __all__ = [
     "Retry",
     "Rollback",
     "Run",
-    "Save",
     "Schema",
     "SearchPage",
     "Secret",
@@ -148,6 +147,7 @@ __all__ = [
     "Transport",
     "Undescribed",
     "UndescribedPage",
+    "ValueChange",
     "Version",
     "Versions",
     "Watching",
@@ -211,7 +211,7 @@ _HOMES = {
     "Retry": "explorer.client.transport",
     "Rollback": "explorer.client.records",
     "Run": "explorer.client.records",
-    "Save": "explorer.client.journal",
+    "JournalSave": "explorer.client.journal",
     "Schema": "explorer.client.entity",
     "SearchPage": "explorer.client.records",
     "Secret": "explorer.client.transport",

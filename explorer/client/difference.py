@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import orjson
 
-__all__ = ["Change", "ChangeKind", "difference"]
+__all__ = ["ChangeKind", "ValueChange", "difference"]
 
 ChangeKind = Literal["added", "removed", "changed"]
 
@@ -35,7 +35,7 @@ _MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """One place where two values differ.
 
     `path` leads to it: names of fields, and for an element of an array what tells it apart, one
@@ -66,7 +66,7 @@ def difference(
     after: Mapping[str, Any] | None,
     *,
     keys: Mapping[str, Sequence[str]] | None = None,
-) -> tuple[Change, ...]:
+) -> tuple[ValueChange, ...]:
     """What became of `before` in `after`; nothing where they say the same.
 
     Fields by name; in an array the elements of `after` in their order, then those removed. `keys`
@@ -82,29 +82,29 @@ class _Walk:
 
     def members(
         self, before: Mapping[str, Any], after: Mapping[str, Any], path: tuple[str, ...]
-    ) -> Iterable[Change]:
+    ) -> Iterable[ValueChange]:
         for name in sorted(before.keys() | after.keys()):
             yield from self.values(before.get(name), after.get(name), (*path, name), name)
 
     def values(
         self, before: Any, after: Any, path: tuple[str, ...], array: str
-    ) -> Iterable[Change]:
+    ) -> Iterable[ValueChange]:
         if before is None and after is None:
             return
         if before is None:
-            yield Change(path, "added", after=after)
+            yield ValueChange(path, "added", after=after)
         elif after is None:
-            yield Change(path, "removed", before=before)
+            yield ValueChange(path, "removed", before=before)
         elif isinstance(before, dict) and isinstance(after, dict) and len(path) < _MAX_DEPTH:
             yield from self.members(before, after, path)
         elif isinstance(before, list) and isinstance(after, list) and len(path) < _MAX_DEPTH:
             yield from self._elements(before, after, path, array)
         elif not _same(before, after):
-            yield Change(path, "changed", before, after)
+            yield ValueChange(path, "changed", before, after)
 
     def _elements(
         self, before: list[Any], after: list[Any], path: tuple[str, ...], array: str
-    ) -> Iterable[Change]:
+    ) -> Iterable[ValueChange]:
         keys = tuple(self._keys.get(array, ())) or _natural_keys(before, after)
         old, new = _grouped(before, keys), _grouped(after, keys)
         for led, elements in new.items():
@@ -114,7 +114,7 @@ class _Walk:
 
     def _alike(
         self, before: list[Any], after: list[Any], path: tuple[str, ...], array: str
-    ) -> Iterable[Change]:
+    ) -> Iterable[ValueChange]:
         """Elements that nothing tells apart: those that stayed as they were are left out, the
         others taken for changed in their order while there are some on both sides."""
         if len(before) > 1 or len(after) > 1:

@@ -17,9 +17,9 @@ __all__ = [
     "OWNERS",
     "TAGS",
     "TERMS",
+    "EditableField",
     "Expectation",
     "LabelKind",
-    "Place",
     "TextConflict",
     "column_info",
     "column_text",
@@ -35,7 +35,7 @@ _INFOS = "editableSchemaFieldInfo"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditableField:
     """A field of an aspect, and the mutation that sets it.
 
     `named` and `beside` say what the aspect cannot be without, where there is none yet.
@@ -58,33 +58,35 @@ class Place:
         return {**start, **value, self.field: text}
 
 
-_PLACES: Mapping[str, Place] = {
-    "dataset": Place("editableDatasetProperties", "updateDataset"),
-    "chart": Place("editableChartProperties", "updateChart"),
-    "dashboard": Place("editableDashboardProperties", "updateDashboard"),
-    "dataFlow": Place("editableDataFlowProperties", "updateDataFlow"),
-    "dataJob": Place("editableDataJobProperties", "updateDataJob"),
-    "container": Place("editableContainerProperties"),
-    "tag": Place("tagProperties", named=True),
-    "domain": Place("domainProperties", named=True),
-    "glossaryTerm": Place(
+_PLACES: Mapping[str, EditableField] = {
+    "dataset": EditableField("editableDatasetProperties", "updateDataset"),
+    "chart": EditableField("editableChartProperties", "updateChart"),
+    "dashboard": EditableField("editableDashboardProperties", "updateDashboard"),
+    "dataFlow": EditableField("editableDataFlowProperties", "updateDataFlow"),
+    "dataJob": EditableField("editableDataJobProperties", "updateDataJob"),
+    "container": EditableField("editableContainerProperties"),
+    "tag": EditableField("tagProperties", named=True),
+    "domain": EditableField("domainProperties", named=True),
+    "glossaryTerm": EditableField(
         "glossaryTermInfo", field="definition", beside={"termSource": "INTERNAL"}
     ),
-    "glossaryNode": Place("glossaryNodeInfo", field="definition"),
-    "dataProduct": Place("dataProductProperties"),
-    "corpGroup": Place("corpGroupEditableInfo"),
-    "mlModel": Place("editableMlModelProperties"),
-    "mlModelGroup": Place("editableMlModelGroupProperties"),
-    "mlFeature": Place("editableMlFeatureProperties"),
-    "mlFeatureTable": Place("editableMlFeatureTableProperties"),
-    "mlPrimaryKey": Place("editableMlPrimaryKeyProperties"),
-    "notebook": Place("editableNotebookProperties"),
-    "application": Place("applicationProperties"),
-    "businessAttribute": Place("businessAttributeInfo", named=True, beside={"fieldPath": ""}),
+    "glossaryNode": EditableField("glossaryNodeInfo", field="definition"),
+    "dataProduct": EditableField("dataProductProperties"),
+    "corpGroup": EditableField("corpGroupEditableInfo"),
+    "mlModel": EditableField("editableMlModelProperties"),
+    "mlModelGroup": EditableField("editableMlModelGroupProperties"),
+    "mlFeature": EditableField("editableMlFeatureProperties"),
+    "mlFeatureTable": EditableField("editableMlFeatureTableProperties"),
+    "mlPrimaryKey": EditableField("editableMlPrimaryKeyProperties"),
+    "notebook": EditableField("editableNotebookProperties"),
+    "application": EditableField("applicationProperties"),
+    "businessAttribute": EditableField(
+        "businessAttributeInfo", named=True, beside={"fieldPath": ""}
+    ),
 }
 
 
-def place_of(urn: Urn, column: str | None) -> Place:
+def place_of(urn: Urn, column: str | None) -> EditableField:
     """Where the text of an entity is kept; raises `InvalidInput` where none can be written."""
     place = _PLACES.get(urn.entity_type)
     if place is None:

@@ -24,8 +24,8 @@ import msgspec
 
 from explorer.client.editable import (
     COLUMNS,
+    EditableField,
     Expectation,
-    Place,
     column_info,
     column_text,
     place_of,
@@ -294,7 +294,7 @@ class EditMethods(ConditionalWrites):
         return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
 
     async def _describe_entity(
-        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
     ) -> None:
         edit = {"urn": str(urn), "input": {"editableProperties": {"description": text}}}
         await self._mutate_or_rewrite(
@@ -304,7 +304,7 @@ class EditMethods(ConditionalWrites):
         )
 
     async def _describe_other(
-        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
     ) -> None:
         edit = {"input": {"description": text, "resourceUrn": str(urn)}}
         kind = urn.entity_type
@@ -326,7 +326,7 @@ class EditMethods(ConditionalWrites):
             self._not_described |= {kind}
 
     async def _rewrite_text(
-        self, urn: Urn, place: Place, text: str, expected: Expectation | None
+        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
     ) -> None:
         def change(value: Json) -> Json:
             # Again: a rewrite starts anew from what another wrote meanwhile.

@@ -52,7 +52,7 @@ _Texts = dict[str, str]
 
 
 @dataclass(slots=True)
-class Track:
+class ColumnTexts:
     """The texts that one aspect gives to columns, followed back through its versions."""
 
     origin: Origin
@@ -102,12 +102,16 @@ class Track:
 class Authorship:
     """Both aspects that describe columns."""
 
-    ingested: Track = field(default_factory=lambda: Track("ingested", "schemaMetadata", "fields"))
-    edited: Track = field(
-        default_factory=lambda: Track("edited", "editableSchemaMetadata", "editableSchemaFieldInfo")
+    ingested: ColumnTexts = field(
+        default_factory=lambda: ColumnTexts("ingested", "schemaMetadata", "fields")
+    )
+    edited: ColumnTexts = field(
+        default_factory=lambda: ColumnTexts(
+            "edited", "editableSchemaMetadata", "editableSchemaFieldInfo"
+        )
     )
 
-    def unexplained(self, track: Track) -> bool:
+    def unexplained(self, track: ColumnTexts) -> bool:
         """Whether the author of a text that counts now lies further back."""
         return any(
             counting is track and path not in track.changes for path, counting in self._counting()
@@ -134,7 +138,7 @@ class Authorship:
         self.ingested.end()
         return {path: track.changes[path][0] for path, track in self._counting()}
 
-    def _counting(self) -> Iterator[tuple[str, Track]]:
+    def _counting(self) -> Iterator[tuple[str, ColumnTexts]]:
         """Each documented column, with the aspect whose text counts."""
         for path in self.ingested.order or self.edited.order:
             for track in (self.edited, self.ingested):

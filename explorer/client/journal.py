@@ -23,7 +23,7 @@ __all__ = [
     "JOURNAL",
     "Journal",
     "JournalEntry",
-    "Save",
+    "JournalSave",
     "is_undone",
     "last_save",
     "last_undo",
@@ -89,7 +89,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
+class JournalSave:
     """The entries of one save, oldest first."""
 
     id: str
@@ -191,13 +191,13 @@ class Journal:
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def saves_of(entries: Iterable[JournalEntry]) -> list[Save]:
+def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
     """The saves that entries are of, in the order of the last entry of each."""
     found: dict[str, tuple[JournalEntry, ...]] = {}
     for entry in entries:
         save = entry.save or entry.id
         found[save] = (*found.pop(save, ()), entry)
-    return [Save(save, several) for save, several in found.items()]
+    return [JournalSave(save, several) for save, several in found.items()]
 
 
 def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
@@ -214,7 +214,7 @@ def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
     return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
 
 
-def last_save(entries: Sequence[JournalEntry], server: str) -> Save | None:
+def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
     """What still stands of the last save to a server that is not undone; nothing where there is
     none. What took another save back, or did it again, is no such save."""
     undone = undone_in(entries)
@@ -225,7 +225,7 @@ def last_save(entries: Sequence[JournalEntry], server: str) -> Save | None:
     return None
 
 
-def last_undo(entries: Sequence[JournalEntry], server: str) -> Save | None:
+def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
     """The last undo on a server that was not done again; nothing where there is none, or where
     something else was saved since."""
     undone, known = undone_in(entries), {one.id: one for one in entries}
@@ -250,9 +250,9 @@ def _depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
     return depth
 
 
-def _standing(save: Save, undone: Mapping[str, tuple[str, ...]]) -> Save | None:
+def _standing(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> JournalSave | None:
     left = tuple(one for one in save.entries if not is_undone(one.id, undone))
-    return Save(save.id, left) if left else None
+    return JournalSave(save.id, left) if left else None
 
 
 def _joined(first: Edit, then: Edit) -> Edit:

@@ -17,7 +17,7 @@ from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
 
 __all__ = [
-    "LineageMap",
+    "LineageBuilder",
     "LineageMethods",
     "add_lineage_page",
     "lineage_request",
@@ -245,7 +245,7 @@ def _is_whole(value: Json) -> bool:
 
 
 @dataclass(slots=True)
-class LineageMap:
+class LineageBuilder:
     """Lineage while it is gathered: entities and edges are added, none twice."""
 
     root: Urn
@@ -324,7 +324,7 @@ def parse_lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -
 @read_as("lineage")
 def add_lineage_page(
     page: LineagePage,
-    into: LineageMap,
+    into: LineageBuilder,
     hops: int,
     most: int,
     name_edge: Callable[[str, str], str],
@@ -665,7 +665,7 @@ class LineageMethods(CatalogMethods):
         return found if found is None else replace(found, as_of=reply.as_of)
 
     async def _lineage_by_graphql(self, walk: _Walk) -> Lineage:
-        found, truncated = LineageMap(walk.root, walk.direction), None
+        found, truncated = LineageBuilder(walk.root, walk.direction), None
         page = await self._first_lineage_page(walk)
         while True:
             found.as_of = _oldest(found.as_of, page.as_of)
@@ -708,7 +708,7 @@ class LineageMethods(CatalogMethods):
         return names[0] if len(names) == 1 else ""
 
     async def _lineage_by_relationships(self, walk: _Walk) -> Lineage:
-        found, truncated = LineageMap(walk.root, walk.direction), None
+        found, truncated = LineageBuilder(walk.root, walk.direction), None
         frontier, degree = [walk.root], 0
         while frontier and degree < walk.hops and truncated is None:
             degree += 1
@@ -732,7 +732,9 @@ class LineageMethods(CatalogMethods):
             frontier = fresh
         return found.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
 
-    async def _lineage_further(self, urn: Urn, walk: _Walk, found: LineageMap) -> list[Edge] | None:
+    async def _lineage_further(
+        self, urn: Urn, walk: _Walk, found: LineageBuilder
+    ) -> list[Edge] | None:
         """The edges that lead on from an entity; None when the time is over."""
         further: list[Edge] = []
         leading = lineage_names(self.registry, urn.entity_type, walk.direction)

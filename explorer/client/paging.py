@@ -30,7 +30,7 @@ __all__ = [
     "Pager",
     "Pages",
     "Portion",
-    "Ranked",
+    "RankedPages",
     "Walk",
     "paged",
 ]
@@ -152,7 +152,7 @@ class FirstThatWorks(Generic[_T]):
         return portion
 
 
-class Ranked(Generic[_T]):
+class RankedPages(Generic[_T]):
     """Best first as far as the server lets one count, then the rest in the order of another way."""
 
     def __init__(self, first: Walk[_T], rest: Walk[_T]) -> None:

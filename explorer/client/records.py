@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 import msgspec
 
-from explorer.client.difference import Change
+from explorer.client.difference import ValueChange
 from explorer.metadata.aspects import (
     AuditStamp,
     DatasetProfile,
@@ -434,12 +434,12 @@ class AspectDiff:
     aspect: str
     older: Version
     newer: Version
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ValueChange, ...] = ()
 
     def __len__(self) -> int:
         return len(self.changes)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[ValueChange]:
         return iter(self.changes)
 
 

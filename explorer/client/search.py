@@ -24,7 +24,15 @@ from explorer.client import responses
 from explorer.client.connection import Connection
 from explorer.client.entities import EntityMethods
 from explorer.client.entity import Entity
-from explorer.client.paging import ByScroll, ByStart, FirstThatWorks, Pager, Portion, Ranked, Walk
+from explorer.client.paging import (
+    ByScroll,
+    ByStart,
+    FirstThatWorks,
+    Pager,
+    Portion,
+    RankedPages,
+    Walk,
+)
 from explorer.client.records import (
     BrowsePage,
     Facet,
@@ -662,7 +670,7 @@ class SearchWalks:
         scrolls = self._scrolls(text, types, narrowed_by, sorted_by, size)
         if sorted_by or text in ("", "*"):
             return FirstThatWorks([*scrolls, ("start", by_start)], self._has)
-        return Ranked(by_start, FirstThatWorks(scrolls, self._has))
+        return RankedPages(by_start, FirstThatWorks(scrolls, self._has))
 
     def urns(
         self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool

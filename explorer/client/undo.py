@@ -17,7 +17,7 @@ from explorer.client.editable import (
 )
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
-from explorer.client.journal import JournalEntry, Save, last_save, last_undo, one_save
+from explorer.client.journal import JournalEntry, JournalSave, last_save, last_undo, one_save
 from explorer.client.labels import LabelMethods, LinkMethods, deprecation_of, domains_of, shown
 from explorer.client.records import Edit, Held, What
 from explorer.errors import Forbidden, InvalidInput, NotFound
@@ -53,7 +53,9 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         await self._check_server(edit.server)
         return await self._undo_entries(edit.edit, (edit.id,), force=force)
 
-    async def undo_save(self, save: Save | None = None, *, force: bool = False) -> tuple[Edit, ...]:
+    async def undo_save(
+        self, save: JournalSave | None = None, *, force: bool = False
+    ) -> tuple[Edit, ...]:
         """Undo everything that one save did, by default the last save to this server that the
         journal has and that is not undone. Gives the edits that did it.
 
@@ -87,7 +89,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             raise NotFound("nothing was undone, or something else was saved since")
         return await self.undo_save(undone, force=force)
 
-    async def last_save(self) -> Save | None:
+    async def last_save(self) -> JournalSave | None:
         """The last save to this server that the journal has and that is not undone: what
         `undo_save` takes back. Nothing where there is none. No request once the server was asked.
 
@@ -95,7 +97,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         """
         return last_save(await self._entries(), await self._own_address())
 
-    async def last_undo(self) -> Save | None:
+    async def last_undo(self) -> JournalSave | None:
         """The last undo on this server that was not done again: what `redo` does again. Nothing
         where there is none, or where something else was saved since. Costs as `last_save`.
 

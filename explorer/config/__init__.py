@@ -28,17 +28,17 @@ from explorer.config.profiles import (
     user_of,
     user_urn,
 )
-from explorer.config.servers import Server, server
-from explorer.config.tokens import Token, checked_token, forget_token, keep_token, token_of
+from explorer.config.servers import ServerSettings, server
+from explorer.config.tokens import TokenSource, checked_token, forget_token, keep_token, token_of
 
 __all__ = [
     "EMBEDDED",
     "ENVIRONMENT",
     "Profile",
     "Profiles",
-    "Server",
+    "ServerSettings",
     "Signs",
-    "Token",
+    "TokenSource",
     "cache_dir",
     "change_profiles",
     "checked_name",

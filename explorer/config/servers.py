@@ -22,10 +22,10 @@ from explorer.config.profiles import (
     identity_of_directory,
     read_profiles,
 )
-from explorer.config.tokens import NO_TOKEN, Token, token_of
+from explorer.config.tokens import NO_TOKEN, TokenSource, token_of
 from explorer.errors import InvalidInput, UnknownName, Unusable
 
-__all__ = ["Server", "server"]
+__all__ = ["ServerSettings", "server"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _from_file(path: Path) -> DataHubServer | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerSettings:
     """A server as it is to be asked; without a `url`, the embedded catalog in `data_dir`.
 
     `name` is the profile's, or the address, or `embedded`. `token()` is called late, may take
@@ -106,7 +106,7 @@ class Server:
     read_only: bool
     timeout_seconds: float | None
     signs: Signs
-    token: Token
+    token: TokenSource
 
     @property
     def identity(self) -> str:
@@ -122,7 +122,7 @@ def server(
     profile: str | None = None,
     token: str | None = None,
     data_dir: Path | None = None,
-) -> Server:
+) -> ServerSettings:
     """The server that is meant, by the first that says so:
 
     `url`; `data_dir`; `profile`; `CATALOG_URL`; `CATALOG_PROFILE`; `CATALOG_DATA_DIR`; the current
@@ -137,14 +137,16 @@ def server(
         raise InvalidInput("a profile and another catalog are named; give one of them")
     found, is_datahub = _meant(url, data_dir, profile)
     if token:
-        return replace(found, token=Token("given", lambda: token))
+        return replace(found, token=TokenSource("given", lambda: token))
     ours = os.environ.get("CATALOG_TOKEN")
     if ours and not is_datahub and _takes_ours(found):
-        return replace(found, token=Token("CATALOG_TOKEN", lambda: ours))
+        return replace(found, token=TokenSource("CATALOG_TOKEN", lambda: ours))
     return found
 
 
-def _meant(url: str | None, data_dir: Path | None, profile: str | None) -> tuple[Server, bool]:
+def _meant(
+    url: str | None, data_dir: Path | None, profile: str | None
+) -> tuple[ServerSettings, bool]:
     """The server with the token of its own, and whether DataHub's settings name it."""
     if url:
         return _at(url, read_profiles()), False
@@ -166,26 +168,26 @@ def _meant(url: str | None, data_dir: Path | None, profile: str | None) -> tuple
         return _in(own_data_dir(), kept), False
     found = _at(theirs.url, kept)
     if theirs.token is not None:
-        found = replace(found, token=Token(theirs.source, lambda: theirs.token))
+        found = replace(found, token=TokenSource(theirs.source, lambda: theirs.token))
     return found, True
 
 
-def _at(url: str, kept: Profiles) -> Server:
+def _at(url: str, kept: Profiles) -> ServerSettings:
     found = _lent(identity(url), kept)
     if found is not None:
         return replace(found, url=url)
-    return Server(url, url, None, False, None, "when asked", NO_TOKEN)
+    return ServerSettings(url, url, None, False, None, "when asked", NO_TOKEN)
 
 
-def _in(data_dir: Path, kept: Profiles) -> Server:
+def _in(data_dir: Path, kept: Profiles) -> ServerSettings:
     found = _lent(identity_of_directory(data_dir), kept)
     if found is not None:
         return replace(found, data_dir=data_dir)
-    return Server(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN)
+    return ServerSettings(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN)
 
 
-def _of(name: str, profile: Profile) -> Server:
-    return Server(
+def _of(name: str, profile: Profile) -> ServerSettings:
+    return ServerSettings(
         name,
         profile.url,
         profile.directory if profile.url is None else None,
@@ -196,7 +198,7 @@ def _of(name: str, profile: Profile) -> Server:
     )
 
 
-def _lent(wanted: str, kept: Profiles) -> Server | None:
+def _lent(wanted: str, kept: Profiles) -> ServerSettings | None:
     """What the profile of a catalog says of it, where it is clear which profile that is."""
     holders = [name for name, profile in kept.by_name.items() if profile.identity == wanted]
     current = _current(kept)
@@ -205,7 +207,7 @@ def _lent(wanted: str, kept: Profiles) -> Server | None:
     return _of(holders[0], kept.by_name[holders[0]]) if len(holders) == 1 else None
 
 
-def _takes_ours(server: Server) -> bool:
+def _takes_ours(server: ServerSettings) -> bool:
     """Whether `CATALOG_TOKEN` is meant for a server."""
     url = os.environ.get("CATALOG_URL")
     if url:

@@ -15,7 +15,7 @@ from explorer.errors import InvalidInput, MissingExtra, NotSignedIn, Unusable
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["NO_TOKEN", "Token", "checked_token", "forget_token", "keep_token", "token_of"]
+__all__ = ["NO_TOKEN", "TokenSource", "checked_token", "forget_token", "keep_token", "token_of"]
 
 _SERVICE: Final = "catalog-explorer"
 _OTHERS: Final = "--token-from prompt, --token-from env:NAME, or --token-in-file"
@@ -102,7 +102,7 @@ def _reason(error: Exception) -> str:
     return said or name
 
 
-class Token:
+class TokenSource:
     """An access token that is fetched when called for; what shows it shows its source alone.
 
     Calling it may take long, and raises `NotSignedIn` where there is none although one was
@@ -131,7 +131,7 @@ class Token:
         return f"<token: {self.source}>"
 
 
-NO_TOKEN: Final = Token("none", lambda: None)
+NO_TOKEN: Final = TokenSource("none", lambda: None)
 
 
 def checked_token(text: str, source: str) -> str:
@@ -149,19 +149,19 @@ def checked_token(text: str, source: str) -> str:
     return token
 
 
-def token_of(name: str, profile: Profile) -> Token:
+def token_of(name: str, profile: Profile) -> TokenSource:
     """The token of a profile, fetched from where the profile says."""
     source = profile.source
     if source == "none":
         return NO_TOKEN
     if source == "keyring":
-        return Token("the keyring", lambda: _from_keyring(name, profile))
+        return TokenSource("the keyring", lambda: _from_keyring(name, profile))
     if source == "file":
-        return Token("a file", lambda: _from_file(name, profile))
+        return TokenSource("a file", lambda: _from_file(name, profile))
     if source == "prompt":
-        return Token("asked for", lambda: _from_terminal(name), asks=True)
+        return TokenSource("asked for", lambda: _from_terminal(name), asks=True)
     variable = source.removeprefix(ENVIRONMENT)
-    return Token(variable, lambda: _from_environment(name, variable))
+    return TokenSource(variable, lambda: _from_environment(name, variable))
 
 
 def keep_token(name: str, profile: Profile, token: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         Certainty,
         Grouping,
         Impact,
-        Usage,
+        QueryUsage,
         find_impact,
         impact_of,
         read_usage,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         find_paths,
         shortest_paths,
     )
-    from explorer.graph.relationships import Budget, Side, walk
+    from explorer.graph.relationships import Side, WalkLimits, walk
     from explorer.graph.selection import contracted, matches, select
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "Ancestor",
     "AsyncGraphs",
     "Box",
-    "Budget",
     "Certainty",
     "Extent",
     "Graphs",
@@ -43,10 +42,11 @@ __all__ = [
     "Impact",
     "Layout",
     "Paths",
+    "QueryUsage",
     "Route",
     "Side",
     "Spacing",
-    "Usage",
+    "WalkLimits",
     "column_graph",
     "column_urn",
     "common_ancestors",
@@ -76,7 +76,7 @@ _HOMES = {
     "Ancestor": "explorer.graph.paths",
     "AsyncGraphs": "explorer.graph.api",
     "Box": "explorer.graph.layout",
-    "Budget": "explorer.graph.relationships",
+    "WalkLimits": "explorer.graph.relationships",
     "Certainty": "explorer.graph.impact",
     "Extent": "explorer.graph.lineage",
     "Graphs": "explorer.graph.api",
@@ -87,7 +87,7 @@ _HOMES = {
     "Route": "explorer.graph.layout",
     "Side": "explorer.graph.relationships",
     "Spacing": "explorer.graph.layout",
-    "Usage": "explorer.graph.impact",
+    "QueryUsage": "explorer.graph.impact",
     "column_graph": "explorer.graph.columns",
     "column_urn": "explorer.graph.columns",
     "common_ancestors": "explorer.graph.paths",

@@ -9,7 +9,7 @@ from explorer.graph.columns import read_columns
 from explorer.graph.impact import Impact, find_impact
 from explorer.graph.lineage import Extent, read_lineage
 from explorer.graph.paths import Ancestor, Paths, find_common_ancestors, find_paths
-from explorer.graph.relationships import Budget, Side, walk
+from explorer.graph.relationships import Side, WalkLimits, walk
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class AsyncGraphs:
         direction: Side = "OUTGOING",
         *,
         hops: int = 1,
-        budget: Budget | None = None,
+        budget: WalkLimits | None = None,
     ) -> "nx.MultiDiGraph":
         """See `explorer.graph.relationships.walk`."""
         return await walk(
-            self._catalog, urn, relationships, direction, hops=hops, budget=budget or Budget()
+            self._catalog, urn, relationships, direction, hops=hops, budget=budget or WalkLimits()
         )
 
     async def impact(

@@ -24,7 +24,7 @@ __all__ = [
     "Certainty",
     "Grouping",
     "Impact",
-    "Usage",
+    "QueryUsage",
     "find_impact",
     "impact_of",
     "read_usage",
@@ -35,7 +35,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class QueryUsage:
     """Queries that read a dataset in some days, and the most different users of any one of the
     windows in which that was counted: servers count users a window, so that adding them up would
     count the same person again."""
@@ -44,7 +44,7 @@ class Usage:
     users: int
 
 
-def total_usage(series: Timeseries) -> Usage | None:
+def total_usage(series: Timeseries) -> QueryUsage | None:
     """The windows of a series together; nothing where nothing was counted. Pure."""
     points = []
     for value in series.values:
@@ -54,7 +54,7 @@ def total_usage(series: Timeseries) -> Usage | None:
             continue
     if not points:
         return None
-    return Usage(
+    return QueryUsage(
         sum(point.total_sql_queries or 0 for point in points),
         max(point.unique_user_count or 0 for point in points),
     )
@@ -62,12 +62,12 @@ def total_usage(series: Timeseries) -> Usage | None:
 
 async def read_usage(
     catalog: "AsyncCatalog", urns: Iterable[str | Urn], *, days: int = 30
-) -> Mapping[Urn, Usage]:
+) -> Mapping[Urn, QueryUsage]:
     """The usage of the datasets among `urns` over the last days; those never counted are left
     out. One request for each dataset, a few at once."""
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
     begin = datetime.now(UTC) - timedelta(days=days)
-    found: dict[Urn, Usage] = {}
+    found: dict[Urn, QueryUsage] = {}
     for chunk in in_chunks(datasets, _AT_ONCE):
         counts = await gather_limited((_one(catalog, urn, begin) for urn in chunk), _AT_ONCE)
         counted = zip(chunk, counts, strict=True)
@@ -75,7 +75,7 @@ async def read_usage(
     return found
 
 
-async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> Usage | None:
+async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
     try:
         return total_usage(await catalog.timeseries(urn, _ASPECT, start=begin))
     except (InvalidInput, NotFound, ServerFault):
@@ -152,7 +152,7 @@ def impact_of(
     graph: "nx.DiGraph",
     *,
     columns: "nx.DiGraph | None" = None,
-    usage: Mapping[Urn, Usage] | None = None,
+    usage: Mapping[Urn, QueryUsage] | None = None,
 ) -> Impact:
     """The impact that a downstream lineage graph tells of. Pure.
 
@@ -225,7 +225,7 @@ def _unfinished(graph: "nx.DiGraph", hops: int) -> str | None:
 
 async def _usage(
     catalog: "AsyncCatalog", graph: "nx.DiGraph"
-) -> tuple[Mapping[Urn, Usage], str | None]:
+) -> tuple[Mapping[Urn, QueryUsage], str | None]:
     datasets = [
         urn
         for urn, said in sorted(graph.nodes(data=True), key=lambda node: node[1]["hops"])
@@ -290,7 +290,7 @@ def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[st
     return found
 
 
-def _affected(urn: str, said: Mapping[str, Any], usage: Mapping[Urn, Usage]) -> Affected:
+def _affected(urn: str, said: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]) -> Affected:
     used = usage.get(Urn.parse(urn)) if said["type"] == "dataset" else None
     return Affected(
         urn,

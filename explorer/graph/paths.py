@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import networkx as nx
 
 from explorer.graph.lineage import read_lineage
-from explorer.graph.relationships import Budget, walk
+from explorer.graph.relationships import WalkLimits, walk
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ async def find_paths(
     """
     start, end = Urn.parse(source), Urn.parse(target)
     if relationships:
-        usual = Budget()
-        budget = Budget(
+        usual = WalkLimits()
+        budget = WalkLimits(
             usual.nodes if budget_nodes is None else budget_nodes,
             usual.seconds if budget_seconds is None else budget_seconds,
         )

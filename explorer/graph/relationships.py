@@ -20,7 +20,7 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = ["Budget", "Side", "walk"]
+__all__ = ["Side", "WalkLimits", "walk"]
 
 Side = Literal["BOTH", "INCOMING", "OUTGOING"]
 
@@ -28,14 +28,14 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class WalkLimits:
     """How much a walk may cost: entities looked up or named, and seconds on the clock."""
 
     nodes: int = 2_000
     seconds: float = 30.0
 
 
-_USUAL = Budget()
+_USUAL = WalkLimits()
 
 
 async def walk(
@@ -45,7 +45,7 @@ async def walk(
     direction: Side = "OUTGOING",
     *,
     hops: int = 1,
-    budget: Budget = _USUAL,
+    budget: WalkLimits = _USUAL,
 ) -> "nx.MultiDiGraph":
     """The entities that relationships lead to, up to `hops` away, as a `MultiDiGraph`.
 

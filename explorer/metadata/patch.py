@@ -25,7 +25,7 @@ import orjson
 from explorer.errors import Conflict, InvalidAspect, InvalidInput
 from explorer.metadata.registry import Field, Registry, read_type, urn_fields
 
-__all__ = ["Patcher", "Place", "Shape", "read_patch"]
+__all__ = ["PatchTarget", "Patcher", "ValueShape", "read_patch"]
 
 _MAX_LOOKS = 10_000_000
 _MAX_BYTES = 64 * 1024 * 1024
@@ -68,7 +68,7 @@ class Allowance:
             )
 
 
-class Place(Protocol):
+class PatchTarget(Protocol):
     """Something with parts, each under the next step of a path."""
 
     def get(self, step: str) -> Any:
@@ -81,7 +81,7 @@ class Place(Protocol):
         """Remove the part, and with it all that is below; nothing when there is none. An array
         or map that the record requires stays, empty."""
 
-    def into(self, step: str, *, make: bool) -> "Place | None":
+    def into(self, step: str, *, make: bool) -> "PatchTarget | None":
         """The part as a place itself; with `make` it is there afterwards."""
 
 
@@ -93,7 +93,7 @@ _LOOKS = 5
 
 class FineGrained:
     """The elements, seen as pairs of columns; `led` holds the steps taken so far. See
-    `explorer.metadata.patch.Place`."""
+    `explorer.metadata.patch.PatchTarget`."""
 
     def __init__(
         self, elements: list[Any], allowance: Allowance, led: tuple[str, ...] = ()
@@ -237,7 +237,7 @@ _FINE_GRAINED = "FineGrainedLineage"
 _ALIASES = {("SchemaMetadata", "schemaFieldInfo"): "fields"}
 
 
-class Shape:
+class ValueShape:
     """What a value is made of, so that a step into it finds the right kind of place.
 
     `keys` says of arrays, by the array's name, what tells their elements apart; with `generic`
@@ -259,7 +259,7 @@ class Shape:
         self._generic = generic
         self.allowance = allowance or Allowance()
 
-    def place(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Place:
+    def place(self, value: Any, kind: str | None, path: tuple[str, ...]) -> PatchTarget:
         """A value of a type, found at a path of names, as a place."""
         if isinstance(value, dict):
             return _Named(self, value, kind, path)
@@ -335,9 +335,9 @@ class Shape:
         """The type of what a step leads to, where that is known."""
         return member_type(self._registry, kind, step)
 
-    def unknown(self) -> "Shape":
+    def unknown(self) -> "ValueShape":
         """The shape of what no record describes, for the same patch."""
-        return Shape(_NOTHING, {}, lambda _name: {}, generic=True, allowance=self.allowance)
+        return ValueShape(_NOTHING, {}, lambda _name: {}, generic=True, allowance=self.allowance)
 
     def _is_fine_grained(self, element: str | None) -> bool:
         return not self._generic and (element or "").rpartition(".")[2] == _FINE_GRAINED
@@ -347,7 +347,7 @@ class _Named:
     """A record, map or union: parts by name."""
 
     def __init__(
-        self, shape: Shape, value: dict[str, Any], kind: str | None, path: tuple[str, ...]
+        self, shape: ValueShape, value: dict[str, Any], kind: str | None, path: tuple[str, ...]
     ) -> None:
         self._shape = shape
         self._value = value
@@ -372,7 +372,7 @@ class _Named:
         else:
             self._value[name] = empty
 
-    def into(self, step: str, *, make: bool) -> Place | None:
+    def into(self, step: str, *, make: bool) -> PatchTarget | None:
         name = self._shape.name(self._kind, step)
         kind, path = self._shape.member(self._kind, name), (*self._path, name)
         inner = self._value.get(name)
@@ -388,7 +388,7 @@ class _Keyed:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: ValueShape,
         elements: list[Any],
         kind: str | None,
         path: tuple[str, ...],
@@ -425,7 +425,7 @@ class _Keyed:
         for at in reversed(self._at(step)):
             del self._elements[at]
 
-    def into(self, step: str, *, make: bool) -> Place | None:
+    def into(self, step: str, *, make: bool) -> PatchTarget | None:
         here = self._at(step)
         if not here and not make:
             return None
@@ -488,7 +488,7 @@ class _Keyed:
 class _Listed:
     """An array of texts, told apart by themselves, or of what only its place tells apart."""
 
-    def __init__(self, shape: Shape, elements: list[Any], kind: str | None) -> None:
+    def __init__(self, shape: ValueShape, elements: list[Any], kind: str | None) -> None:
         self._shape = shape
         self._elements = elements
         sort, arguments = read_type(kind) if kind else ("name", ("",))
@@ -524,7 +524,7 @@ class _Listed:
         if at is not None and at < len(self._elements):
             del self._elements[at]
 
-    def into(self, step: str, *, make: bool) -> Place | None:
+    def into(self, step: str, *, make: bool) -> PatchTarget | None:
         at = self._at(step)
         if at is not None and at < len(self._elements) and isinstance(self._elements[at], dict):
             return _Named(self._shape.unknown(), self._elements[at], None, ())
@@ -601,7 +601,7 @@ Stamp = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class PatchOperation:
     """One operation; `source` is where `move` and `copy` take from."""
 
     op: Op
@@ -615,7 +615,7 @@ class Patch:
     """Operations in order. `keys` says of arrays, by name, what tells their elements apart;
     with `generic` nothing else does."""
 
-    operations: tuple[Operation, ...]
+    operations: tuple[PatchOperation, ...]
     keys: Mapping[str, tuple[str, ...]]
     generic: bool = False
 
@@ -657,7 +657,7 @@ class Patcher:
         fails.
         """
         record = self._registry.aspect(aspect).record
-        shape = Shape(
+        shape = ValueShape(
             self._registry,
             patch.keys,
             lambda name: self._begin(name, stamp, whole=False),
@@ -706,7 +706,7 @@ def _beginning(field: Field, stamp: Stamp, *, whole: bool) -> Any:
             return MISSING
 
 
-def _applied(shape: Shape, value: Any, record: str, operation: Operation) -> Any:
+def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperation) -> Any:
     root = shape.place(value, record, ())
     match operation.op:
         case "test":
@@ -746,7 +746,7 @@ def _into_itself() -> Any:
     raise Misplaced("nothing can be moved into itself")
 
 
-def _reached(root: Place, path: tuple[str, ...]) -> Place:
+def _reached(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget:
     place = root
     for step in path[:-1]:
         inner = place.into(step, make=True)
@@ -756,14 +756,14 @@ def _reached(root: Place, path: tuple[str, ...]) -> Place:
     return place
 
 
-def _seen(root: Place, path: tuple[str, ...]) -> Place | None:
-    place: Place | None = root
+def _seen(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget | None:
+    place: PatchTarget | None = root
     for step in path[:-1]:
         place = place.into(step, make=False) if place is not None else None
     return place
 
 
-def _found(root: Place, path: tuple[str, ...], whole: Any) -> Any:
+def _found(root: PatchTarget, path: tuple[str, ...], whole: Any) -> Any:
     if not path:
         return whole
     try:
@@ -773,7 +773,7 @@ def _found(root: Place, path: tuple[str, ...], whole: Any) -> Any:
     return MISSING if place is None else place.get(path[-1])
 
 
-def _drop(root: Place, path: tuple[str, ...]) -> None:
+def _drop(root: PatchTarget, path: tuple[str, ...]) -> None:
     if not path:
         raise Misplaced("remove the aspect with changeType DELETE")
     try:
@@ -784,12 +784,12 @@ def _drop(root: Place, path: tuple[str, ...]) -> None:
         place.drop(path[-1])
 
 
-def _drop_listed(root: Place, path: tuple[str, ...]) -> None:
+def _drop_listed(root: PatchTarget, path: tuple[str, ...]) -> None:
     if path[-1].isdecimal():
         _drop(root, path)
 
 
-def _operation(at: int, given: Any) -> Operation:
+def _operation(at: int, given: Any) -> PatchOperation:
     if not isinstance(given, dict):
         raise InvalidInput(f"patch[{at}] must be an object with op and path")
     op = given.get("op")
@@ -799,7 +799,7 @@ def _operation(at: int, given: Any) -> Operation:
         raise InvalidInput(f"patch[{at}] ({op}) needs a value")
     path = _path(f"patch[{at}].path", given.get("path"))
     source = _path(f"patch[{at}].from", given.get("from")) if op in ("move", "copy") else ()
-    return Operation(op, path, given.get("value"), source)
+    return PatchOperation(op, path, given.get("value"), source)
 
 
 def _path(name: str, given: Any) -> tuple[str, ...]:
@@ -822,7 +822,7 @@ def _keys(given: Any) -> dict[str, tuple[str, ...]]:
     raise InvalidInput("arrayPrimaryKeys must be an object of lists: the keys of each array")
 
 
-def _copied(shape: Shape, value: Any) -> Any:
+def _copied(shape: ValueShape, value: Any) -> Any:
     """A value of its own, for a patch may be applied again."""
     try:
         written = orjson.dumps(value)
@@ -832,7 +832,7 @@ def _copied(shape: Shape, value: Any) -> Any:
     return orjson.loads(written)
 
 
-def _same(shape: Shape, found: Any, given: Any) -> bool:
+def _same(shape: ValueShape, found: Any, given: Any) -> bool:
     wanted, there = _sorted(given), _sorted(found)
     shape.allowance.copy(len(there))
     return wanted == there

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-from explorer.client.difference import Change, difference
+from explorer.client.difference import ValueChange, difference
 from explorer.client.display import line, moment
 from explorer.client.records import (
     AspectDiff,
@@ -216,7 +216,7 @@ class Step:
     known. `is_first` says that there was none."""
 
     version: Version
-    changes: tuple[Change, ...] | None
+    changes: tuple[ValueChange, ...] | None
     is_first: bool = False
 
     @property
@@ -321,14 +321,14 @@ class Diff(Table):
     names: Mapping[Urn, str] = field(default_factory=dict)
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[ValueChange, ...]:
         """Each place that differs."""
         return self.found.changes
 
     def __len__(self) -> int:
         return len(self.found)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[ValueChange]:
         return iter(self.found)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -395,11 +395,11 @@ def _headed(version: Version, names: Mapping[Urn, str]) -> str:
     return "  ".join(line(one) for one in told if one)
 
 
-def _place(change: Change) -> str:
+def _place(change: ValueChange) -> str:
     return " / ".join(Urn.label(step) for step in change.path)
 
 
-def _told(change: Change) -> str:
+def _told(change: ValueChange) -> str:
     return f"{_MARKS[change.kind]} {line(_place(change), _SHORT)}"
 
 

@@ -15,7 +15,7 @@ from IPython import display
 from IPython.core.error import UsageError
 
 from explorer import client, config
-from explorer.client.difference import Change
+from explorer.client.difference import ValueChange
 from explorer.client.display import line
 from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
@@ -135,7 +135,7 @@ def _exact(held: Entity, column: str) -> str:
 def _lines(before: str, after: str) -> list[str]:
     return [
         row
-        for row in Change((), "changed", before, after).lines(context=2)
+        for row in ValueChange((), "changed", before, after).lines(context=2)
         if not row.startswith("@@")
     ]
 

@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from explorer.metadata.registry import Registry
 from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
-from explorer.query.syntax import Place, Reading, spell_field
+from explorer.query.syntax import ParsePosition, Reading, spell_field
 from explorer.query.tokens import (
     FIELD,
     OPERATOR,
@@ -207,7 +207,7 @@ class _Offers:
             label = name if field.name == USE else field.name
             yield Completion(word, start, end, label, "field", hint)
 
-    def _operators(self, place: Place) -> Iterator[Completion]:
+    def _operators(self, place: ParsePosition) -> Iterator[Completion]:
         field = self._guide.named(place.field)
         rest = self._text[self._cursor : self._cursor + 1]
         if field is None or (rest and not (rest.isspace() or rest == ")")):
@@ -227,7 +227,7 @@ class _Offers:
                     f"{gap}{operator}", start, self._cursor, operator, "operator", hint
                 )
 
-    def _values(self, place: Place) -> Iterator[Completion]:
+    def _values(self, place: ParsePosition) -> Iterator[Completion]:
         if place.operator not in _FOR_EQUALS:
             return
         typed = self._typed[place.start :]
@@ -305,7 +305,7 @@ class _Offers:
         rest = [name for name in self._guide.entity_types if name not in counts]
         return [(name, name, name, counts.get(name)) for name in (*known, *rest)]
 
-    def _is_closed(self, place: Place) -> bool:
+    def _is_closed(self, place: ParsePosition) -> bool:
         """Whether the value before the cursor is in quotes and complete."""
         if place.in_list or place.start == self._cursor:
             return False
@@ -315,7 +315,7 @@ class _Offers:
             return False
         return bool(atom.quote) and atom.end == self._cursor
 
-    def _value_end(self, place: Place) -> int:
+    def _value_end(self, place: ParsePosition) -> int:
         """Where the value under the cursor ends; at the cursor where none has been begun, or where
         what follows makes sense only so."""
         if place.start == self._cursor:

@@ -28,7 +28,7 @@ from explorer.query.values import MERGED, Meaning, NoMeaning, read_value, spell_
 
 __all__ = [
     "Order",
-    "Place",
+    "ParsePosition",
     "Reading",
     "read_filter",
     "read_sort",
@@ -239,7 +239,7 @@ def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter
     return Filter(groups_of(node))
 
 
-class Place(msgspec.Struct, frozen=True):
+class ParsePosition(msgspec.Struct, frozen=True):
     """Where a reading has come to: what would begin at `start`.
 
     A `term` with `after_term` may also be a word that joins it to the one before; an `operator`
@@ -264,7 +264,7 @@ class Reading:
     ) -> None:
         self.text = text
         self.terms = 0
-        self.place = Place("term", 0)
+        self.place = ParsePosition("term", 0)
         self._guide = guide
         self._strict = strict
         self._probing = probing
@@ -275,7 +275,7 @@ class Reading:
         """What the text says as a whole; nothing for an empty one. Raises `FilterSyntax`."""
         self._skip()
         if self._at == len(self.text):
-            self.place = Place("term", self._at)
+            self.place = ParsePosition("term", self._at)
             return None
         node = self._either(negated=False)
         if self._at < len(self.text):
@@ -295,7 +295,7 @@ class Reading:
             self._skip()
             # A value at the very end may still be growing.
             if self.place.kind != "value" or end < len(self.text):
-                self.place = Place("term", self._at, after_term=True)
+                self.place = ParsePosition("term", self._at, after_term=True)
             if self._at == len(self.text) or self.text[self._at] == ")":
                 break
             if self._keyword() == "OR":
@@ -308,7 +308,7 @@ class Reading:
         for _ in range(_DEEPEST):
             start = self._skip()
             if not self.place.after_term or self.place.start != start:
-                self.place = Place("term", start)
+                self.place = ParsePosition("term", start)
             if self._takes("NOT"):
                 negated = not negated
             elif self.text.startswith("-", start):
@@ -332,11 +332,11 @@ class Reading:
         self._at += 1
         if self.text.startswith(")", self._skip()):
             raise self._wrong("there is nothing in these parentheses")
-        self.place = Place("term", self._at)
+        self.place = ParsePosition("term", self._at)
         node = self._either(negated=negated)
         if self.text.startswith(")", self._at):
             self._at += 1
-            self.place = Place("end", self._at)
+            self.place = ParsePosition("end", self._at)
         elif not self._probing:
             raise self._wrong(f"the ( at character {start + 1} is never closed")
         self._depth -= 1
@@ -346,11 +346,11 @@ class Reading:
         start = self._at
         name, is_exact = self._field()
         end = self._at
-        self.place = Place("operator", end, self.place.after_term, name, start)
+        self.place = ParsePosition("operator", end, self.place.after_term, name, start)
         self.terms += 1
         if found := _IS_NULL.match(self.text, end):
             self._at = found.end()
-            self.place = Place("end", self._at)
+            self.place = ParsePosition("end", self._at)
             field = self._known(name, start, end, is_exact=is_exact)
             return Criterion(field.name, (), "IS_NULL", negated != bool(found.group(1)))
         condition: Condition = "EQUAL"
@@ -430,7 +430,7 @@ class Reading:
         """The values after an operator: one, or a list in parentheses."""
         after = self._at
         start = self._skip()
-        place = Place("value", start, field=name, operator=operator)
+        place = ParsePosition("value", start, field=name, operator=operator)
         self.place = place
         if start == len(self.text):
             raise self._wrong(f"a value is missing after {name}{operator}")
@@ -445,7 +445,9 @@ class Reading:
         self._at += 1
         operands = []
         while True:
-            self.place = Place("value", self._skip(), field=name, operator=operator, in_list=True)
+            self.place = ParsePosition(
+                "value", self._skip(), field=name, operator=operator, in_list=True
+            )
             operands.append(self._operand(in_list=True))
             self._skip()
             if self.text.startswith(",", self._at):
@@ -454,7 +456,7 @@ class Reading:
                 self._at += len("OR")
             elif self.text.startswith(")", self._at):
                 self._at += 1
-                self.place = Place("end", self._at)
+                self.place = ParsePosition("end", self._at)
                 return operands
             else:
                 raise self._wrong(
@@ -524,7 +526,7 @@ class Reading:
         if self._keyword() != keyword:
             return False
         self._at += len(keyword)
-        self.place = Place("term", self._skip())
+        self.place = ParsePosition("term", self._skip())
         return True
 
     def _skip(self) -> int:

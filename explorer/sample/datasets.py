@@ -9,11 +9,11 @@ from typing import Any
 from explorer.metadata import Urn
 from explorer.sample.people import owner_urn
 from explorer.sample.tables import (
-    Change,
+    AspectEdit,
     Changes,
-    Column,
     Days,
-    Table,
+    SampleColumn,
+    SampleTable,
     audit_stamp,
     data_type,
     user,
@@ -46,7 +46,7 @@ _DESCRIPTIONS = {
 }
 
 
-def container_of(table: Table) -> Urn | None:
+def container_of(table: SampleTable) -> Urn | None:
     """The container that holds a dataset; none on platforms without such."""
     return _urn(table.platform, table.folders) if table.platform in _KINDS else None
 
@@ -64,7 +64,9 @@ def containers(warehouse: Warehouse, days: Days) -> Changes:
                 yield from _container(urn, table, folders, kinds[depth - 1], days)
 
 
-def _container(urn: Urn, table: Table, folders: tuple[str, ...], kind: str, days: Days) -> Changes:
+def _container(
+    urn: Urn, table: SampleTable, folders: tuple[str, ...], kind: str, days: Days
+) -> Changes:
     full_name = table.delimiter.join(folders)
     value = {
         "name": folders[-1],
@@ -75,15 +77,15 @@ def _container(urn: Urn, table: Table, folders: tuple[str, ...], kind: str, days
     }
     if full_name in _DESCRIPTIONS:
         value["description"] = _DESCRIPTIONS[full_name]
-    yield Change(urn, "containerProperties", value)
-    yield Change(urn, "subTypes", {"typeNames": [kind]})
+    yield AspectEdit(urn, "containerProperties", value)
+    yield AspectEdit(urn, "subTypes", {"typeNames": [kind]})
     platform = {"platform": str(Urn.of("dataPlatform", table.platform))}
-    yield Change(urn, "dataPlatformInstance", platform)
+    yield AspectEdit(urn, "dataPlatformInstance", platform)
     path = "/".join(("", "prod", table.platform, *folders[:-1]))
-    yield Change(urn, "browsePaths", {"paths": [path]})
+    yield AspectEdit(urn, "browsePaths", {"paths": [path]})
     if len(folders) > 1:
         parent = str(_urn(table.platform, folders[:-1]))
-        yield Change(urn, "container", {"container": parent})
+        yield AspectEdit(urn, "container", {"container": parent})
 
 
 def _urn(platform: str, folders: tuple[str, ...]) -> Urn:
@@ -91,7 +93,7 @@ def _urn(platform: str, folders: tuple[str, ...]) -> Urn:
     return Urn.of("container", sha256(key.encode()).hexdigest()[:32])
 
 
-def lineage(table: Table, warehouse: Warehouse, days: Days) -> Changes:
+def lineage(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
     """What the table is made from, and its columns; nothing for a source."""
     upstreams = warehouse.upstreams(table)
     if not upstreams:
@@ -117,20 +119,20 @@ def lineage(table: Table, warehouse: Warehouse, days: Days) -> Changes:
     ]
     if fine:
         value["fineGrainedLineages"] = fine
-    yield Change(table.urn, "upstreamLineage", value)
+    yield AspectEdit(table.urn, "upstreamLineage", value)
 
 
-def view(table: Table, warehouse: Warehouse) -> Changes:
+def view(table: SampleTable, warehouse: Warehouse) -> Changes:
     """The SQL behind a view: as declared, or written from the columns of a plain staging view."""
     sql = table.sql
     if not sql and table.subtype == "View" and len(table.upstreams) == 1:
         sql = _staging_sql(table, warehouse)
     if sql:
         value = {"materialized": False, "viewLogic": sql, "viewLanguage": "SQL"}
-        yield Change(table.urn, "viewProperties", value)
+        yield AspectEdit(table.urn, "viewProperties", value)
 
 
-def _staging_sql(table: Table, warehouse: Warehouse) -> str:
+def _staging_sql(table: SampleTable, warehouse: Warehouse) -> str:
     [(_, upstream)] = warehouse.upstreams(table)
     if upstream is None:
         return ""
@@ -157,21 +159,21 @@ _LOGICAL = {
 }
 
 
-def value_document(table: Table) -> str:
+def value_document(table: SampleTable) -> str:
     """The schema of a topic's messages, as JSON."""
     return _document(table.record, [c for c in table.columns if not c.in_key])
 
 
-def key_document(table: Table) -> str:
+def key_document(table: SampleTable) -> str:
     """The schema of a topic's keys, as JSON."""
     return _document(f"{table.record}Key", [c for c in table.columns if c.in_key])
 
 
-def _document(record: str, columns: Sequence[Column]) -> str:
+def _document(record: str, columns: Sequence[SampleColumn]) -> str:
     return json.dumps(_record(record, "", columns))
 
 
-def _record(name: str, parent: str, columns: Sequence[Column]) -> dict[str, Any]:
+def _record(name: str, parent: str, columns: Sequence[SampleColumn]) -> dict[str, Any]:
     fields = [
         _avro_field(column, columns)
         for column in columns
@@ -180,7 +182,7 @@ def _record(name: str, parent: str, columns: Sequence[Column]) -> dict[str, Any]
     return {"type": "record", "name": name, "fields": fields}
 
 
-def _avro_field(column: Column, columns: Sequence[Column]) -> dict[str, Any]:
+def _avro_field(column: SampleColumn, columns: Sequence[SampleColumn]) -> dict[str, Any]:
     field: dict[str, Any] = {"name": column.name.rpartition(".")[2]}
     kind = _type(column, columns)
     if column.required:
@@ -192,7 +194,7 @@ def _avro_field(column: Column, columns: Sequence[Column]) -> dict[str, Any]:
     return field
 
 
-def _type(column: Column, columns: Sequence[Column]) -> Any:
+def _type(column: SampleColumn, columns: Sequence[SampleColumn]) -> Any:
     match column.kind:
         case "record":
             return _record(column.record, column.name, columns)
@@ -212,7 +214,7 @@ def _type(column: Column, columns: Sequence[Column]) -> Any:
 _WITH_ENUMS = frozenset({"postgres", "kafka"})
 
 
-def schema(table: Table, warehouse: Warehouse, days: Days, age: int) -> Changes:
+def schema(table: SampleTable, warehouse: Warehouse, days: Days, age: int) -> Changes:
     """The table's schema, after the one it had before its newest columns were added.
 
     `age` is the number of days since the table was made.
@@ -223,12 +225,14 @@ def schema(table: Table, warehouse: Warehouse, days: Days, age: int) -> Changes:
     }
     older = [column for column in table.columns if not column.added]
     if len(older) < len(table.columns):
-        yield Change(table.urn, "schemaMetadata", _value(table, older, warehouse, days) | stamps)
+        yield AspectEdit(
+            table.urn, "schemaMetadata", _value(table, older, warehouse, days) | stamps
+        )
     value = _value(table, table.columns, warehouse, days)
-    yield Change(table.urn, "schemaMetadata", value | stamps)
+    yield AspectEdit(table.urn, "schemaMetadata", value | stamps)
 
 
-def edited_schema(table: Table, days: Days, editor: str, ago: int) -> Changes:
+def edited_schema(table: SampleTable, days: Days, editor: str, ago: int) -> Changes:
     """What people wrote on the columns, by one editor that many days ago; none if they did not."""
     fields = [
         _edited_field(column, days)
@@ -238,7 +242,7 @@ def edited_schema(table: Table, days: Days, editor: str, ago: int) -> Changes:
     if fields:
         stamp = audit_stamp(days.millis(ago), user(editor))
         value = {"created": stamp, "lastModified": stamp, "editableSchemaFieldInfo": fields}
-        yield Change(table.urn, "editableSchemaMetadata", value, user(editor))
+        yield AspectEdit(table.urn, "editableSchemaMetadata", value, user(editor))
 
 
 def tags_value(names: Iterable[str]) -> dict[str, Any]:
@@ -255,7 +259,7 @@ def terms_value(names: Iterable[str], days: Days) -> dict[str, Any]:
 
 
 def _value(
-    table: Table, columns: Sequence[Column], warehouse: Warehouse, days: Days
+    table: SampleTable, columns: Sequence[SampleColumn], warehouse: Warehouse, days: Days
 ) -> dict[str, Any]:
     paths = "\n".join(column.field_path for column in columns)
     value: dict[str, Any] = {
@@ -275,14 +279,14 @@ def _value(
     return value
 
 
-def _platform_schema(table: Table) -> dict[str, Any]:
+def _platform_schema(table: SampleTable) -> dict[str, Any]:
     if table.platform == "kafka":
         documents = {"documentSchema": value_document(table), "keySchema": key_document(table)}
         return {"com.linkedin.schema.KafkaSchema": documents}
     return {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}}
 
 
-def _field(table: Table, column: Column, days: Days) -> dict[str, Any]:
+def _field(table: SampleTable, column: SampleColumn, days: Days) -> dict[str, Any]:
     kind = data_type(column.kind)
     if column.kind == "enum" and table.platform not in _WITH_ENUMS:
         kind = data_type("text")
@@ -303,7 +307,7 @@ def _field(table: Table, column: Column, days: Days) -> dict[str, Any]:
     return field
 
 
-def _edited_field(column: Column, days: Days) -> dict[str, Any]:
+def _edited_field(column: SampleColumn, days: Days) -> dict[str, Any]:
     field: dict[str, Any] = {"fieldPath": column.field_path}
     if column.edited:
         field["description"] = column.edited
@@ -314,7 +318,7 @@ def _edited_field(column: Column, days: Days) -> dict[str, Any]:
     return field
 
 
-def _foreign_key(table: Table, column: Column, warehouse: Warehouse) -> dict[str, Any]:
+def _foreign_key(table: SampleTable, column: SampleColumn, warehouse: Warehouse) -> dict[str, Any]:
     target, target_column = warehouse.column(column.refers)
     return {
         "name": f"fk_{table.label}_{column.name}",
@@ -342,7 +346,7 @@ def health(warehouse: Warehouse, days: Days) -> Changes:
             yield _incident(name, table, cells[2:], days)
 
 
-def _assertion(name: str, table: Table, cells: list[str], days: Days) -> Changes:
+def _assertion(name: str, table: SampleTable, cells: list[str], days: Days) -> Changes:
     column, operator, bounds, text, failed = cells
     [field] = [one for one in table.columns if one.name == column]
     urn = Urn.of("assertion", name)
@@ -360,7 +364,7 @@ def _assertion(name: str, table: Table, cells: list[str], days: Days) -> Changes
             "maxValue": {"value": high, "type": "NUMBER"},
         }
     value = {"type": "DATASET", "datasetAssertion": told, "description": text}
-    yield Change(urn, "assertionInfo", value)
+    yield AspectEdit(urn, "assertionInfo", value)
     for ago in range(_RUNS - 1, -1, -1):
         is_failed = ago < int(failed)
         result: dict[str, Any] = {
@@ -376,10 +380,10 @@ def _assertion(name: str, table: Table, cells: list[str], days: Days) -> Changes
             "status": "COMPLETE",
             "result": result,
         }
-        yield Change(urn, "assertionRunEvent", run)
+        yield AspectEdit(urn, "assertionRunEvent", run)
 
 
-def _incident(name: str, table: Table, cells: list[str], days: Days) -> Change:
+def _incident(name: str, table: SampleTable, cells: list[str], days: Days) -> AspectEdit:
     kind, state, stage, priority, ago, reporter, title, text = cells
     stamp = audit_stamp(days.millis(int(ago)), user(reporter))
     value: dict[str, Any] = {
@@ -392,7 +396,7 @@ def _incident(name: str, table: Table, cells: list[str], days: Days) -> Change:
         "source": {"type": "MANUAL"},
         "created": stamp,
     }
-    return Change(Urn.of("incident", name), "incidentInfo", value, user(reporter))
+    return AspectEdit(Urn.of("incident", name), "incidentInfo", value, user(reporter))
 
 
 _SUBTYPES = {"postgres": "Table", "kafka": "Topic", "s3": "Files"}
@@ -411,7 +415,7 @@ def removals(warehouse: Warehouse) -> Changes:
     """The datasets that are gone from their platform."""
     for table in warehouse.tables:
         if table.removed:
-            yield Change(table.urn, "status", {"removed": True})
+            yield AspectEdit(table.urn, "status", {"removed": True})
 
 
 def ownership_value(owners: tuple[tuple[str, str], ...], time_millis: int) -> dict[str, Any]:
@@ -422,23 +426,25 @@ def ownership_value(owners: tuple[tuple[str, str], ...], time_millis: int) -> di
     }
 
 
-def _dataset(table: Table, warehouse: Warehouse, days: Days) -> Changes:
+def _dataset(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
     urn = table.urn
     dice = Random(f"dataset {table.name} {table.origin}")
     age = dice.randrange(120, 1600)
     changed = 1 if table.platform in _NIGHTLY else dice.randrange(2, 90)
     platform = {"platform": str(Urn.of("dataPlatform", table.platform))}
-    yield Change(urn, "dataPlatformInstance", platform)
+    yield AspectEdit(urn, "dataPlatformInstance", platform)
     if table.was:
-        yield Change(urn, "datasetProperties", _properties(table, table.was, days, age, changed))
-    yield Change(urn, "datasetProperties", _properties(table, table.about, days, age, changed))
+        yield AspectEdit(
+            urn, "datasetProperties", _properties(table, table.was, days, age, changed)
+        )
+    yield AspectEdit(urn, "datasetProperties", _properties(table, table.about, days, age, changed))
     subtype = table.subtype or _SUBTYPES[table.platform]
-    yield Change(urn, "subTypes", {"typeNames": [subtype]})
+    yield AspectEdit(urn, "subTypes", {"typeNames": [subtype]})
     path = "/".join(("", table.origin.lower(), table.platform, *table.folders))
-    yield Change(urn, "browsePaths", {"paths": [path]})
+    yield AspectEdit(urn, "browsePaths", {"paths": [path]})
     container = container_of(table)
     if container:
-        yield Change(urn, "container", {"container": str(container)})
+        yield AspectEdit(urn, "container", {"container": str(container)})
     yield from schema(table, warehouse, days, age)
     yield from lineage(table, warehouse, days)
     yield from view(table, warehouse)
@@ -447,7 +453,7 @@ def _dataset(table: Table, warehouse: Warehouse, days: Days) -> Changes:
 
 
 def _properties(
-    table: Table, description: str, days: Days, age: int, changed: int
+    table: SampleTable, description: str, days: Days, age: int, changed: int
 ) -> dict[str, Any]:
     value: dict[str, Any] = {
         "name": table.label,
@@ -461,21 +467,21 @@ def _properties(
     return value
 
 
-def _classified(table: Table, days: Days) -> Changes:
+def _classified(table: SampleTable, days: Days) -> Changes:
     urn = table.urn
     if table.had:
-        yield Change(urn, "ownership", ownership_value(table.had, days.millis(400)))
+        yield AspectEdit(urn, "ownership", ownership_value(table.had, days.millis(400)))
     if table.owners:
-        yield Change(urn, "ownership", ownership_value(table.owners, days.millis(45)))
+        yield AspectEdit(urn, "ownership", ownership_value(table.owners, days.millis(45)))
     if table.tags:
-        yield Change(urn, "globalTags", tags_value(table.tags))
+        yield AspectEdit(urn, "globalTags", tags_value(table.tags))
     if table.terms:
-        yield Change(urn, "glossaryTerms", terms_value(table.terms, days))
+        yield AspectEdit(urn, "glossaryTerms", terms_value(table.terms, days))
     if table.domain:
-        yield Change(urn, "domains", {"domains": [f"urn:li:domain:{table.domain}"]})
+        yield AspectEdit(urn, "domains", {"domains": [f"urn:li:domain:{table.domain}"]})
 
 
-def _written(table: Table, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
+def _written(table: SampleTable, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
     """What people wrote: links, texts of their own, deprecations."""
     urn = table.urn
     persons = [name for name, _ in table.owners if not name.startswith("team-")]
@@ -486,14 +492,14 @@ def _written(table: Table, warehouse: Warehouse, days: Days, dice: Random) -> Ch
         elements = [
             {"url": url, "description": text, "createStamp": stamp} for url, text in table.links
         ]
-        yield Change(urn, "institutionalMemory", {"elements": elements}, user(editor))
+        yield AspectEdit(urn, "institutionalMemory", {"elements": elements}, user(editor))
     if table.edited:
         value: dict[str, Any] = {
             "created": stamp,
             "lastModified": stamp,
             "description": table.edited,
         }
-        yield Change(urn, "editableDatasetProperties", value, user(editor))
+        yield AspectEdit(urn, "editableDatasetProperties", value, user(editor))
     yield from edited_schema(table, days, editor, ago)
     if table.deprecated:
         value = {
@@ -503,4 +509,4 @@ def _written(table: Table, warehouse: Warehouse, days: Days, dice: Random) -> Ch
             "actor": user(editor),
             "replacement": str(warehouse[table.replaced_by].urn),
         }
-        yield Change(urn, "deprecation", value, user(editor))
+        yield AspectEdit(urn, "deprecation", value, user(editor))

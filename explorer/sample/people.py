@@ -3,7 +3,7 @@
 from typing import Any
 
 from explorer.metadata import Urn
-from explorer.sample.tables import Change, Changes, Days, audit_stamp, user
+from explorer.sample.tables import AspectEdit, Changes, Days, audit_stamp, user
 from explorer.sample.warehouse import read_data, rows
 
 __all__ = ["owner_urn", "people", "platforms", "vocabulary"]
@@ -21,14 +21,14 @@ def vocabulary(days: Days) -> Changes:
                 section = head
             case "[tags]", [name, colour, description]:
                 value = {"name": name, "description": description, "colorHex": colour}
-                yield Change(Urn.of("tag", name), "tagProperties", value)
+                yield AspectEdit(Urn.of("tag", name), "tagProperties", value)
             case "[domains]", [name, title, description]:
                 created = audit_stamp(days.millis(700), user("akowalski"))
                 value = {"name": title, "description": description, "created": created}
-                yield Change(Urn.of("domain", name), "domainProperties", value)
+                yield AspectEdit(Urn.of("domain", name), "domainProperties", value)
             case "[nodes]", [name, title, definition]:
                 value = {"name": title, "definition": definition}
-                yield Change(Urn.of("glossaryNode", name), "glossaryNodeInfo", value)
+                yield AspectEdit(Urn.of("glossaryNode", name), "glossaryNodeInfo", value)
             case _, [name, title, definition, *more]:
                 yield from _term(name, title, definition, more[0] if more else "")
 
@@ -45,10 +45,10 @@ def _term(name: str, title: str, definition: str, more: str) -> Changes:
     if sign == "external":
         reference, _, url = rest.rpartition(" ")
         value |= {"termSource": "EXTERNAL", "sourceRef": reference, "sourceUrl": url}
-    yield Change(urn, "glossaryTermInfo", value)
+    yield AspectEdit(urn, "glossaryTermInfo", value)
     if sign in _RELATED:
         terms = [str(Urn.of("glossaryTerm", term)) for term in rest.split()]
-        yield Change(urn, "glossaryRelatedTerms", {_RELATED[sign]: terms})
+        yield AspectEdit(urn, "glossaryRelatedTerms", {_RELATED[sign]: terms})
 
 
 _MAIL = "tarnwood.example"
@@ -63,7 +63,7 @@ def platforms() -> Changes:
             "type": kind,
             "datasetNameDelimiter": delimiter,
         }
-        yield Change(Urn.of("dataPlatform", name), "dataPlatformInfo", value)
+        yield AspectEdit(Urn.of("dataPlatform", name), "dataPlatformInfo", value)
 
 
 def owner_urn(name: str) -> str:
@@ -75,7 +75,7 @@ def people(days: Days) -> Changes:
     """The users, then the groups, then who belongs to which."""
     cells = list(rows(read_data("people")))
     for username, name, title, _ in cells:
-        yield Change(Urn.of("corpuser", username), "corpUserInfo", _user(username, name, title))
+        yield AspectEdit(Urn.of("corpuser", username), "corpUserInfo", _user(username, name, title))
     members: dict[str, list[str]] = {}
     admins: dict[str, list[str]] = {}
     memberships: dict[str, list[str]] = {}
@@ -97,9 +97,9 @@ def people(days: Days) -> Changes:
             "slack": f"#{name}",
             "created": audit_stamp(days.millis(900), user("lberg")),
         }
-        yield Change(Urn.of("corpGroup", name), "corpGroupInfo", value)
+        yield AspectEdit(Urn.of("corpGroup", name), "corpGroupInfo", value)
     for username, urns in memberships.items():
-        yield Change(Urn.of("corpuser", username), "groupMembership", {"groups": urns})
+        yield AspectEdit(Urn.of("corpuser", username), "groupMembership", {"groups": urns})
 
 
 def _user(username: str, name: str, title: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from explorer.metadata import Urn
 from explorer.sample.datasets import ownership_value, tags_value
-from explorer.sample.tables import Change, Changes, Days, audit_stamp, user
+from explorer.sample.tables import AspectEdit, Changes, Days, audit_stamp, user
 from explorer.sample.warehouse import Warehouse, read_data, rows
 
 __all__ = ["chart_inputs", "pipelines", "reports"]
@@ -30,7 +30,7 @@ def pipelines(warehouse: Warehouse, days: Days) -> Changes:
                 "customProperties": {"schedule": schedule},
                 "created": {"time": days.millis(500)},
             }
-            yield Change(flow, "dataFlowInfo", value)
+            yield AspectEdit(flow, "dataFlowInfo", value)
             yield from _pipeline_common(flow, f"/{_AIRFLOW}/{_CLUSTER}", owner, days)
         else:
             yield from _job(flow, name, cells[1], cells[2:], warehouse)
@@ -46,7 +46,7 @@ def _job(flow: Urn, name: str, moved: str, more: list[str], warehouse: Warehouse
         "flowUrn": str(flow),
         "externalUrl": f"{_AIRFLOW_SITE}/{flow.parts[1]}/grid?task_id={name}",
     }
-    yield Change(job, "dataJobInfo", info)
+    yield AspectEdit(job, "dataJobInfo", info)
     inputs, _, outputs = moved.partition("=>")
     value: dict[str, Any] = {
         "inputDatasets": [str(warehouse[one].urn) for one in inputs.split()],
@@ -55,15 +55,15 @@ def _job(flow: Urn, name: str, moved: str, more: list[str], warehouse: Warehouse
     before = [text.removeprefix("after ") for text in more]
     if before:
         value["inputDatajobs"] = [str(Urn.of("dataJob", flow, one)) for one in before]
-    yield Change(job, "dataJobInputOutput", value)
+    yield AspectEdit(job, "dataJobInputOutput", value)
 
 
 def _pipeline_common(urn: Urn, path: str, owner: str, days: Days) -> Changes:
     platform = {"platform": str(Urn.of("dataPlatform", _AIRFLOW))}
-    yield Change(urn, "dataPlatformInstance", platform)
-    yield Change(urn, "browsePaths", {"paths": [path]})
+    yield AspectEdit(urn, "dataPlatformInstance", platform)
+    yield AspectEdit(urn, "browsePaths", {"paths": [path]})
     owners = ((owner, "TECHNICAL_OWNER"),)
-    yield Change(urn, "ownership", ownership_value(owners, days.millis(45)))
+    yield AspectEdit(urn, "ownership", ownership_value(owners, days.millis(45)))
 
 
 _TOOL = "looker"
@@ -111,7 +111,7 @@ def _chart(
         "access": "PUBLIC",
     }
     urn = _chart_urn(number)
-    yield Change(urn, "chartInfo", value)
+    yield AspectEdit(urn, "chartInfo", value)
     yield from _common(urn, folder, domain)
     first, *_ = owners.split()
     yield from _owned(urn, first, days)
@@ -128,23 +128,23 @@ def _dashboard(head: list[str], charts: list[str], days: Days) -> Changes:
         "access": "PUBLIC",
     }
     urn = Urn.of("dashboard", _TOOL, f"dashboards.{number}")
-    yield Change(urn, "dashboardInfo", value)
+    yield AspectEdit(urn, "dashboardInfo", value)
     yield from _common(urn, folder, domain)
     yield from _owned(urn, owners, days)
     if tags:
-        yield Change(urn, "globalTags", tags_value(tags.split()))
+        yield AspectEdit(urn, "globalTags", tags_value(tags.split()))
 
 
 def _common(urn: Urn, folder: str, domain: str) -> Changes:
     platform = {"platform": str(Urn.of("dataPlatform", _TOOL))}
-    yield Change(urn, "dataPlatformInstance", platform)
-    yield Change(urn, "browsePaths", {"paths": [f"/{_TOOL}/{folder}"]})
-    yield Change(urn, "domains", {"domains": [f"urn:li:domain:{domain}"]})
+    yield AspectEdit(urn, "dataPlatformInstance", platform)
+    yield AspectEdit(urn, "browsePaths", {"paths": [f"/{_TOOL}/{folder}"]})
+    yield AspectEdit(urn, "domains", {"domains": [f"urn:li:domain:{domain}"]})
 
 
 def _owned(urn: Urn, owners: str, days: Days) -> Changes:
     pairs = tuple((name, kind) for name, _, kind in (o.partition("/") for o in owners.split()))
-    yield Change(urn, "ownership", ownership_value(pairs, days.millis(45)))
+    yield AspectEdit(urn, "ownership", ownership_value(pairs, days.millis(45)))
 
 
 def _stamps(number: int, days: Days) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from explorer.metadata import Urn
 
 __all__ = [
     "HISTORY_DAYS",
-    "Change",
+    "AspectEdit",
     "Changes",
-    "Column",
     "Days",
-    "Table",
+    "SampleColumn",
+    "SampleTable",
     "audit_stamp",
     "data_type",
     "user",
@@ -79,7 +79,7 @@ def data_type(kind: str) -> DataType:
     return _KINDS[kind]
 
 
-class Change(NamedTuple):
+class AspectEdit(NamedTuple):
     """An aspect's value, and who wrote it where that was a person."""
 
     urn: Urn
@@ -88,7 +88,7 @@ class Change(NamedTuple):
     actor: str | None = None
 
 
-Changes = Iterator[Change]
+Changes = Iterator[AspectEdit]
 
 
 def user(username: str) -> str:
@@ -127,7 +127,7 @@ class Days:
         return range(HISTORY_DAYS - 1, -1, -1)
 
 
-class Column(msgspec.Struct, frozen=True):
+class SampleColumn(msgspec.Struct, frozen=True):
     """A column. `name` is dotted (`shipping.address.zip`), with `#` before a union's member;
     `field_path` is what a catalog calls it. `sources` and `refers` are names as declared."""
 
@@ -152,13 +152,13 @@ class Column(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Table:
+class SampleTable:
     """A dataset as declared. Texts are empty where there is none; `rows` are those of the last
     day and the growth a day, none for a table that is not profiled."""
 
     platform: str
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SampleColumn, ...]
     origin: str = "PROD"
     subtype: str = ""
     record: str = ""
@@ -205,11 +205,11 @@ class Table:
         return tuple(parts[:1] if self.platform == "kafka" else parts[:-1])
 
     @cached_property
-    def by_name(self) -> dict[str, Column]:
+    def by_name(self) -> dict[str, SampleColumn]:
         """Its columns by declared name."""
         return {column.name: column for column in self.columns}
 
-    def field_urn(self, column: Column) -> str:
+    def field_urn(self, column: SampleColumn) -> str:
         """The URN of one of its columns, as text."""
         return str(Urn.of("schemaField", self.urn, column.field_path))
 
@@ -217,7 +217,9 @@ class Table:
 _VERSION = "[version=2.0]"
 
 
-def with_field_paths(platform: str, record: str, columns: Iterable[Column]) -> tuple[Column, ...]:
+def with_field_paths(
+    platform: str, record: str, columns: Iterable[SampleColumn]
+) -> tuple[SampleColumn, ...]:
     """The columns with the field paths their platform's schemas have.
 
     A topic's paths carry the names of its Avro records, those of files say `struct`. A column
@@ -230,7 +232,7 @@ def with_field_paths(platform: str, record: str, columns: Iterable[Column]) -> t
         (False, ""): f"{_VERSION}.[type={root}]",
         (True, ""): f"{_VERSION}.[key=True].[type={root}Key]",
     }
-    found: list[Column] = []
+    found: list[SampleColumn] = []
     for column in columns:
         parent, _, leaf = column.name.rpartition(".")
         name, _, member = leaf.partition("#")
@@ -241,7 +243,7 @@ def with_field_paths(platform: str, record: str, columns: Iterable[Column]) -> t
     return tuple(found)
 
 
-def _annotation(column: Column) -> str:
+def _annotation(column: SampleColumn) -> str:
     record = column.record or "struct"
     match column.kind:
         case "record":

@@ -29,7 +29,15 @@ import msgspec
 from msgspec.structs import replace
 
 from explorer.sample.reports import chart_inputs
-from explorer.sample.tables import HISTORY_DAYS, Change, Changes, Column, Days, Table, user
+from explorer.sample.tables import (
+    HISTORY_DAYS,
+    AspectEdit,
+    Changes,
+    Days,
+    SampleColumn,
+    SampleTable,
+    user,
+)
 from explorer.sample.warehouse import Warehouse, read_data, rows
 
 __all__ = ["profiles", "read_values", "usage"]
@@ -149,7 +157,7 @@ class ColumnProfile:
     def __init__(
         self,
         table: str,
-        column: Column,
+        column: SampleColumn,
         rows: int,
         days: Days,
         rising: RisingNulls | None,
@@ -296,7 +304,7 @@ class ColumnProfile:
         return first + timedelta(days=self._dice.randrange((self._last(0) - first).days + 1))
 
 
-def _span(column: Column, values: Values) -> int:
+def _span(column: SampleColumn, values: Values) -> int:
     """How many different numbers there can be between the lowest and the highest."""
     if column.kind not in _NUMBERS or not values.mean:
         return 10_000
@@ -319,7 +327,7 @@ def profiles(warehouse: Warehouse, days: Days) -> Changes:
             yield from _profiles_of(table, days)
 
 
-def _profiles_of(table: Table, days: Days) -> Changes:
+def _profiles_of(table: SampleTable, days: Days) -> Changes:
     dice = Random(f"profile {table.name}")
     counts = _row_counts(table, days, dice)
     columns = [
@@ -348,10 +356,10 @@ def _profiles_of(table: Table, days: Days) -> Changes:
         }
         if table.size_megabytes:
             value["sizeInBytes"] = table.size_megabytes * 1_000_000 * count // counts[0]
-        yield Change(table.urn, "datasetProfile", value)
+        yield AspectEdit(table.urn, "datasetProfile", value)
 
 
-def _row_counts(table: Table, days: Days, dice: Random) -> list[int]:
+def _row_counts(table: SampleTable, days: Days, dice: Random) -> list[int]:
     """The rows by days ago, from today back."""
     today, growth = table.rows or (0, 0)
     grown = [
@@ -404,7 +412,7 @@ def usage(warehouse: Warehouse, days: Days) -> Changes:
         yield from _usage_of(table, pool, total, asked, _column_shares(table, dice)[:width], days)
 
 
-def _ranked(warehouse: Warehouse) -> list[Table]:
+def _ranked(warehouse: Warehouse) -> list[SampleTable]:
     queried = [
         table
         for table in warehouse.tables
@@ -417,7 +425,9 @@ def _ranked(warehouse: Warehouse) -> list[Table]:
     return sorted(queried, key=lambda table: place.get(table.name, len(place)))
 
 
-def _users(table: Table, persons: list[str], reported: bool, rank: int, dice: Random) -> list[str]:
+def _users(
+    table: SampleTable, persons: list[str], reported: bool, rank: int, dice: Random
+) -> list[str]:
     """Who queries a table, the keenest first."""
     owners = [name for name, _ in table.owners if name in persons]
     others = [name for name in persons if name not in owners]
@@ -431,7 +441,7 @@ def _users(table: Table, persons: list[str], reported: bool, rank: int, dice: Ra
 
 
 def _usage_of(
-    table: Table,
+    table: SampleTable,
     pool: list[str],
     total: float,
     queries: list[str],
@@ -459,10 +469,10 @@ def _usage_of(
         }
         if queries:
             value["topSqlQueries"] = queries
-        yield Change(table.urn, "datasetUsageStatistics", value)
+        yield AspectEdit(table.urn, "datasetUsageStatistics", value)
 
 
-def _counts(table: Table, total: float, days: Days) -> Iterator[tuple[int, int]]:
+def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int, int]]:
     """The queries of each day, oldest first. In all they are the same every day that the sample is
     made: what is found in which order hinges on that."""
     history = list(days.history())
@@ -480,7 +490,7 @@ def _counts(table: Table, total: float, days: Days) -> Iterator[tuple[int, int]]
         yield ago, count
 
 
-def _column_shares(table: Table, dice: Random) -> list[tuple[str, float]]:
+def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
     """The columns that are queried, with the share of the queries that name them."""
     shares: list[tuple[str, float]] = []
     share = 0.86

@@ -29,7 +29,7 @@ import msgspec
 
 from explorer.errors import InvalidInput
 from explorer.metadata import Urn
-from explorer.sample.tables import Column, Table, with_field_paths
+from explorer.sample.tables import SampleColumn, SampleTable, with_field_paths
 
 __all__ = ["Warehouse", "load_warehouse", "read_data", "read_tables", "rows"]
 
@@ -62,9 +62,9 @@ def rows(text: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.split("|")]
 
 
-def read_tables(text: str) -> list[Table]:
+def read_tables(text: str) -> list[SampleTable]:
     """The tables declared in a text, in its order; raises `InvalidInput` naming a line."""
-    found: dict[str, Table] = {}
+    found: dict[str, SampleTable] = {}
     for block in _blocks(text):
         table = _table(block, found)
         found[table.label] = table
@@ -112,7 +112,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield block
 
 
-def _table(block: _Block, before: dict[str, Table]) -> Table:
+def _table(block: _Block, before: dict[str, SampleTable]) -> SampleTable:
     def head(key: str) -> str:
         value = block.heads.get(key, [""])[0].strip()
         return "" if value == "none" else value
@@ -122,7 +122,7 @@ def _table(block: _Block, before: dict[str, Table]) -> Table:
     columns = before[same].columns if same else _columns(block)
     deprecated, _, replaced_by = head("deprecated").partition(" -> ")
     counts = [int(part) for part in head("rows").split()]
-    return Table(
+    return SampleTable(
         platform=block.platform,
         name=delimiter.join(part for part in (block.folders, block.name) if part),
         columns=columns,
@@ -174,13 +174,13 @@ def _fold(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _columns(block: _Block) -> tuple[Column, ...]:
+def _columns(block: _Block) -> tuple[SampleColumn, ...]:
     columns = [column for line in block.columns for column in _expanded(line)]
     record = block.heads.get("record", [""])[0].strip()
     return with_field_paths(block.platform, record, columns)
 
 
-def _expanded(line: str) -> Iterator[Column]:
+def _expanded(line: str) -> Iterator[SampleColumn]:
     several = _SEVERAL.search(line.split(" ", 1)[0])
     if several is None:
         yield _column(line)
@@ -190,14 +190,14 @@ def _expanded(line: str) -> Iterator[Column]:
         yield _column(one.replace("%", _PERIODS[name]))
 
 
-def _column(line: str) -> Column:
+def _column(line: str) -> SampleColumn:
     rest, _, edited = line.partition(" || ")
     declared, _, doc = rest.partition(" | ")
     values = _VALUES.search(declared)
     name, kind, *marks = _VALUES.sub("", declared).split()
     kind, _, record = kind.partition(":")
     in_key = name.startswith("key.")
-    return Column(
+    return SampleColumn(
         name=name.removeprefix("key."),
         kind=kind,
         record=record,
@@ -249,12 +249,12 @@ class Phrases:
             for layer in layers.split():
                 self._texts.setdefault((name, layer), phrase)
 
-    def fill(self, table: Table) -> Table:
+    def fill(self, table: SampleTable) -> SampleTable:
         """The table with shared texts on part of its columns that have none."""
         layer = _LAYERS.get(table.platform) or table.folders[-1]
         return replace(table, columns=tuple(self._filled(table, layer)))
 
-    def _filled(self, table: Table, layer: str) -> Iterable[Column]:
+    def _filled(self, table: SampleTable, layer: str) -> Iterable[SampleColumn]:
         share = _UNOWNED if not table.owners else _DESCRIBED if table.about else _UNDESCRIBED
         for column in table.columns:
             phrase = self._texts.get((column.name, layer)) or self._texts.get((column.name, "*"))
@@ -293,33 +293,35 @@ _SYSTEMS = {
 class Warehouse:
     """The declared tables, and who stands upstream of whom."""
 
-    def __init__(self, tables: list[Table]) -> None:
+    def __init__(self, tables: list[SampleTable]) -> None:
         self.tables = tables
-        self._by_name: dict[str, Table] = {}
+        self._by_name: dict[str, SampleTable] = {}
         for table in tables:
             if table.origin == "PROD":
                 self._by_name[table.name] = table
                 if table.name.startswith(("analytics.", "tarnwood.")):
                     self._by_name.setdefault(table.label, table)
 
-    def __getitem__(self, name: str) -> Table:
+    def __getitem__(self, name: str) -> SampleTable:
         """The table of a full name; those of the warehouse go by their last name as well."""
         table = self._by_name.get(name)
         if table is None:
             raise InvalidInput(f"no table named {name!r} is declared")
         return table
 
-    def upstreams(self, table: Table) -> list[tuple[Urn, Table | None]]:
+    def upstreams(self, table: SampleTable) -> list[tuple[Urn, SampleTable | None]]:
         """What a table is made from, in the order declared. No table stands beside a URN that is
         only named, written `platform:name`."""
-        found: list[tuple[Urn, Table | None]] = []
+        found: list[tuple[Urn, SampleTable | None]] = []
         for name in table.upstreams:
             platform, colon, rest = name.partition(":")
             upstream = None if colon else self[name]
             found.append((upstream.urn if upstream else Urn.dataset(platform, rest), upstream))
         return found
 
-    def sources(self, table: Table, column: Column) -> list[tuple[Table, Column]]:
+    def sources(
+        self, table: SampleTable, column: SampleColumn
+    ) -> list[tuple[SampleTable, SampleColumn]]:
         """The columns a column is made from; without a declared source, the one of its name in
         the first upstream that has one."""
         tables = [upstream for _, upstream in self.upstreams(table) if upstream]
@@ -330,7 +332,7 @@ class Warehouse:
                 return [(upstream, upstream.by_name[column.name])]
         return []
 
-    def column(self, name: str) -> tuple[Table, Column]:
+    def column(self, name: str) -> tuple[SampleTable, SampleColumn]:
         """The column named `<table>.<column>`, both in full; raises `InvalidInput`."""
         cut = name.rfind(".")
         while cut > 0:
@@ -340,7 +342,9 @@ class Warehouse:
             cut = name.rfind(".", 0, cut)
         raise InvalidInput(f"no column named {name!r} is declared")
 
-    def _source(self, table: Table, tables: list[Table], name: str) -> tuple[Table, Column]:
+    def _source(
+        self, table: SampleTable, tables: list[SampleTable], name: str
+    ) -> tuple[SampleTable, SampleColumn]:
         for upstream in tables:
             if name in upstream.by_name:
                 return upstream, upstream.by_name[name]
@@ -365,13 +369,13 @@ def read_data(name: str) -> str:
     return resources.files("explorer.sample").joinpath("data", f"{name}.txt").read_text("utf-8")
 
 
-def _replica(table: Table) -> Table:
+def _replica(table: SampleTable) -> SampleTable:
     """The copy of a source table in the warehouse. Replication carries names and types over, but
     no documentation and no tags."""
     schema = table.folders[0] if table.platform == "postgres" else table.folders[-1]
     streamed = table.platform == "postgres"
     loader = {"loader": "change data capture" if streamed else "copy into", "schedule": "daily"}
-    return Table(
+    return SampleTable(
         platform="snowflake",
         name=f"raw.{schema}.{table.label}",
         columns=tuple(_replicated(table, streamed)),
@@ -385,7 +389,7 @@ def _replica(table: Table) -> Table:
     )
 
 
-def _about(table: Table, schema: str) -> str:
+def _about(table: SampleTable, schema: str) -> str:
     system = _SYSTEMS.get(schema)
     if system is None:
         return f"Files of `{table.name}`, loaded once a day. Nothing is changed on the way."
@@ -395,11 +399,13 @@ def _about(table: Table, schema: str) -> str:
     )
 
 
-def _replicated(table: Table, streamed: bool) -> Iterator[Column]:
+def _replicated(table: SampleTable, streamed: bool) -> Iterator[SampleColumn]:
     for column in table.columns:
         kind = "text" if column.kind == "enum" else column.kind
-        yield Column(column.name, kind, field_path=column.name, key=column.key, required=column.key)
-    loaded = Column("_loaded_at", "ts", field_path="_loaded_at", required=True)
+        yield SampleColumn(
+            column.name, kind, field_path=column.name, key=column.key, required=column.key
+        )
+    loaded = SampleColumn("_loaded_at", "ts", field_path="_loaded_at", required=True)
     yield msgspec.structs.replace(loaded, doc="When the row arrived in the warehouse, UTC.")
     if streamed:
-        yield Column("_deleted", "bool", field_path="_deleted", required=True)
+        yield SampleColumn("_deleted", "bool", field_path="_deleted", required=True)

@@ -8,13 +8,13 @@ from explorer.server.access_log import AccessLog
 from explorer.server.authentication import Gate
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, dialect_of
-from explorer.server.failures import Refusal, error_body, status_of
+from explorer.server.failures import RequestRefusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
 from explorer.server.http import (
     REQUEST_ID,
-    Answer,
     Call,
     Endpoints,
+    HttpAnswer,
     Receive,
     RequestContext,
     Scope,
@@ -127,22 +127,24 @@ class Service:
         if self._journal is not None:
             self._journal.note(visit)
 
-    async def _answered(self, visit: RequestContext, receive: Receive) -> Answer:
+    async def _answered(self, visit: RequestContext, receive: Receive) -> HttpAnswer:
         try:
             return await self._answer(visit, receive)
         except CatalogError as error:
             return _failed(error)
         except Exception:  # noqa: BLE001 - the outermost edge of every request
             _log.exception("%s %s failed", visit.scope["method"], visit.scope["path"])
-            return _failed(Refusal(500, "the server failed; its log says why"))
+            return _failed(RequestRefusal(500, "the server failed; its log says why"))
 
-    async def _answer(self, visit: RequestContext, receive: Receive) -> Answer:
+    async def _answer(self, visit: RequestContext, receive: Receive) -> HttpAnswer:
         scope = visit.scope
         path = raw_path(scope.get("raw_path"), scope["path"])
         prefix = scope.get("root_path", "") + self._base
         if prefix:
             if not path.startswith(f"{prefix}/"):
-                raise Refusal(404, f"there is nothing at {path[:200]}; paths begin with {prefix}")
+                raise RequestRefusal(
+                    404, f"there is nothing at {path[:200]}; paths begin with {prefix}"
+                )
             path = path[len(prefix) :]
         visit.received_bytes = content_length(visit.headers)
         access = self._gate.admit(visit.headers, path)
@@ -161,16 +163,16 @@ class Service:
     def _admits(self, visit: RequestContext, path: str) -> bool:
         try:
             self._gate.admit(visit.headers, path)
-        except Refusal:
+        except RequestRefusal:
             return False
         return True
 
 
-def _failed(error: CatalogError) -> Answer:
+def _failed(error: CatalogError) -> HttpAnswer:
     status = status_of(error)
-    if status >= 500 and not isinstance(error, Refusal):
+    if status >= 500 and not isinstance(error, RequestRefusal):
         _log.error("%s", error)
-    headers = error.headers if isinstance(error, Refusal) else ()
+    headers = error.headers if isinstance(error, RequestRefusal) else ()
     if isinstance(error, Busy) and error.retry_after_seconds is not None:
         headers = ((b"retry-after", b"%d" % error.retry_after_seconds),)
-    return Answer(error_body(status, str(error)), status, (_IS_ERROR, *headers))
+    return HttpAnswer(error_body(status, str(error)), status, (_IS_ERROR, *headers))

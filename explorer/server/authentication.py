@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from explorer.errors import InvalidInput, NotFound, Unusable
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 
 __all__ = [
     "ROLES",
@@ -281,7 +281,7 @@ class Access(Struct, frozen=True):
     def require(self, role: Role, what: str) -> None:
         """Raise `Refusal` (403) for one who has neither that role nor a higher one."""
         if ROLES.index(self.role) < ROLES.index(role):
-            raise Refusal(
+            raise RequestRefusal(
                 403,
                 f"{what} needs the role {role}; this token has the role {self.role}. "
                 "Whoever runs the server can make another: "
@@ -416,7 +416,7 @@ class Gate:
             " The token file of this server is gone, so that no token is valid; whoever runs the "
             "server can put it back, or make new tokens with: catalog token create"
         )
-        raise Refusal(
+        raise RequestRefusal(
             401,
             f"Unauthorized to perform this action.{gone if keyring.is_gone else ''}",
             ((b"www-authenticate", b"Bearer"),),
@@ -425,7 +425,7 @@ class Gate:
     def _check_host(self, asked: str) -> None:
         host = _bare(asked)
         if self._hosts is not None and host not in self._hosts and not is_loopback(host):
-            raise Refusal(
+            raise RequestRefusal(
                 403,
                 f"this server does not answer for the host {host[:200]!r}; "
                 "whoever runs it can name it with --allow-host",

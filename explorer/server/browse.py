@@ -10,7 +10,7 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.search.document import BROWSE_PATHS, Folder, FolderQuery
+from explorer.server.search.document import BROWSE_PATHS, FolderCount, FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Placement, Store
 
@@ -170,7 +170,7 @@ def read_folders(
     found = index.folders(query)
     labels = _labels(store, [folder.id for folder in found.folders])
 
-    def place(folder: Folder) -> tuple[str, str]:
+    def place(folder: FolderCount) -> tuple[str, str]:
         return natural_key(labels.get(folder.id, folder.id)), folder.id
 
     page = sorted(found.folders, key=place)[start : start + count]

@@ -25,15 +25,21 @@ from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
 from explorer.server.dialect import Dialect
-from explorer.server.failures import Refusal, status_of
+from explorer.server.failures import RequestRefusal, status_of
 from explorer.server.ingestion import Intake, remove_property_values
-from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, Change
+from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, CheckedProposal
 from explorer.server.projection import Projection
-from explorer.server.removal import Rollback, UnlinkedReferences, references_to, roll_back, unlink
+from explorer.server.removal import (
+    RollbackResult,
+    UnlinkedReferences,
+    references_to,
+    roll_back,
+    unlink,
+)
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.stewardship import Ledger
-from explorer.server.store import Job, Reference, Store, Transaction
+from explorer.server.store import Job, Store, StoredReference, Transaction
 
 __all__ = ["Catalog"]
 
@@ -202,7 +208,7 @@ class Catalog:
     ) -> None:
         """Write several changes as one, in order (see `ingest_batch`): all of them or none."""
 
-        def checked() -> list[Change]:
+        def checked() -> list[CheckedProposal]:
             return [self.intake.check(proposal, actor, dialect) for proposal in proposals]
 
         changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
@@ -233,14 +239,14 @@ class Catalog:
         the list's `name`, their place (from 0) and the URN.
         """
 
-        def check() -> list[list[Change] | Refusal]:
+        def check() -> list[list[CheckedProposal] | RequestRefusal]:
             return [
                 self._check_element(f"{name}[{at}]", read, one, actor, dialect)
                 for at, one in enumerate(given)
             ]
 
         checked = await self.offload(check) if len(given) > _LONG_BATCH else check()
-        refused = [one for one in checked if isinstance(one, Refusal)]
+        refused = [one for one in checked if isinstance(one, RequestRefusal)]
         if refused and all_or_none:
             raise refused[0]
         elements = {
@@ -248,11 +254,11 @@ class Catalog:
             for at, one in sorted(
                 enumerate(checked), key=lambda each: _all_follow_definitions(each[1])
             )
-            if not isinstance(one, Refusal)
+            if not isinstance(one, RequestRefusal)
         }
         spoken = _spoken(change for element in elements.values() for change in element)
 
-        def write(transaction: Transaction, parts: Mapping[str, Sequence[Change]]) -> None:
+        def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
             for place, changes in parts.items():
                 for change in changes:
                     try:
@@ -269,7 +275,7 @@ class Catalog:
             for place, changes in elements.items()
         ]
         for done in await asyncio.gather(*jobs, return_exceptions=True):
-            if isinstance(done, Refusal):
+            if isinstance(done, RequestRefusal):
                 refused.append(done)
             elif isinstance(done, BaseException):
                 raise done
@@ -372,11 +378,11 @@ class Catalog:
         text, by = str(urn), actor or self.intake.default_actor
 
         def one(
-            transaction: Transaction, found: list[Reference], stamp: tuple[int, str] | None
+            transaction: Transaction, found: list[StoredReference], stamp: tuple[int, str] | None
         ) -> UnlinkedReferences:
             return unlink(transaction, text, found, self.intake, self.registry, stamp)
 
-        def read() -> tuple[list[list[Reference]], UnlinkedReferences]:
+        def read() -> tuple[list[list[StoredReference]], UnlinkedReferences]:
             told = UnlinkedReferences()
             with self.store.reading() as view:
                 found = references_to(view, text)
@@ -394,7 +400,7 @@ class Catalog:
 
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
-    ) -> Rollback:
+    ) -> RollbackResult:
         """Take back what a run wrote; with `dry_run` only tell what that would be, from one moment
         of the store.
 
@@ -406,11 +412,13 @@ class Catalog:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
         by = actor or self.intake.default_actor
 
-        def one(transaction: Transaction, urn: str, stamp: tuple[int, str] | None) -> Rollback:
+        def one(
+            transaction: Transaction, urn: str, stamp: tuple[int, str] | None
+        ) -> RollbackResult:
             return roll_back(transaction, run, urn, self.intake, self.registry, stamp, safe=safe)
 
-        def read() -> tuple[list[str], Rollback]:
-            told = Rollback(run)
+        def read() -> tuple[list[str], RollbackResult]:
+            told = RollbackResult(run)
             with self.store.reading() as view:
                 found = view.run_urns(run)
                 for urn in found if dry_run else ():
@@ -534,7 +542,10 @@ class Catalog:
             self._worker.submit(self._projection.follow_moved)
 
     def _apply(
-        self, transaction: Transaction, change: Change, spoken: Collection[tuple[str, str]] = ()
+        self,
+        transaction: Transaction,
+        change: CheckedProposal,
+        spoken: Collection[tuple[str, str]] = (),
     ) -> None:
         self.intake.apply(transaction, change, _now_millis(), spoken)
 
@@ -545,7 +556,7 @@ class Catalog:
         given: T,
         actor: str | None,
         dialect: Dialect,
-    ) -> list[Change] | Refusal:
+    ) -> list[CheckedProposal] | RequestRefusal:
         try:
             return [self.intake.check(proposal, actor, dialect) for proposal in read(given)]
         except CatalogError as error:
@@ -557,33 +568,33 @@ def _trim(before_millis: int, through: int, transaction: Transaction) -> int:
     return transaction.trim_log(before_millis, through, _TRIM_ROWS)
 
 
-def _spoken(changes: Iterable[Change]) -> set[tuple[str, str]]:
+def _spoken(changes: Iterable[CheckedProposal]) -> set[tuple[str, str]]:
     """What a batch writes itself, so that a new entity is not given it first."""
     return {(change.text, change.aspect) for change in changes}
 
 
-def _follows_definitions(change: Change) -> bool:
+def _follows_definitions(change: CheckedProposal) -> bool:
     """Whether a change may need the definition of a structured property that comes with it."""
     return change.aspect != DEFINITION
 
 
-def _all_follow_definitions(changes: list[Change] | Refusal) -> bool:
-    return isinstance(changes, Refusal) or all(map(_follows_definitions, changes))
+def _all_follow_definitions(changes: list[CheckedProposal] | RequestRefusal) -> bool:
+    return isinstance(changes, RequestRefusal) or all(map(_follows_definitions, changes))
 
 
-def _in_batch(place: str, urn: Any, error: CatalogError) -> Refusal:
+def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:
     named = f" ({urn})" if isinstance(urn, str) else ""
-    return Refusal(status_of(error), f"{place}{named}: {error}")
+    return RequestRefusal(status_of(error), f"{place}{named}: {error}")
 
 
-def _refused(refused: Sequence[Refusal], size: int) -> Refusal:
+def _refused(refused: Sequence[RequestRefusal], size: int) -> RequestRefusal:
     """Return one error for the elements of a batch that were refused while others were written."""
     statuses = {one.status for one in refused}
     named = [str(one) for one in refused[:_MAX_NAMED]]
     if len(refused) > _MAX_NAMED:
         named.append(f"and {len(refused) - _MAX_NAMED} more")
     written = size - len(refused)
-    return Refusal(
+    return RequestRefusal(
         statuses.pop() if len(statuses) == 1 else 422,
         f"{len(refused)} of {size} were refused, the other {written} were written: "
         + "; ".join(named),

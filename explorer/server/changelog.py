@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 
 from explorer.server.store import Job, LogEntry, Observer, Store, Transaction
 
-__all__ = ["Commits", "Feed", "Follower", "Histogram"]
+__all__ = ["Commits", "Feed", "Follower", "LatencyHistogram"]
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
-class Histogram:
+class LatencyHistogram:
     """How often a measure fell below each of some bounds. One thread at a time may observe."""
 
     __slots__ = ("bounds", "counts", "total")
@@ -54,8 +54,8 @@ class Commits:
         self._jobs_in_group = 0
         self._transaction: Transaction | None = None
         self.waiting = 0
-        self.seconds = Histogram(COMMIT_SECONDS)
-        self.group_jobs = Histogram(GROUP_JOBS)
+        self.seconds = LatencyHistogram(COMMIT_SECONDS)
+        self.group_jobs = LatencyHistogram(GROUP_JOBS)
         self.listeners: list[Callable[[int], None]] = []
 
     def counted(self, job: Job[T], queue: Callable[[Job[T]], Future[T]]) -> Future[T]:

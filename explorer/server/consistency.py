@@ -40,7 +40,7 @@ from explorer.server.timeseries import Points, read_measures, use_from
 __all__ = ["MOST", "Finding", "check", "check_directory"]
 
 
-class BrowseTree:
+class BrowseTreeCheck:
     """The folders as they are kept, against the entities that are said to be in them."""
 
     def __init__(self, folders: Iterable[KeptFolder]) -> None:
@@ -353,7 +353,7 @@ class _Checker:
         self._index = index
         self._registry = registry
         self._intake = Intake(registry)
-        self._tree = BrowseTree(survey.folders())
+        self._tree = BrowseTreeCheck(survey.folders())
         self._vocabulary = Vocabulary(registry)
         self._is_index_wrong = False
         self._types: Counter[str] = Counter()

@@ -19,7 +19,7 @@ from explorer.errors import (
     Unusable,
 )
 
-__all__ = ["Refusal", "error_body", "kind_of", "status_of"]
+__all__ = ["RequestRefusal", "error_body", "kind_of", "status_of"]
 
 _EXCEPTION_CLASS = "com.linkedin.restli.server.RestLiServiceException"
 _KINDS = {
@@ -33,7 +33,7 @@ _KINDS = {
 }
 
 
-class Refusal(CatalogError):
+class RequestRefusal(CatalogError):
     """A request refused with a status of its own; `headers` go out with the answer."""
 
     def __init__(
@@ -47,7 +47,7 @@ class Refusal(CatalogError):
 def status_of(error: CatalogError) -> int:
     """The HTTP status of an error; 500 only for what is no caller's doing."""
     match error:
-        case Refusal():
+        case RequestRefusal():
             return error.status
         case InvalidAspect() | Conflict():
             return 422

@@ -20,18 +20,18 @@ from msgspec import Struct
 from explorer.errors import InvalidInput
 from explorer.server.authentication import Access, Role
 from explorer.server.dialect import Dialect
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 
 __all__ = [
     "MAX_PAGE",
     "REQUEST_ID",
-    "Answer",
     "Call",
     "Endpoint",
     "Endpoints",
+    "HttpAnswer",
     "Parameter",
     "Parameters",
-    "Query",
+    "QueryParameters",
     "Receive",
     "RequestContext",
     "Scope",
@@ -61,7 +61,7 @@ def decode(part: str) -> str:
         raise InvalidInput(f"{part[:80]!r} is not UTF-8 once it is decoded") from None
 
 
-class Query:
+class QueryParameters:
     """The parameters of an address, decoded when they are asked for."""
 
     __slots__ = ("_raw",)
@@ -153,7 +153,7 @@ DEFAULT_PAGE = 10
 _JSON = b"application/json"
 
 
-class Answer:
+class HttpAnswer:
     """A complete answer; `body` is JSON unless `media_type` says otherwise."""
 
     __slots__ = ("body", "headers", "media_type", "status")
@@ -171,7 +171,7 @@ class Answer:
         self.media_type = media_type
 
     @classmethod
-    def of(cls, value: Any) -> "Answer":
+    def of(cls, value: Any) -> "HttpAnswer":
         """The value as JSON."""
         return cls(orjson.dumps(value))
 
@@ -188,7 +188,7 @@ class Answer:
         await send({"type": "http.response.body", "body": self.body})
 
 
-class Stream(Answer):
+class Stream(HttpAnswer):
     """An answer that is sent piece by piece, each as soon as it is there."""
 
     __slots__ = ("pieces",)
@@ -250,7 +250,7 @@ class Call:
         self.path = path
         self.rest = rest
         self._receive = receive
-        self._query: Query | None = None
+        self._query: QueryParameters | None = None
 
     @property
     def actor(self) -> str | None:
@@ -258,10 +258,10 @@ class Call:
         return self.access.actor
 
     @property
-    def query(self) -> Query:
+    def query(self) -> QueryParameters:
         """The parameters of the address."""
         if self._query is None:
-            self._query = Query(self.scope["query_string"])
+            self._query = QueryParameters(self.scope["query_string"])
         return self._query
 
     @property
@@ -318,7 +318,7 @@ class Call:
         """A web page of another site may make a browser post here; it must not get through."""
         origin = self.header(b"origin")
         if origin is not None and origin.partition("://")[2] != self.header(b"host"):
-            raise Refusal(403, f"requests from pages of {origin} are not taken")
+            raise RequestRefusal(403, f"requests from pages of {origin} are not taken")
 
 
 def content_length(headers: Mapping[bytes, bytes]) -> int:
@@ -328,12 +328,14 @@ def content_length(headers: Mapping[bytes, bytes]) -> int:
     """
     declared = headers.get(b"content-length", b"0")
     if not declared.isdigit() or len(declared) > _MAX_LENGTH_DIGITS:
-        raise Refusal(400, f"Content-Length must be a number of bytes, not {declared[:40]!r}")
+        raise RequestRefusal(
+            400, f"Content-Length must be a number of bytes, not {declared[:40]!r}"
+        )
     return int(declared)
 
 
-def _too_large() -> Refusal:
-    return Refusal(
+def _too_large() -> RequestRefusal:
+    return RequestRefusal(
         413,
         f"the body is larger than {MAX_BODY_BYTES // 1024 // 1024} MB; send it in parts",
         # What is still under way is not read, so the connection cannot go on.
@@ -428,7 +430,7 @@ class Parameters:
         return InvalidInput(f"the parameter {name!r} must be {expected}, not {value!r:.60}")
 
 
-Handler = Callable[[Call], Awaitable[Answer]]
+Handler = Callable[[Call], Awaitable[HttpAnswer]]
 Standing = Literal["current", "deprecated", "to be replaced", "ours"]
 
 
@@ -512,7 +514,7 @@ class Endpoints:
             if rest and (resource, True) in self._resources:
                 return resource, rest
             cut = path.find("/", cut + 1)
-        raise Refusal(404, f"there is nothing at {path[:200]}")
+        raise RequestRefusal(404, f"there is nothing at {path[:200]}")
 
     def find(self, call: Call) -> Endpoint:
         """The endpoint for a located call; raises `Refusal` (405, or 400 for its action)."""
@@ -525,7 +527,7 @@ class Endpoints:
         )
         if not actions:
             allowed = ", ".join(sorted({method for method, _ in methods}))
-            raise Refusal(
+            raise RequestRefusal(
                 405,
                 f"{call.method} is not supported on {call.path}; use {allowed}",
                 ((b"allow", allowed.encode()),),
@@ -534,7 +536,7 @@ class Endpoints:
         found = methods.get((call.method, named))
         if found is None:
             asked = f"{call.path}?action={named}" if named else call.path
-            raise Refusal(
+            raise RequestRefusal(
                 400,
                 f"{call.method} operation named {named} not supported on resource "
                 f"'{call.path}' URI: '{asked}'; the actions are {', '.join(actions)}",

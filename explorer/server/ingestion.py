@@ -15,11 +15,11 @@ from explorer.metadata.urn import Urn
 from explorer.metadata.validation import Validator
 from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 from explorer.server.ingestion_rules import (
     DERIVED,
     UNKNOWN_ACTOR,
-    Change,
+    CheckedProposal,
     check_assignments,
     check_definition,
     default_aspects,
@@ -86,7 +86,7 @@ class Intake:
 
     def check(
         self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
-    ) -> Change:
+    ) -> CheckedProposal:
         """Return the proposal as a change that may be applied, by `actor` if the caller proved to
         be one.
 
@@ -111,7 +111,7 @@ class Intake:
             value = read_patch(value)
         elif proposal.change != "DELETE":
             self._check_value(urn, name, value, key, dialect)
-        return Change(
+        return CheckedProposal(
             urn,
             str(urn),
             name,
@@ -125,7 +125,11 @@ class Intake:
         )
 
     def apply(
-        self, transaction: Transaction, change: Change, now_millis: int, spoken: Spoken = ()
+        self,
+        transaction: Transaction,
+        change: CheckedProposal,
+        now_millis: int,
+        spoken: Spoken = (),
     ) -> None:
         """Write or remove what the change says.
 
@@ -194,7 +198,7 @@ class Intake:
         if dialect == "plain" and name == self._registry.entity(urn.entity_type).key:
             _check_key(name, value, key)
 
-    def _may(self, change: Change, stored: StoredAspect | None, *, exists: bool) -> bool:
+    def _may(self, change: CheckedProposal, stored: StoredAspect | None, *, exists: bool) -> bool:
         """Whether there is something to do; raises where the change must not be made."""
         condition = change.condition
         if condition is not None:
@@ -204,17 +208,19 @@ class Intake:
             case "DELETE" | "UPDATE" if not exists:
                 raise NotFound(f"{change.text} does not exist.")
             case "CREATE_ENTITY" if exists and not dropped:
-                raise Refusal(
+                raise RequestRefusal(
                     422, f"Cannot perform CREATE_ENTITY since {change.text} exists already."
                 )
             case "CREATE" if stored and not dropped:
-                raise Refusal(422, "Cannot perform CREATE since the aspect already exists.")
+                raise RequestRefusal(422, "Cannot perform CREATE since the aspect already exists.")
             case "CREATE_ENTITY":
                 return not exists
             case "CREATE":
                 return stored is None
             case _ if dropped and stored:
-                raise Refusal(412, f"Expected no {change.aspect} of {change.text}, there is one")
+                raise RequestRefusal(
+                    412, f"Expected no {change.aspect} of {change.text}, there is one"
+                )
         return True
 
     @cached_property
@@ -223,7 +229,9 @@ class Intake:
 
         return Patcher(self._registry)
 
-    def _patched(self, change: Change, stored: StoredAspect | None, now_millis: int) -> Any:
+    def _patched(
+        self, change: CheckedProposal, stored: StoredAspect | None, now_millis: int
+    ) -> Any:
         """The value with the patch applied; None when the patch leaves an absent aspect absent."""
         stamp = {"time": now_millis, "actor": change.actor}
         name, patch = change.aspect, change.value
@@ -235,7 +243,7 @@ class Intake:
         return value
 
     def _begin(
-        self, transaction: Transaction, change: Change, now_millis: int, spoken: Spoken
+        self, transaction: Transaction, change: CheckedProposal, now_millis: int, spoken: Spoken
     ) -> None:
         """Write what a new entity has by itself; not what the change is about to write."""
         key = self._registry.entity(change.urn.entity_type).key
@@ -246,7 +254,7 @@ class Intake:
             if aspect != change.aspect and (change.text, aspect) not in spoken:
                 self._put(transaction, change, aspect, default, now_millis)
 
-    def _delete(self, transaction: Transaction, change: Change, now_millis: int) -> None:
+    def _delete(self, transaction: Transaction, change: CheckedProposal, now_millis: int) -> None:
         key = self._registry.entity(change.urn.entity_type).key
         if change.aspect == key:
             transaction.erase(change.text, key, now_millis, change.actor)
@@ -258,7 +266,12 @@ class Intake:
             transaction.remove(change.text, change.aspect, now_millis, change.actor)
 
     def _put(
-        self, transaction: Transaction, change: Change, aspect: str, value: Any, now_millis: int
+        self,
+        transaction: Transaction,
+        change: CheckedProposal,
+        aspect: str,
+        value: Any,
+        now_millis: int,
     ) -> None:
         transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
 
@@ -285,9 +298,9 @@ def _is_platform(text: str) -> bool:
         return False
 
 
-def _about(change: Change, urn: Urn) -> Change:
+def _about(change: CheckedProposal, urn: Urn) -> CheckedProposal:
     """The same change's run and actor, for another entity that it moves along."""
-    return Change(
+    return CheckedProposal(
         urn,
         str(urn),
         "browsePaths",

@@ -21,15 +21,15 @@ from explorer.metadata.structured_properties import (
 from explorer.metadata.urn import Urn
 from explorer.server.browse import browse_paths, default_delimiter
 from explorer.server.dialect import Dialect
-from explorer.server.failures import Refusal
-from explorer.server.store import Point, StoredAspect, StoredEdge, Transaction, Write
+from explorer.server.failures import RequestRefusal
+from explorer.server.store import StoredAspect, StoredEdge, TimeseriesDocument, Transaction, Write
 from explorer.server.store.interface import version_of
 
 __all__ = [
     "DERIVED",
     "NO_RUN",
     "UNKNOWN_ACTOR",
-    "Change",
+    "CheckedProposal",
     "check_assignments",
     "check_definition",
     "default_aspects",
@@ -47,7 +47,7 @@ NO_RUN = "no-run-id-provided"
 _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 
 
-class Change(Struct, frozen=True):
+class CheckedProposal(Struct, frozen=True):
     """A proposal that passed every check that needs no look at the store. The value of a PATCH is
     the `Patch`. `dialect` says whose rules it is taken by."""
 
@@ -80,10 +80,10 @@ class Change(Struct, frozen=True):
             edges,
         )
 
-    def point(self, now_millis: int) -> Point:
+    def point(self, now_millis: int) -> TimeseriesDocument:
         """The document of a timeseries aspect, as the store takes it."""
         system, run = _system(self.system, now_millis)
-        return Point(
+        return TimeseriesDocument(
             self.text,
             self.urn.entity_type,
             self.aspect,
@@ -146,14 +146,14 @@ def require_condition(condition: Condition, stored: StoredAspect | None) -> None
     none."""
     actual = version_of(stored.system) if stored else _ABSENT
     if condition.version is not None and condition.version != actual:
-        raise Refusal(412, f"Expected version {condition.version}, actual version {actual}")
+        raise RequestRefusal(412, f"Expected version {condition.version}, actual version {actual}")
     at = stored.time_millis if stored else None
     since = condition.modified_since_millis
     if since is not None and (at is None or at <= since):
-        raise Refusal(412, f"Expected a change after {since}, the last was {_moment(at)}")
+        raise RequestRefusal(412, f"Expected a change after {since}, the last was {_moment(at)}")
     since = condition.unmodified_since_millis
     if since is not None and at is not None and at > since:
-        raise Refusal(412, f"Expected no change after {since}, the last was {_moment(at)}")
+        raise RequestRefusal(412, f"Expected no change after {since}, the last was {_moment(at)}")
 
 
 def _moment(at_millis: int | None) -> str:

@@ -45,11 +45,11 @@ __all__ = [
     "DEGREE",
     "Candidate",
     "ColumnForm",
-    "Lineage",
-    "LineageAnswer",
     "LineageFilter",
-    "Question",
-    "Reached",
+    "LineagePage",
+    "LineageQuestion",
+    "LineageService",
+    "ReachedEntity",
     "platform_of",
 ]
 
@@ -91,7 +91,7 @@ class _Statement(NamedTuple):
     via: str | None
 
 
-class Columns:
+class ColumnGraph:
     """The graph of columns. A hop reads the aspects that speak of a frontier's datasets."""
 
     def __init__(self, store: Store, *, upstream: bool) -> None:
@@ -398,7 +398,7 @@ _LIMITS = WalkLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LineageQuestion:
     """What is asked: everything upstream or downstream of `urn` within the limits, of that what
     the narrowing takes, of that the entries from `start` on.
 
@@ -421,7 +421,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedEntity:
     """One entity reached.
 
     `degree` is the length of the shortest way, `degrees` every degree at which it was met,
@@ -446,7 +446,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class LineageEdge:
+class WalkedEdge:
     """Data flows from `upstream` to `downstream`, because of a relationship of that name."""
 
     upstream: str
@@ -455,7 +455,7 @@ class LineageEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class LineageAnswer:
+class LineagePage:
     """A page of what was reached, nearest first, equally near ones in the order in which the
     catalog first saw them (columns in the order of their URNs).
 
@@ -466,14 +466,14 @@ class LineageAnswer:
     """
 
     total: int
-    reached: tuple[Reached, ...]
+    reached: tuple[ReachedEntity, ...]
     truncated: str | None = None
-    edges: tuple[LineageEdge, ...] = ()
+    edges: tuple[WalkedEdge, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     filtered: int = 0
 
 
-class Lineage:
+class LineageService:
     """The lineage of a catalog: of entities, and of columns where the URN is a schema field's."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
@@ -481,7 +481,7 @@ class Lineage:
         self.registry = registry
         self.vocabulary = _vocabulary(registry)
 
-    def answer(self, question: Question) -> LineageAnswer:
+    def answer(self, question: LineageQuestion) -> LineagePage:
         """Walk, choose, and fill in a page. A URN that nothing knows has no lineage.
 
         One query a hop and a few for the page; about 3 µs an edge walked. What a narrowing costs
@@ -489,18 +489,18 @@ class Lineage:
         """
         urn = str(question.urn)
         if is_column(urn):
-            columns = Columns(self._store, upstream=question.upstream)
+            columns = ColumnGraph(self._store, upstream=question.upstream)
             if question.columns != "columns":
                 return self._answer_with_via(question, urn, columns)
             return self._answer(question, urn, columns)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
-            return LineageAnswer(0, ())
+            return LineagePage(0, ())
         return self._answer(question, handle, Tables(self._store, upstream=question.upstream))
 
     def lists(
         self,
-        question: Question,
+        question: LineageQuestion,
         find_removed: Callable[[Sequence[str]], Collection[str]] | None = None,
     ) -> LineageLists:
         """All that is reached and every edge, as lists, whatever page is asked for; no paths.
@@ -510,7 +510,7 @@ class Lineage:
         """
         urn, find = str(question.urn), find_removed or self.removed
         if is_column(urn):
-            columns = Columns(self._store, upstream=question.upstream)
+            columns = ColumnGraph(self._store, upstream=question.upstream)
             return self._list(question, urn, columns, find)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
@@ -530,7 +530,7 @@ class Lineage:
 
     def _list(
         self,
-        question: Question,
+        question: LineageQuestion,
         start: N,
         graph: "_Named[N]",
         find_removed: Callable[[Sequence[str]], Collection[str]],
@@ -555,7 +555,7 @@ class Lineage:
             truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
         )
 
-    def _answer(self, question: Question, start: N, graph: "_Named[N]") -> LineageAnswer:
+    def _answer(self, question: LineageQuestion, start: N, graph: "_Named[N]") -> LineagePage:
         narrowing = question.narrowing
         walked, limits = _walk(question, start, graph)
         nodes = walked.reached()
@@ -573,7 +573,7 @@ class Lineage:
             nodes, candidates = list(compress(nodes, shown)), list(compress(candidates, shown))
         page = nodes[question.start : question.start + question.count]
         reached = self._fill_in(walked, page, graph)
-        return LineageAnswer(
+        return LineagePage(
             len(nodes),
             reached,
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
@@ -582,7 +582,9 @@ class Lineage:
             taken - len(nodes),
         )
 
-    def _answer_with_via(self, question: Question, start: str, graph: Columns) -> LineageAnswer:
+    def _answer_with_via(
+        self, question: LineageQuestion, start: str, graph: ColumnGraph
+    ) -> LineagePage:
         walked, limits = _walk(question, start, graph)
         met = _met(walked, graph, owners=question.columns == "owners")
         stored = self._store.existing(sorted({owner_of(one.urn) for one in met}))
@@ -611,7 +613,7 @@ class Lineage:
         shown = self._shown(question, list(first.values()))
         kept = list(compress(first.values(), shown))
         page = kept[question.start : question.start + question.count]
-        return LineageAnswer(
+        return LineagePage(
             len(kept),
             self._fill_in_with_via(walked, page, groups, graph),
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
@@ -625,8 +627,8 @@ class Lineage:
         walked: WalkResult[str],
         page: Sequence[Candidate],
         groups: "Mapping[str, Sequence[_Met]]",
-        graph: Columns,
-    ) -> tuple[Reached, ...]:
+        graph: ColumnGraph,
+    ) -> tuple[ReachedEntity, ...]:
         ends = {one.column for candidate in page for one in groups[candidate.urn]}
         trace = walked.trace(sorted(ends - {walked.start}))
         removed = self.removed([candidate.urn for candidate in page])
@@ -648,7 +650,7 @@ class Lineage:
             room -= sum(map(len, paths))
             explored = all(one.is_via or walked.is_explored(one.column) for one in members)
             reached.append(
-                Reached(
+                ReachedEntity(
                     urn=candidate.urn,
                     entity_type=candidate.entity_type,
                     exists=candidate.exists,
@@ -664,7 +666,7 @@ class Lineage:
             )
         return tuple(reached)
 
-    def _shown(self, question: Question, candidates: Sequence[Candidate]) -> list[bool]:
+    def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
         """Return which entities stay where missing or removed ones are left out."""
         tables = [parent_of(one.urn) or one.urn for one in candidates]
         shown = [True] * len(candidates)
@@ -684,7 +686,7 @@ class Lineage:
 
     def _fill_in(
         self, walked: WalkResult[N], page: Sequence[N], graph: "_Named[N]"
-    ) -> tuple[Reached, ...]:
+    ) -> tuple[ReachedEntity, ...]:
         trace = walked.trace(page)
         paths: dict[N, list[tuple[N, ...]]] = {}
         room = _PATH_NODES
@@ -699,7 +701,7 @@ class Lineage:
         named |= _named(graph, [node for node in page if node not in named])
         removed = self.removed([named[node].urn for node in page])
         return tuple(
-            Reached(
+            ReachedEntity(
                 urn=named[node].urn,
                 entity_type=named[node].entity_type,
                 exists=named[node].exists,
@@ -727,11 +729,11 @@ class Lineage:
 
     def _edges(
         self, walked: WalkResult[N], graph: "_Named[N]", *, upstream: bool
-    ) -> tuple[LineageEdge, ...]:
+    ) -> tuple[WalkedEdge, ...]:
         named = {node: one.urn for node, one in _named(graph, list(walked.degrees)).items()}
         if upstream:
-            return tuple(LineageEdge(named[far], named[near], n) for near, far, n in walked.edges())
-        return tuple(LineageEdge(named[near], named[far], n) for near, far, n in walked.edges())
+            return tuple(WalkedEdge(named[far], named[near], n) for near, far, n in walked.edges())
+        return tuple(WalkedEdge(named[near], named[far], n) for near, far, n in walked.edges())
 
 
 @dataclass(frozen=True, slots=True)
@@ -749,7 +751,7 @@ class _Met:
         return self.urn.split(":", 3)[2]
 
 
-def _met(walked: WalkResult[str], graph: Columns, *, owners: bool) -> list[_Met]:
+def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Met]:
     """Return what was come to, nearest first, equally near ones in the order of their URNs. What
     carries data counts where it was first met."""
     found = [
@@ -776,7 +778,7 @@ class _Named(Graph[N], Protocol[N]):
     def named(self, nodes: Sequence[N]) -> dict[N, KnownUrn]: ...
 
 
-def _walk(question: Question, start: N, graph: Graph[N]) -> tuple[WalkResult[N], WalkLimits]:
+def _walk(question: LineageQuestion, start: N, graph: Graph[N]) -> tuple[WalkResult[N], WalkLimits]:
     """The walk that answers a question, and the limits that it had."""
     limits, narrowing = question.limits, question.narrowing
     if narrowing is not None and narrowing.furthest < limits.hops:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from explorer import __version__
 from explorer.server.catalog import Catalog
-from explorer.server.changelog import Histogram
+from explorer.server.changelog import LatencyHistogram
 from explorer.server.http import RequestContext
 
 __all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
@@ -31,7 +31,7 @@ class _Series:
 
     def __init__(self) -> None:
         self.statuses: dict[int, int] = {}
-        self.seconds = Histogram(_SECONDS)
+        self.seconds = LatencyHistogram(_SECONDS)
 
 
 class Metrics:
@@ -69,7 +69,7 @@ class Metrics:
 
     def _requests(self) -> Iterator[str]:
         counts: list[tuple[_Labels, float]] = []
-        seconds: list[tuple[_Labels, Histogram]] = []
+        seconds: list[tuple[_Labels, LatencyHistogram]] = []
         for (method, resource, action), series in sorted(self._series.items()):
             labels = {"method": method, "resource": resource, "action": action}
             seconds.append((labels, series.seconds))
@@ -141,7 +141,7 @@ def _metric(
 
 
 def _histogram(
-    name: str, help_text: str, samples: Iterable[tuple[_Labels, Histogram]]
+    name: str, help_text: str, samples: Iterable[tuple[_Labels, LatencyHistogram]]
 ) -> Iterator[str]:
     yield f"# HELP {name} {help_text}"
     yield f"# TYPE {name} histogram"

@@ -68,25 +68,25 @@ class _Waiting:
     never completed a request head, `idle` ones did."""
 
     def __init__(self) -> None:
-        self.unused: dict[Connection, None] = {}
-        self.idle: dict[Connection, None] = {}
+        self.unused: dict[LimitedConnection, None] = {}
+        self.idle: dict[LimitedConnection, None] = {}
 
-    def remove(self, connection: "Connection") -> None:
+    def remove(self, connection: "LimitedConnection") -> None:
         """Forget a connection that is busy now, or closed."""
         self.unused.pop(connection, None)
         self.idle.pop(connection, None)
 
-    def oldest(self) -> "Connection | None":
+    def oldest(self) -> "LimitedConnection | None":
         """The connection to close for the sake of a new one."""
         return next(iter(self.unused), None) or next(iter(self.idle), None)
 
 
-def connection_factory(limits: ConnectionLimits) -> "partial[Connection]":
+def connection_factory(limits: ConnectionLimits) -> "partial[LimitedConnection]":
     """Return the protocol class of one server, for uvicorn's setting `http`."""
-    return partial(Connection, limits, _Waiting())
+    return partial(LimitedConnection, limits, _Waiting())
 
 
-class Connection(HttpToolsProtocol):
+class LimitedConnection(HttpToolsProtocol):
     """uvicorn's protocol, which refuses what is over the limits and closes the connection.
 
     A head or trailers that are too large get 431, a head or body that takes too long 408. A reader

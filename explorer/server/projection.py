@@ -25,7 +25,7 @@ from explorer.server.stewardship import Ledger
 from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
 from explorer.server.timeseries import (
     USAGE,
-    Measures,
+    NewestMeasures,
     Points,
     measured_aspects,
     read_measures,
@@ -379,10 +379,10 @@ class Projection:
     def _is_searched(self, urn: str, aspect: str) -> bool:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
 
-    def _measures(self, urn: Urn, points: Points, begin: int) -> Measures:
+    def _measures(self, urn: Urn, points: Points, begin: int) -> NewestMeasures:
         return read_measures(self._registry, urn, points, begin)
 
-    def _document(self, urn: Urn, values: _Values, measures: Measures) -> Document:
+    def _document(self, urn: Urn, values: _Values, measures: NewestMeasures) -> Document:
         return document_of(self._registry, urn, values, measures)
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
@@ -405,7 +405,7 @@ class Projection:
 
 
 def document_of(
-    registry: Registry, urn: Urn, values: Mapping[str, Any], measures: Measures
+    registry: Registry, urn: Urn, values: Mapping[str, Any], measures: NewestMeasures
 ) -> Document:
     """What search is to hold of an entity: its aspects' values and what is measured of it.
 

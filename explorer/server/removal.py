@@ -16,10 +16,10 @@ from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN, fill_derived
-from explorer.server.store import Reference, StoredAspect, Transaction, Write
+from explorer.server.store import StoredAspect, StoredReference, Transaction, Write
 
 __all__ = [
-    "Rollback",
+    "RollbackResult",
     "UnlinkedReferences",
     "references_to",
     "roll_back",
@@ -34,8 +34,8 @@ class UnlinkedReferences(Struct):
     """What was done about the references to an entity, or would be: those taken out, and those in
     aspects that cannot be without them."""
 
-    taken: list[Reference] = []
-    left: list[Reference] = []
+    taken: list[StoredReference] = []
+    left: list[StoredReference] = []
 
     def add(self, other: "UnlinkedReferences") -> None:
         """Count what was done about others too."""
@@ -52,9 +52,9 @@ class UnlinkedReferences(Struct):
         }
 
 
-def references_to(transaction: Transaction, urn: str) -> list[list[Reference]]:
+def references_to(transaction: Transaction, urn: str) -> list[list[StoredReference]]:
     """Return the references to a URN, those of one aspect of an entity together."""
-    by_aspect: dict[tuple[str, str], list[Reference]] = {}
+    by_aspect: dict[tuple[str, str], list[StoredReference]] = {}
     for reference in transaction.references_to(urn):
         by_aspect.setdefault((reference.urn, reference.aspect), []).append(reference)
     return list(by_aspect.values())
@@ -63,7 +63,7 @@ def references_to(transaction: Transaction, urn: str) -> list[list[Reference]]:
 def unlink(
     transaction: Transaction,
     urn: str,
-    references: list[Reference],
+    references: list[StoredReference],
     intake: Intake,
     registry: Registry,
     stamp: tuple[int, str] | None,
@@ -159,20 +159,20 @@ def _inner(kind: str) -> str:
     return arguments[0] if shape in ("array", "map") else kind
 
 
-def _paths(registry: Registry, aspect: str, references: Sequence[Reference]) -> list[str]:
+def _paths(registry: Registry, aspect: str, references: Sequence[StoredReference]) -> list[str]:
     names = {reference.relationship for reference in references}
     declared = registry.aspect(aspect).relationships
     return list(dict.fromkeys(one.path for one in declared if one.name in names))
 
 
-def _listed(references: Sequence[Reference]) -> list[dict[str, str]]:
+def _listed(references: Sequence[StoredReference]) -> list[dict[str, str]]:
     return [
         {"entity": one.urn, "relationship": one.relationship, "aspect": one.aspect}
         for one in references[:_MAX_LISTED]
     ]
 
 
-class Rollback(Struct):
+class RollbackResult(Struct):
     """What a rollback did, or would do.
 
     `rows` counts versions, points among them; `unsafe` are the entities that the run made and
@@ -188,7 +188,7 @@ class Rollback(Struct):
     unsafe: list[str] = []
     others: int = 0
 
-    def add(self, other: "Rollback") -> None:
+    def add(self, other: "RollbackResult") -> None:
         """Count what was done to other entities too."""
         self.summaries += other.summaries[: _MAX_LISTED - len(self.summaries)]
         self.rows += other.rows
@@ -222,7 +222,7 @@ def roll_back(
     stamp: tuple[int, str] | None,
     *,
     safe: bool,
-) -> Rollback:
+) -> RollbackResult:
     """Remove every version and point of one entity that a run wrote.
 
     The newest version of another run comes back. An entity that the run made goes as a whole;
@@ -230,7 +230,7 @@ def roll_back(
     happens (milliseconds since 1970) and who does it; without it nothing is written, and the
     answer tells what would be.
     """
-    undone = Rollback(run)
+    undone = RollbackResult(run)
     key = registry.entity(Urn.parse(urn).entity_type).key
     by_aspect: dict[str, list[StoredAspect]] = {}
     for version in transaction.written_by(run, urn):
@@ -307,7 +307,7 @@ def _soft_delete(transaction: Transaction, urn: str, stamp: tuple[int, str]) -> 
     )
 
 
-def _count(undone: Rollback, urn: str, versions: list[StoredAspect], *, is_key: bool) -> None:
+def _count(undone: RollbackResult, urn: str, versions: list[StoredAspect], *, is_key: bool) -> None:
     undone.rows += len(versions)
     for version in versions:
         summary = _summary(undone.run, urn, version.name, version.time_millis)
@@ -326,6 +326,6 @@ def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any
     }
 
 
-def _list(undone: Rollback, summary: dict[str, Any]) -> None:
+def _list(undone: RollbackResult, summary: dict[str, Any]) -> None:
     if len(undone.summaries) < _MAX_LISTED:
         undone.summaries.append(summary)

@@ -15,7 +15,7 @@ from explorer.query.filters import Criterion, Filter
 from explorer.server.http import Parameters
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.parser import names_field
-from explorer.server.search.query import SearchPage, SearchQuery, SortBy
+from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 from explorer.server.store import Store
 
 __all__ = [
@@ -82,7 +82,7 @@ def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
     return replace(begun, after=key)
 
 
-def scroll_id(query: SearchQuery, page: SearchPage) -> str | None:
+def scroll_id(query: SearchQuery, page: FoundPage) -> str | None:
     """What to go on with after a page; None when it was the last."""
     if page.last is None or len(page.hits) < query.count:
         return None

@@ -34,14 +34,14 @@ from explorer.server.timeseries import Use, read_use, use_from
 __all__ = [
     "GROUPINGS",
     "PATIENCE_SECONDS",
-    "Count",
-    "Entry",
-    "Facts",
+    "DatasetFacts",
+    "DescribedCount",
     "Grouping",
-    "Item",
     "Lacking",
     "Ledger",
-    "Ranked",
+    "UndescribedItem",
+    "WorklistDataset",
+    "WorklistPage",
     "count_downstream",
     "cover",
     "rank",
@@ -82,7 +82,7 @@ class Lacking(msgspec.Struct, frozen=True, array_like=True):
     use_of: str
 
 
-class Facts(msgspec.Struct, frozen=True, array_like=True):
+class DatasetFacts(msgspec.Struct, frozen=True, array_like=True):
     """`table` and `columns` count what is described: (total, described, by people, by ingestion).
     `oldest_millis` is when the first of the use that is counted was, None where nothing is."""
 
@@ -126,7 +126,7 @@ _schema = msgspec.json.Decoder(_Schema)
 _edited = msgspec.json.Decoder(_Edited)
 
 
-def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> Facts:
+def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     """Return the facts of a dataset from the values of its aspects, as stored; some 50 µs."""
     values = {name: _object(stored.get(name)) for name in ASPECTS if not name.endswith("Metadata")}
     parsed = Urn.parse(urn)
@@ -149,7 +149,7 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> Facts:
             lacking.append(Lacking(field.path, field.kind, place, *use.of_column(field.path)))
     said = values["dataPlatformInstance"].get("platform")
     platform = said.rpartition(":")[2] if isinstance(said, str) else parsed.platform
-    return Facts(
+    return DatasetFacts(
         display_name(parsed, values),
         platform or "",
         values["status"].get("removed") is True,
@@ -325,7 +325,7 @@ PATIENCE_SECONDS = 10.0
 _RETRY_AFTER_SECONDS = 2.0
 
 
-class Entry(msgspec.Struct, gc=False, array_like=True):
+class WorklistDataset(msgspec.Struct, gc=False, array_like=True):
     """A dataset: how much of it is not described, the most that any of that is used, whether it is
     soft-deleted, when the first of its counted use was (0 for none), how many entities are made
     from it, and its facts, packed."""
@@ -338,7 +338,7 @@ class Entry(msgspec.Struct, gc=False, array_like=True):
     packed: bytes
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> DatasetFacts:
         """The facts; about 4 µs."""
         return _facts.decode(self.packed)
 
@@ -348,10 +348,10 @@ class _File(msgspec.Struct, array_like=True):
     catalog: str
     offset: int
     mark: str
-    entries: dict[str, Entry]
+    entries: dict[str, WorklistDataset]
 
 
-_facts = msgspec.msgpack.Decoder(Facts)
+_facts = msgspec.msgpack.Decoder(DatasetFacts)
 _file = msgspec.msgpack.Decoder(_File)
 _encoder = msgspec.msgpack.Encoder()
 
@@ -362,7 +362,7 @@ class Ledger:
     def __init__(self, store: Store, file: Path | None) -> None:
         self._store = store
         self._file = file
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, WorklistDataset] = {}
         self._is_counted = False
         # What is to be counted anew: what changed, and what is only used less by now.
         self._changed: set[str] = set()
@@ -405,7 +405,7 @@ class Ledger:
         return self._ready.is_set()
 
     @contextmanager
-    def entries(self) -> Iterator[dict[str, Entry]]:
+    def entries(self) -> Iterator[dict[str, WorklistDataset]]:
         """Every dataset by its URN, as it is stored now; for the length of a `with`, to be read
         only. Seconds the first time in a large catalog, else milliseconds. Raises `Busy` when that
         first time takes longer than 10 seconds, and goes on counting."""
@@ -528,7 +528,7 @@ class Ledger:
                 use = read_use(urn, self._store.points, begin)
                 facts = read_facts(urn, {one.name: one.value for one in aspects}, use)
                 before = self._entries.get(urn)
-                self._entries[urn] = Entry(
+                self._entries[urn] = WorklistDataset(
                     len(facts.lacking),
                     max((one.use for one in facts.lacking), default=0),
                     facts.removed,
@@ -595,7 +595,7 @@ MOST_DOWNSTREAM = 10_000
 _Key: TypeAlias = tuple[int, int, int, str, int]
 
 
-class Item(Struct, frozen=True):
+class UndescribedItem(Struct, frozen=True):
     """A column, or with an empty path a table, that nobody described."""
 
     urn: str
@@ -611,15 +611,15 @@ class Item(Struct, frozen=True):
         return _key(self.lacking.use, self.downstream, self.urn, self.lacking.place)
 
 
-class Ranked(Struct, frozen=True):
+class WorklistPage(Struct, frozen=True):
     """A page of the worklist of `datasets`, of `total` items."""
 
     datasets: int
     total: int
-    items: list[Item]
+    items: list[UndescribedItem]
 
 
-class Count(Struct):
+class DescribedCount(Struct):
     """How many of `total` are described: by people, by ingestion, or by both."""
 
     total: int = 0
@@ -635,33 +635,33 @@ class Count(Struct):
         self.ingested += counts[3]
 
 
-class Group(Struct):
+class DescribedGroup(Struct):
     """The counts of datasets that share something, whose `key` is empty where they have none."""
 
     key: str
-    tables: Count
-    columns: Count
+    tables: DescribedCount
+    columns: DescribedCount
 
 
-class Coverage(Struct, frozen=True):
+class DescribedCoverage(Struct, frozen=True):
     """The counts over all datasets, and of each group: most undescribed columns first."""
 
-    tables: Count
-    columns: Count
-    groups: list[Group]
+    tables: DescribedCount
+    columns: DescribedCount
+    groups: list[DescribedGroup]
 
 
 def rank(
-    entries: Iterable[tuple[str, Entry]],
+    entries: Iterable[tuple[str, WorklistDataset]],
     start: int,
     count: int,
-    used: Callable[[str, Facts], Facts] | None = None,
-) -> Ranked:
+    used: Callable[[str, DatasetFacts], DatasetFacts] | None = None,
+) -> WorklistPage:
     """Return a page of the worklist of some datasets. `used` gives facts with the use of other days
     than are kept; every dataset is looked at for it. Without, some 1 µs a dataset and 5 µs for each
     that is on the page or before it."""
     datasets, total = 0, 0
-    open_ones: list[tuple[_Key, str, Entry]] = []
+    open_ones: list[tuple[_Key, str, WorklistDataset]] = []
     for urn, entry in entries:
         datasets += 1
         if entry.lacking:
@@ -671,11 +671,11 @@ def rank(
     wanted = start + count
     if used is not None or wanted >= total:
         found = (item for _, urn, entry in open_ones for item in _items(urn, entry, used))
-        return Ranked(datasets, total, nsmallest(wanted, found, key=_key_of)[start:])
+        return WorklistPage(datasets, total, nsmallest(wanted, found, key=_key_of)[start:])
     # No item of a dataset comes before the place that its most used one would have. So the best
     # are found once the next dataset could only add worse ones.
     open_ones.sort(key=lambda one: one[0])
-    found_items: list[Item] = []
+    found_items: list[UndescribedItem] = []
     at = 0
     while at < len(open_ones) and wanted:
         while at < len(open_ones) and len(found_items) < wanted:
@@ -693,30 +693,30 @@ def rank(
                 found_items += _items(urn, entry, used)
                 at += 1
             found_items = nsmallest(wanted, found_items, key=_key_of)
-    return Ranked(datasets, total, found_items[start:])
+    return WorklistPage(datasets, total, found_items[start:])
 
 
-def cover(entries: Iterable[Entry], by: Grouping | None) -> Coverage:
+def cover(entries: Iterable[WorklistDataset], by: Grouping | None) -> DescribedCoverage:
     """Return how much of some datasets is described; about 5 µs each."""
-    tables, columns = Count(), Count()
-    groups: dict[str, Group] = {}
+    tables, columns = DescribedCount(), DescribedCount()
+    groups: dict[str, DescribedGroup] = {}
     for entry in entries:
         facts = entry.facts
         tables.add(facts.table)
         columns.add(facts.columns)
         for key in _keys(facts, by) if by else ():
             if key not in groups:
-                groups[key] = Group(key, Count(), Count())
+                groups[key] = DescribedGroup(key, DescribedCount(), DescribedCount())
             groups[key].tables.add(facts.table)
             groups[key].columns.add(facts.columns)
 
-    def left(group: Group) -> tuple[int, str]:
+    def left(group: DescribedGroup) -> tuple[int, str]:
         return group.columns.documented - group.columns.total, group.key
 
-    return Coverage(tables, columns, sorted(groups.values(), key=left))
+    return DescribedCoverage(tables, columns, sorted(groups.values(), key=left))
 
 
-def with_use(facts: Facts, use_of: Callable[[str], tuple[int, str]]) -> Facts:
+def with_use(facts: DatasetFacts, use_of: Callable[[str], tuple[int, str]]) -> DatasetFacts:
     """Return facts with another use; `use_of` gives that of a column by its path, or of the table
     for an empty one, and what it counts."""
     lacking = tuple(
@@ -725,14 +725,16 @@ def with_use(facts: Facts, use_of: Callable[[str], tuple[int, str]]) -> Facts:
     return structs.replace(facts, lacking=lacking)
 
 
-def _items(urn: str, entry: Entry, used: Callable[[str, Facts], Facts] | None) -> Iterator[Item]:
+def _items(
+    urn: str, entry: WorklistDataset, used: Callable[[str, DatasetFacts], DatasetFacts] | None
+) -> Iterator[UndescribedItem]:
     facts = entry.facts if used is None else used(urn, entry.facts)
     reach, at_least = _reach(entry), entry.downstream > MOST_DOWNSTREAM
     for one in facts.lacking:
-        yield Item(urn, facts.name, facts.platform, one, reach, at_least)
+        yield UndescribedItem(urn, facts.name, facts.platform, one, reach, at_least)
 
 
-def _reach(entry: Entry) -> int:
+def _reach(entry: WorklistDataset) -> int:
     return min(entry.downstream, MOST_DOWNSTREAM)
 
 
@@ -740,11 +742,11 @@ def _key(use: int, downstream: int, urn: str, place: int) -> _Key:
     return -(use + 1) * (downstream + 1), -use, -downstream, urn, place
 
 
-def _key_of(item: Item) -> _Key:
+def _key_of(item: UndescribedItem) -> _Key:
     return item.key
 
 
-def _keys(facts: Facts, by: Grouping) -> Collection[str]:
+def _keys(facts: DatasetFacts, by: Grouping) -> Collection[str]:
     match by:
         case "platform":
             return (facts.platform,)

@@ -21,7 +21,7 @@ from explorer.server.store import Store
 __all__ = [
     "USAGE",
     "USE_DAYS",
-    "Measures",
+    "NewestMeasures",
     "Points",
     "Use",
     "measured_aspects",
@@ -57,7 +57,7 @@ class Points(Protocol):
     ) -> Iterator[tuple[bytes, bytes]]: ...
 
 
-class Measures(msgspec.Struct, frozen=True):
+class NewestMeasures(msgspec.Struct, frozen=True):
     """`documents` are the newest ones by their aspect, with the fields that can be searched alone;
     `queries` counts those of 30 days, None where no use is measured."""
 
@@ -117,7 +117,7 @@ def use_from(now_millis: int, days: int = USE_DAYS) -> int:
     return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
 
 
-def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int) -> Measures:
+def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int) -> NewestMeasures:
     """Return what is measured of an entity; use from `from_millis` on. One query for each
     timeseries aspect of its type that can be searched, about 20 µs."""
     text = str(urn)
@@ -131,9 +131,9 @@ def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int
                 documents[aspect] = document
                 break
     if USAGE not in documents:
-        return Measures(documents)
+        return NewestMeasures(documents)
     found = [_queries(value) for value, _ in points(text, USAGE, from_millis)]
-    return Measures(documents, sum(found))
+    return NewestMeasures(documents, sum(found))
 
 
 def read_use(urn: str, points: Points, from_millis: int) -> Use:

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from explorer.stewardship.api import AsyncStewardship, Stewardship
-    from explorer.stewardship.changeset import Applied, Change, Changeset, Failure, Kind, compare
+    from explorer.stewardship.changeset import (
+        Applied,
+        Change,
+        ChangeFailure,
+        Changeset,
+        Kind,
+        compare,
+    )
     from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
@@ -15,11 +22,11 @@ __all__ = [
     "Applied",
     "AsyncStewardship",
     "Change",
+    "ChangeFailure",
     "Changeset",
     "Count",
     "Coverage",
     "Entry",
-    "Failure",
     "Format",
     "Group",
     "Grouping",
@@ -50,7 +57,7 @@ _HOMES = {
     "Count": "explorer.stewardship.coverage",
     "Coverage": "explorer.stewardship.coverage",
     "Entry": "explorer.stewardship.documentation",
-    "Failure": "explorer.stewardship.changeset",
+    "ChangeFailure": "explorer.stewardship.changeset",
     "Format": "explorer.stewardship.files",
     "Group": "explorer.stewardship.coverage",
     "Grouping": "explorer.stewardship.coverage",

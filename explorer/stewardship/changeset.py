@@ -37,8 +37,8 @@ __all__ = [
     "KINDS",
     "Applied",
     "Change",
+    "ChangeFailure",
     "Changeset",
-    "Failure",
     "Kind",
     "apply_changes",
     "compare",
@@ -248,7 +248,7 @@ _REFUSALS = (InvalidInput, NotFound, ServerFault, TextConflict)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ChangeFailure:
     """A change that was not written, and the sentence that says why."""
 
     change: Change
@@ -262,7 +262,7 @@ class Applied:
     `ended_by` tells."""
 
     done: tuple[tuple[Change, Edit], ...] = ()
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[ChangeFailure, ...] = ()
     untried: tuple[Change, ...] = ()
     ended_by: CatalogError | None = None
 
@@ -311,7 +311,7 @@ async def apply_changes(
         await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
     return Applied(
         tuple((change, done[at]) for at, change in enumerate(work) if at in done),
-        tuple(Failure(change, failed[at]) for at, change in enumerate(work) if at in failed),
+        tuple(ChangeFailure(change, failed[at]) for at, change in enumerate(work) if at in failed),
         tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
         ends[0] if ends else None,
     )

@@ -50,7 +50,7 @@ class Opening:
     offline: bool = False
     token: Secret | None = field(default=None, repr=False)
 
-    def found(self) -> config.Server:
+    def found(self) -> config.ServerSettings:
         """The server that is meant; reads the profiles. Raises what `config.server` raises."""
         return config.server(self.url, profile=self.profile, data_dir=self.data_dir)
 

@@ -1,5 +1,4 @@
-"""The themes: dark, light, high contrast, colour-blind and sixteen colours, and the reader's own.
-"""
+"""The themes: dark, light, high contrast, colour-blind, sixteen colours, and the reader's own."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from explorer.cli.rendering.documentation import Outcome
+from explorer.cli.rendering.documentation import FileOutcome
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
@@ -287,7 +287,7 @@ def test_what_was_not_written_before_the_server_went_is_in_the_report(exported, 
         first, second = found.to_apply()
         applied = steward.apply([first])
     gone = replace(applied, untried=(second,), ended_by=Unreachable("gone"))
-    outcome = Outcome(path, found, gone, (first, second), dry_run=False)
+    outcome = FileOutcome(path, found, gone, (first, second), dry_run=False)
     (left,) = outcome.left
     assert (left.column, left.mine, outcome.fails) == ("total", "Sum.", True)
     assert "ended" in left.why

@@ -10,7 +10,7 @@ from explorer.client.changes import EventReader, parse_changes
 from explorer.client.completion import parse_autocomplete, parse_suggestions
 from explorer.client.ingestion import parse_deleted, parse_references, parse_rollback, parse_runs
 from explorer.client.lineage import (
-    LineageMap,
+    LineageBuilder,
     add_lineage_page,
     parse_lineage,
     parse_lineage_page,
@@ -56,7 +56,7 @@ def read_lineage(body):
 
 
 def read_graphql(data):
-    into = LineageMap(TABLE, "UPSTREAM")
+    into = LineageBuilder(TABLE, "UPSTREAM")
     return add_lineage_page(parse_lineage_page(data), into, 5, 9, lambda *_: "")
 
 
@@ -200,7 +200,7 @@ def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be()
         {"degree": 3, "entity": {"urn": far}, "paths": [{"path": [{"urn": u} for u in longer]}]},
         {"degree": 1, "entity": {"urn": near}, "paths": []},
     ]
-    into = LineageMap(TABLE, "DOWNSTREAM")
+    into = LineageBuilder(TABLE, "DOWNSTREAM")
     page = parse_lineage_page({"scrollAcrossLineage": {"searchResults": results}})
     add_lineage_page(page, into, 9, 9, lambda *_: "")
     drawn = into.drawn(9, "graphql", marked=True, truncated=None)

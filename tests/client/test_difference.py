@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.client.difference import Change, difference
-from explorer.metadata.patch import Shape
+from explorer.client.difference import ValueChange, difference
+from explorer.metadata.patch import ValueShape
 from explorer.metadata.registry import load_registry, read_type
 
 
@@ -21,9 +21,9 @@ def columns(**texts):
 def test_fields_are_added_removed_and_changed_by_name():
     changes = difference({"a": 1, "b": "x", "c": {"d": 1}}, {"b": "y", "c": {"d": 1}, "e": [1]})
     assert changes == (
-        Change(("a",), "removed", before=1),
-        Change(("b",), "changed", "x", "y"),
-        Change(("e",), "added", after=[1]),
+        ValueChange(("a",), "removed", before=1),
+        ValueChange(("b",), "changed", "x", "y"),
+        ValueChange(("e",), "added", after=[1]),
     )
 
 
@@ -64,7 +64,7 @@ def test_what_tells_elements_apart_is_known(array, key):
 
 def test_every_key_by_which_a_patch_addresses_an_array_is_one_here():
     registry = load_registry()
-    shape = Shape(registry, {}, lambda _name: {}, generic=False)
+    shape = ValueShape(registry, {}, lambda _name: {}, generic=False)
     seen = set()
     for record in registry.records.values():
         for name, field in record.fields.items():
@@ -112,7 +112,7 @@ def test_elements_that_nothing_tells_apart_are_matched_by_what_they_say():
 def test_a_key_that_occurs_twice_loses_no_element():
     before = {"elements": [{"url": "u", "note": 1}, {"url": "u", "note": 2}]}
     after = {"elements": [{"url": "u", "note": 2}, {"url": "u", "note": 3}]}
-    assert difference(before, after) == (Change(("elements", "u", "note"), "changed", 1, 3),)
+    assert difference(before, after) == (ValueChange(("elements", "u", "note"), "changed", 1, 3),)
 
 
 def test_a_null_is_nothing_and_a_boolean_no_number():

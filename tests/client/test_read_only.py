@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from explorer import config
-from explorer.client import AsyncCatalog, Catalog, Edit, JournalEntry, Save
+from explorer.client import AsyncCatalog, Catalog, Edit, JournalEntry, JournalSave
 from explorer.errors import ReadOnly
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import Status
@@ -54,7 +54,9 @@ WRITES = {
     "deprecate": lambda c: c.deprecate(TABLE, "old"),
     "undeprecate": lambda c: c.undeprecate(TAG),
     "undo": lambda c: c.undo(Edit(TABLE, "tags", (), (TAG,), None)),
-    "undo_save": lambda c: c.undo_save(Save("x", (JournalEntry(*ENTRY, c.address, *STATUS),))),
+    "undo_save": lambda c: c.undo_save(
+        JournalSave("x", (JournalEntry(*ENTRY, c.address, *STATUS),))
+    ),
     "create": lambda c: c.create("urn:li:tag:uncreated", "tagProperties", {"name": "x"}),
 }
 READS = {

@@ -88,12 +88,12 @@ def test_a_walk_of_everything_goes_round_in_no_circles(graphs, named):
 
 
 def test_a_walk_says_when_it_was_cut_short(graphs, named):
-    from explorer.graph import Budget
+    from explorer.graph import WalkLimits
 
-    cut = graphs.walk(named.table("raw"), direction="BOTH", hops=4, budget=Budget(nodes=2))
+    cut = graphs.walk(named.table("raw"), direction="BOTH", hops=4, budget=WalkLimits(nodes=2))
     assert len(cut) == 2
     assert "2 entities are the limit" in cut.graph["truncated"]
-    late = graphs.walk(named.table("raw"), direction="BOTH", hops=4, budget=Budget(seconds=0))
+    late = graphs.walk(named.table("raw"), direction="BOTH", hops=4, budget=WalkLimits(seconds=0))
     assert "0 seconds were over" in late.graph["truncated"]
 
 

@@ -12,7 +12,7 @@ from explorer import Catalog
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.explorer.editor import Draft
+from explorer.notebook.widgets.explorer.editor import WidgetDraft
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.session import Opening
 
@@ -198,7 +198,7 @@ def test_what_has_no_description_of_peoples_says_why(explorer):
 
 
 def test_a_page_knows_one_end_of_line_and_changes_none():
-    draft = Draft("urn", None, "t", "", "one\r\ntwo", "one\r\ntwo")
+    draft = WidgetDraft("urn", None, "t", "", "one\r\ntwo", "one\r\ntwo")
     assert draft.typed("one\ntwo") is draft
     assert draft.typed("one\ntwo\nthree").text == "one\r\ntwo\r\nthree"
     assert not draft.typed("x").typed("one\ntwo").changed

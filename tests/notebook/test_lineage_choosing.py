@@ -37,7 +37,7 @@ def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
 
 
 def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
-    seen = lineage_drawing.LineageView("r", 1, "BOTH")
+    seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
     seen.take(nx.DiGraph([("a", "r"), ("r", "b")], truncated=None), "r", "BOTH", 2)
     draw, asked = lineage_drawing.draw, []
 
@@ -55,7 +55,7 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
 
 
 def test_more_hops_than_are_ever_drawn_are_refused():
-    seen = lineage_drawing.LineageView("r", 1, "BOTH")
+    seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
     with pytest.raises(InvalidInput, match="1 to 20"):
         seen.set_reach(21, None)
     assert seen.reach == (1, "BOTH")

@@ -23,7 +23,7 @@ from explorer.server.authentication import (
     revoke_token,
 )
 from explorer.server.catalog import Catalog
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 
 ALICE = "urn:li:corpuser:alice"
 CLOSED = [
@@ -440,7 +440,7 @@ def test_a_page_whose_name_was_made_to_point_here_is_refused(host: str, passes: 
     if passes:
         assert gate.admit(headers, "/entities").role == "admin"
     else:
-        with pytest.raises(Refusal, match="--allow-host") as raised:
+        with pytest.raises(RequestRefusal, match="--allow-host") as raised:
             gate.admit(headers, "/config")
         assert raised.value.status == 403
     # Probes ask by whatever address they know.

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.server.lineage import Candidate, Lineage, LineageFilter, Question
+from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
 from explorer.server.lineage_walk import WalkLimits
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
@@ -310,11 +310,11 @@ def test_a_column_exists_when_the_schema_has_it(caller, ask, schema):
 
 def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn):
     drawn({"lim": ["lim.a", "lim.b"], "lim.a": ["lim.c"], "lim.b": ["lim.d"], "lim.c": ["lim.e"]})
-    lineage = Lineage(catalog.store, catalog.registry)
+    lineage = LineageService(catalog.store, catalog.registry)
 
     def answer(**limits):
         urn = Urn.parse(hive("lim"))
-        return lineage.answer(Question(urn, upstream=True, limits=WalkLimits(**limits)))
+        return lineage.answer(LineageQuestion(urn, upstream=True, limits=WalkLimits(**limits)))
 
     whole = answer()
     assert (whole.total, whole.truncated) == (5, None)
@@ -334,7 +334,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn)
 
 def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
     drawn({"slow": ["slow.a"]})
-    lineage = Lineage(catalog.store, catalog.registry)
+    lineage = LineageService(catalog.store, catalog.registry)
     asked = LineageFilter(catalog.registry, lineage.vocabulary, text="slow")
     reached = [Candidate(hive("slow.a"), "dataset", 1, exists=True)]
     assert asked.choose(catalog.store, reached, 10.0) == ([True], True)

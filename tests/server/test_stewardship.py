@@ -14,7 +14,13 @@ from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
 from explorer.server import stewardship as ledgers
 from explorer.server.data_directory import COUNTS, open_catalog
-from explorer.server.stewardship import Entry, Item, Lacking, count_downstream, rank
+from explorer.server.stewardship import (
+    Lacking,
+    UndescribedItem,
+    WorklistDataset,
+    count_downstream,
+    rank,
+)
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 DAY_MILLIS = 86_400_000
@@ -201,13 +207,14 @@ def test_a_page_of_the_worklist_is_that_of_sorting_everything():
             Lacking(f"c{place}", "text", place, dice.choice((0, 0, 1, 7)), "column")
             for place in range(1, dice.randint(1, 5))
         )
-        facts = ledgers.Facts(
+        facts = ledgers.DatasetFacts(
             f"t{at}", "hive", False, (1, 0, 0, 0), (4, 0, 0, 0), lacking, (), (), (), ()
         )
         most = max((one.use for one in lacking), default=0)
-        entries[urn] = Entry(len(lacking), most, False, 0, reach, encode(facts))
+        entries[urn] = WorklistDataset(len(lacking), most, False, 0, reach, encode(facts))
         whole += [
-            Item(urn, f"t{at}", "hive", one, min(reach, 10_000), reach > 10_000) for one in lacking
+            UndescribedItem(urn, f"t{at}", "hive", one, min(reach, 10_000), reach > 10_000)
+            for one in lacking
         ]
     whole.sort(key=lambda one: one.key)
     for start, count in ((0, 1), (0, 10), (5, 20), (100, 50), (0, 10_000), (len(whole), 5), (3, 0)):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.server.http import Query, decode, raw_path, split_list
+from explorer.server.http import QueryParameters, decode, raw_path, split_list
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 trimmed = texts.filter(lambda text: text == text.strip() and text)
@@ -16,13 +16,13 @@ trimmed = texts.filter(lambda text: text == text.strip() and text)
 @given(texts)
 def test_what_was_encoded_once_comes_back(text: str) -> None:
     assert decode(quote(text, safe="")) == text
-    assert Query(f"x={quote(text, safe='')}".encode()).one("x") == text
+    assert QueryParameters(f"x={quote(text, safe='')}".encode()).one("x") == text
 
 
 @given(st.lists(trimmed, min_size=1))
 def test_a_list_of_encoded_elements_comes_back(elements: list[str]) -> None:
     encoded = ",".join(quote(element, safe="") for element in elements)
-    assert Query(f"x=List({encoded})".encode()).many("x") == elements
+    assert QueryParameters(f"x=List({encoded})".encode()).many("x") == elements
 
 
 def test_bytes_that_were_sent_raw_are_utf_8() -> None:
@@ -52,12 +52,12 @@ def test_a_list_that_is_not_closed_is_refused(raw: str) -> None:
 
 
 def test_a_plus_is_a_space_in_a_query_and_a_plus_in_a_path() -> None:
-    assert Query(b"x=a+b%2Bc").one("x") == "a b+c"
+    assert QueryParameters(b"x=a+b%2Bc").one("x") == "a b+c"
     assert decode("a+b%2Bc") == "a+b+c"
 
 
 def test_a_parameter_may_repeat_or_be_missing() -> None:
-    query = Query(b"x=1&x=List(2,3)&y=&z")
+    query = QueryParameters(b"x=1&x=List(2,3)&y=&z")
     assert query.many("x") == ["1", "2", "3"]
     assert query.one("y") == ""
     assert query.many("nothing") is None

@@ -17,7 +17,6 @@ from explorer.client import (
     AsyncCatalog,
     BrowsePage,
     Catalog,
-    Change,
     ChangeEvent,
     ChangePage,
     Column,
@@ -37,6 +36,7 @@ from explorer.client import (
     Hit,
     Journal,
     JournalEntry,
+    JournalSave,
     Lineage,
     LineageEdge,
     LoadReport,
@@ -51,7 +51,6 @@ from explorer.client import (
     Retry,
     Rollback,
     Run,
-    Save,
     Schema,
     SearchPage,
     Secret,
@@ -62,6 +61,7 @@ from explorer.client import (
     Timeseries,
     Transport,
     UndescribedPage,
+    ValueChange,
     Version,
     Versions,
     Way,
@@ -73,7 +73,6 @@ from explorer.graph import (
     Affected,
     Ancestor,
     AsyncGraphs,
-    Budget,
     Extent,
     Graphs,
     Grouping,
@@ -81,6 +80,7 @@ from explorer.graph import (
     Layout,
     Paths,
     Side,
+    WalkLimits,
     cycles,
     impact_of,
     lay_out,
@@ -241,8 +241,8 @@ async def read(catalog: AsyncCatalog) -> None:
         assert_type(version, Version)
     diff = await catalog.diff(TABLE, "status", older=1, newer=0)
     assert_type(diff, AspectDiff)
-    assert_type(diff.changes, tuple[Change, ...])
-    assert_type(difference({"a": 1}, {"a": 2}), tuple[Change, ...])
+    assert_type(diff.changes, tuple[ValueChange, ...])
+    assert_type(difference({"a": 1}, {"a": 2}), tuple[ValueChange, ...])
     assert_type(await catalog.column_history(TABLE, "id"), tuple[ColumnChange, ...])
     assert_type(await catalog.blame(TEXT), dict[str, ColumnChange])
     series = await catalog.timeseries(
@@ -332,8 +332,8 @@ async def edited(catalog: AsyncCatalog) -> None:
         assert_type(entry, JournalEntry)
         assert_type(await catalog.undo(entry), Edit)
     await catalog.undo(edit, force=True)
-    assert_type(await catalog.last_save(), Save | None)
-    assert_type(await catalog.last_undo(), Save | None)
+    assert_type(await catalog.last_save(), JournalSave | None)
+    assert_type(await catalog.last_undo(), JournalSave | None)
     assert_type(await catalog.undo_save(force=True), tuple[Edit, ...])
     assert_type(await catalog.redo(), tuple[Edit, ...])
     assert_type(await catalog.create(TEXT, "tagProperties", {"name": "x"}), Edit)
@@ -463,8 +463,8 @@ def written_waiting(catalog: Catalog) -> None:
     edit = catalog.describe(TEXT, "text")
     assert_type(edit, Edit)
     assert_type(catalog.undo(edit), Edit)
-    assert_type(catalog.last_save(), Save | None)
-    assert_type(catalog.last_undo(), Save | None)
+    assert_type(catalog.last_save(), JournalSave | None)
+    assert_type(catalog.last_undo(), JournalSave | None)
     assert_type(catalog.undo_save(), tuple[Edit, ...])
     assert_type(catalog.redo(force=True), tuple[Edit, ...])
     assert_type(catalog.create(TEXT, None, Status(removed=True)), Edit)
@@ -500,7 +500,7 @@ async def walked(catalog: AsyncCatalog) -> None:
         TEXT, extent, hops=2, limit=10, budget_seconds=1.5, with_details=True, multi=True
     )
     columns = await graphs.columns(TABLE, "id", "UPSTREAM", hops=2, limit=10)
-    await graphs.walk(TEXT, ["OwnedBy"], side, hops=2, budget=Budget(nodes=5, seconds=0.5))
+    await graphs.walk(TEXT, ["OwnedBy"], side, hops=2, budget=WalkLimits(nodes=5, seconds=0.5))
     impact = await graphs.impact(TABLE, "id", hops=5, limit=10, with_usage=False)
     assert_type(impact, Impact)
     assert_type(impact_of(graph, columns=columns), Impact)

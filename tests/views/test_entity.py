@@ -7,7 +7,7 @@ from explorer.metadata import Urn
 from explorer.tui.content import Times
 from explorer.tui.screens.entity.head import head_mentions as in_the_head
 from explorer.tui.screens.entity.head import head_text
-from explorer.tui.screens.entity.overview import RENDERED, Layout, lay_out
+from explorer.tui.screens.entity.overview import RENDERED, PageLayout, lay_out
 from explorer.views.entity import entity_parts
 from explorer.views.parts import mentioned
 
@@ -25,7 +25,7 @@ def an_entity(urn, **aspects):
 def lines_of(entity, width=100, names=None, **how):
     times = Times()
     times.utc = True
-    return lay_out(entity_parts(entity), Layout(width, names or {}, times, **how))
+    return lay_out(entity_parts(entity), PageLayout(width, names or {}, times, **how))
 
 
 def page_of(entity, **how):

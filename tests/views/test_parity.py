@@ -10,7 +10,7 @@ import pytest
 from explorer import Catalog
 from explorer.metadata.urn import Urn
 from explorer.tui.content import Times
-from explorer.tui.screens.entity.overview import Layout, lay_out
+from explorer.tui.screens.entity.overview import PageLayout, lay_out
 from explorer.views.entity import detail_parts, entity_parts
 from explorer.views.parts import Fact, Heading, Part
 
@@ -49,7 +49,7 @@ def words_of(parts: list[Part]) -> list[str]:
 def pages_of(catalog: Catalog, data_dir: Path) -> dict[str, str]:
     """The page of the entity in each front end, as text."""
     entity = catalog.entity(URN)
-    lines = lay_out(entity_parts(entity), Layout(100, {}, Times()))
+    lines = lay_out(entity_parts(entity), PageLayout(100, {}, Times()))
     command = (sys.executable, "-m", "explorer.cli", "get", str(URN), "--data-dir", str(data_dir))
     shell = subprocess.run(command, capture_output=True, text=True, check=True)
     return {

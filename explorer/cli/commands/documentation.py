@@ -227,7 +227,7 @@ def coverage(
             found = Stewardship(catalog).coverage(**meant, by=grouping, progress=progress)
     if not choice.urns:
         require_any(found.tables.total)
-    gate = documentation.Gate(found, fail_under, only) if fail_under is not None else None
+    gate = documentation.CoverageGate(found, fail_under, only) if fail_under is not None else None
     match shown_as:
         case "json":
             documentation.print_coverage_as_json(found, gate)
@@ -551,7 +551,7 @@ def import_(
             edits.keep_journal(catalog)
             with progress_bar("writing") as progress:
                 applied = steward.apply(wanted, progress=progress)
-    outcome = documentation.Outcome(str(file), found, applied, wanted, dry_run=dry_run)
+    outcome = documentation.FileOutcome(str(file), found, applied, wanted, dry_run=dry_run)
     if report is not None:
         documentation.write_report_to(report, outcome.left)
     if shown_as == "json":

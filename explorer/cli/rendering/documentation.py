@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from explorer.stewardship import Format
 
 __all__ = [
-    "Gate",
-    "Outcome",
+    "CoverageGate",
+    "FileOutcome",
     "check_report",
     "check_target",
     "format_for",
@@ -190,7 +190,7 @@ _NOBODY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class CoverageGate:
     """A share that tables and columns, or `only` one of them, must reach."""
 
     coverage: Coverage
@@ -249,7 +249,7 @@ def print_coverage_as_csv(coverage: Coverage) -> None:
     print_csv(Table(columns, [[group.key, group.name, *_cells(group)] for group in groups]))
 
 
-def print_coverage_as_json(coverage: Coverage, gate: Gate | None) -> None:
+def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
     """The counts, the groups, and whether the gate is reached."""
     judged = gate and {
         "fail_under": gate.fail_under,
@@ -422,7 +422,7 @@ _HARMLESS: Final = frozenset({"emptied"})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """What became of a file: what it would change, and of the `wanted` what was applied."""
 
     file: str
@@ -474,7 +474,7 @@ def print_changes_as_json(file: str, changeset: Changeset) -> None:
     print_json(_as_json(file, changeset))
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: FileOutcome) -> None:
     """What was written, a line for each, and what is left."""
     console = results()
     for change, edit in outcome.applied.done:
@@ -484,7 +484,7 @@ def print_outcome(outcome: Outcome) -> None:
     _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
 
 
-def print_outcome_as_json(outcome: Outcome) -> None:
+def print_outcome_as_json(outcome: FileOutcome) -> None:
     """The counts, the changes, and what became of them."""
     applied = outcome.applied
     print_json(
@@ -522,7 +522,7 @@ def say_counts(changeset: Changeset) -> None:
     note(Text(", ".join(counts) or "the file has no lines"))
 
 
-def tell(outcome: Outcome, *, report: Path | None) -> None:
+def tell(outcome: FileOutcome, *, report: Path | None) -> None:
     """How it went, on standard error."""
     for failure in outcome.applied.failed:
         where = f"{failure.change.entry.place}: {failure.why}"

@@ -19,7 +19,7 @@ from explorer.cli import output
 from explorer.cli.options import OutputFormat, column_at, counted, read_existing
 from explorer.cli.output import EDITED, note, print_json, results, said, told, words
 from explorer.client import Catalog
-from explorer.client.difference import Change, difference
+from explorer.client.difference import ValueChange, difference
 from explorer.client.display import block, line, moment
 from explorer.client.entity import AspectRead, Column, Entity
 from explorer.client.records import AspectDiff, ColumnChange, Health, Version
@@ -238,13 +238,13 @@ _SHORT: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class VersionChange:
     """A version of an aspect, and what it changed of the one before it. `is_first` says that
     there is none, `changes` is None where it was not read."""
 
     aspect: str
     version: Version
-    changes: tuple[Change, ...] | None
+    changes: tuple[ValueChange, ...] | None
     is_first: bool = False
 
 
@@ -253,7 +253,7 @@ class Steps:
     """Versions, newest first. `total` counts all there are, where that is known."""
 
     urn: Urn
-    steps: list[Step] = field(default_factory=list)
+    steps: list[VersionChange] = field(default_factory=list)
     total: int | None = 0
 
 
@@ -277,7 +277,7 @@ def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -
             # The one before the oldest may have been dropped by the server.
             is_first = before is None and not page.truncated
             changes = difference(before.value, version.value) if before else None
-            found.steps.append(Step(name, version, changes, is_first))
+            found.steps.append(VersionChange(name, version, changes, is_first))
         if found.total is not None:
             found.total = None if page.total is None else found.total + page.total
     found.steps.sort(key=lambda step: -(_millis(step.version.created) or 0))
@@ -389,7 +389,7 @@ def print_difference(found: AspectDiff, shown_as: OutputFormat | None) -> None:
         note("nothing differs between the two versions")
 
 
-def _print_steps(steps: Sequence[Step]) -> None:
+def _print_steps(steps: Sequence[VersionChange]) -> None:
     """A line for each version; where there is no room, what it changed stands below."""
     console = results()
     if console.width >= _WIDE and steps:
@@ -407,7 +407,7 @@ def _print_steps(steps: Sequence[Step]) -> None:
         console.print(Padding(said(_summary(step)), (0, 0, 0, 2)))
 
 
-def _row(step: Step) -> tuple[output.Cell, ...]:
+def _row(step: VersionChange) -> tuple[output.Cell, ...]:
     created = step.version.created
     return (
         _time(created),
@@ -429,7 +429,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 def _lines(before: str | None, after: str | None) -> tuple[str, ...]:
-    return Change((), "changed", before or "", after or "").lines()[1:]
+    return ValueChange((), "changed", before or "", after or "").lines()[1:]
 
 
 def _headed(aspect: str, version: Version) -> Text:
@@ -439,7 +439,7 @@ def _headed(aspect: str, version: Version) -> Text:
     )
 
 
-def _summary(step: Step) -> str:
+def _summary(step: VersionChange) -> str:
     if step.is_first:
         return "first version"
     if step.changes is None:
@@ -452,7 +452,7 @@ def _summary(step: Step) -> str:
     return "; ".join(told_of) + (f"; {more:,} more" if more else "")
 
 
-def _told(change: Change) -> str:
+def _told(change: ValueChange) -> str:
     place = "/".join(_place(change.path))
     if isinstance(change.before, str | int | float) and isinstance(change.after, str | int | float):
         before, after = str(change.before), str(change.after)
@@ -478,7 +478,7 @@ def _stamp_as_json(version: Version) -> dict[str, Any]:
     }
 
 
-def _change_as_json(change: Change) -> dict[str, Any]:
+def _change_as_json(change: ValueChange) -> dict[str, Any]:
     return {
         "place": change.place,
         "path": list(change.path),

@@ -123,7 +123,7 @@ Attributes = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class LineageSide:
     """One side of the entity in the middle.
 
     `further` leads away from it, `node` and `edge` give what is known of an entity and of the way
@@ -159,7 +159,7 @@ def spread(root: str, further: Further) -> dict[str, tuple[str, int]]:
     return found
 
 
-def tree_lines(root: str, side: Neighbourhood, *, upward: bool) -> list[Text]:
+def tree_lines(root: str, side: LineageSide, *, upward: bool) -> list[Text]:
     """The lines of one side, without the root's own; with `upward` the root stands below them."""
     top = _grow(root, side, upward=upward)
     lines = list(_draw(top.below, last="┌─ " if upward else "└─ "))
@@ -195,7 +195,7 @@ def state_of(said_of: Attributes) -> str:
     return ", ".join(states)
 
 
-def _grow(root: str, side: Neighbourhood, *, upward: bool) -> _Branch:
+def _grow(root: str, side: LineageSide, *, upward: bool) -> _Branch:
     """The tree of the shortest ways, and in it the references to what stands elsewhere."""
     parents = {
         urn: parent
@@ -230,7 +230,7 @@ def _grow(root: str, side: Neighbourhood, *, upward: bool) -> _Branch:
     return top
 
 
-def _places(root: str, side: Neighbourhood, parents: Mapping[str, str]) -> dict[str, int]:
+def _places(root: str, side: LineageSide, parents: Mapping[str, str]) -> dict[str, int]:
     """The order in which entities have their lines."""
     found: dict[str, int] = {}
     waiting = [root]
@@ -514,7 +514,7 @@ def _say_cycles(found: LineageReport) -> None:
         note(Text("there are more cycles"))
 
 
-def _around(found: LineageReport, flow: Flow) -> Neighbourhood:
+def _around(found: LineageReport, flow: Flow) -> LineageSide:
     graph = found.sides[flow]
     nodes = found.whole.nodes
     upward = flow == "UPSTREAM"
@@ -531,7 +531,7 @@ def _around(found: LineageReport, flow: Flow) -> Neighbourhood:
     def order(urn: str) -> str:
         return name_of(nodes[urn], urn).casefold()
 
-    return Neighbourhood(
+    return LineageSide(
         further,
         lambda urn: nodes[urn],
         lambda near, far: graph.edges[(far, near) if upward else (near, far)],

@@ -190,7 +190,7 @@ _SIDES: Final[Mapping[Side, tuple[Direction, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RelationshipGroup:
     """The entities under one relationship's name in one direction: how many, and those shown."""
 
     direction: Direction
@@ -205,7 +205,7 @@ class Related:
     shown. `totals` are the server's counts; of more than was read, the groups' are of what was."""
 
     urn: str
-    groups: tuple[Group, ...]
+    groups: tuple[RelationshipGroup, ...]
     totals: Mapping[Direction, int]
     about: Mapping[str, Mapping[str, Any]]
 
@@ -231,7 +231,7 @@ def read_edges(
     that there is not.
     """
     check_relationships(names, catalog.registry)
-    groups: list[Group] = []
+    groups: list[RelationshipGroup] = []
     totals: dict[Direction, int] = {}
     for direction in _SIDES[side]:
         edges = catalog.relationships(urn, direction, names or None)
@@ -241,7 +241,7 @@ def read_edges(
             held = _every(catalog, urn, direction, names)
         most = limit or (None if whole else _SHOWN)
         groups += [
-            Group(direction, name, len(held[name]), tuple(held[name][:most]))
+            RelationshipGroup(direction, name, len(held[name]), tuple(held[name][:most]))
             for name in sorted(held)
         ]
     if not groups:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOURS",
-    "Shown",
+    "PictureContent",
     "State",
     "box_size",
     "label",
@@ -35,7 +35,7 @@ _NO_CHARACTER = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PictureContent:
     """The nodes and edges of a picture, in the graph's order, and a sentence on what is missing.
 
     Parallel edges that say the same are one.
@@ -46,7 +46,9 @@ class Shown:
     cut: str
 
 
-def choose(graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: int) -> Shown:
+def choose(
+    graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: int
+) -> PictureContent:
     """The first nodes and the first edges between them; of an edge whether it is only guessed."""
     check_directed(graph)
     nodes = list(graph.nodes(data=True))
@@ -62,7 +64,7 @@ def choose(graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: i
             f"cut: {min(most_nodes, len(nodes)):,} of {len(nodes):,} nodes and "
             f"{min(most_edges, len(inside)):,} of {len(edges):,} edges are shown"
         )
-    return Shown(nodes[:most_nodes], inside[:most_edges], cut)
+    return PictureContent(nodes[:most_nodes], inside[:most_edges], cut)
 
 
 def label(node: str, attributes: Mapping[str, Any], limit: int) -> str:

@@ -26,7 +26,7 @@ Attributes = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ExportedEdge:
     """An edge; `key` tells parallel ones apart, and is None where there can be none."""
 
     source: str
@@ -51,11 +51,11 @@ def sorted_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, A
         yield _whole(node, "a URN"), _named(graph.nodes[node])
 
 
-def sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[Edge]:
+def sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[ExportedEdge]:
     """Edges by source, target and key."""
     if not graph.is_multigraph():
         for source, target in sorted(graph.edges()):
-            yield Edge(source, target, None, _named(graph.edges[source, target]))
+            yield ExportedEdge(source, target, None, _named(graph.edges[source, target]))
         return
     found = list(graph.edges(keys=True))
     for source, target, key in found:
@@ -68,7 +68,7 @@ def sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[Edge]:
     for source, target, key in found:
         if isinstance(key, str):
             _whole(key, "the key of an edge")
-        yield Edge(source, target, key, _named(graph.edges[source, target, key]))
+        yield ExportedEdge(source, target, key, _named(graph.edges[source, target, key]))
 
 
 def as_json(value: Any, place: str) -> str:

@@ -313,7 +313,7 @@ def _without(rows: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
     return tuple(row for row in rows if row not in others)
 
 
-class Track(NamedTuple):
+class EdgeColumns(NamedTuple):
     """The columns of a net, from 0. A net with a step changes to row `step`, then to `second`."""
 
     column: int
@@ -338,7 +338,7 @@ class Track(NamedTuple):
 class Channel:
     """The track of each net, in the order given, and how many columns they take."""
 
-    tracks: tuple[Track, ...]
+    tracks: tuple[EdgeColumns, ...]
     columns: int
 
 
@@ -385,7 +385,7 @@ class _Assignment:
                 self._begin_step(number)
                 self._release(number, ready)
         tracks = [
-            Track(column or 0, self.steps.get(number), self.second.get(number, 0))
+            EdgeColumns(column or 0, self.steps.get(number), self.second.get(number, 0))
             for number, column in enumerate(self.first)
         ]
         return Channel(tuple(tracks), len(self.columns))

@@ -98,7 +98,7 @@ _PORT_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class ComponentDrawing:
     """A component inside 0, `top` and `along`, `top` + `across`.
 
     corners    of each node
@@ -125,7 +125,7 @@ def draw_component(
     grid: bool,
     kept: Sequence[int | None],
     effort: int | None,
-) -> Drawing:
+) -> ComponentDrawing:
     """Draw a connected component; sizes are along and across, edges any, kept as in ordering."""
     turned = turn_back_edges(len(sizes), edges)
     # Edges of the same two nodes, whichever way they lead, are one chain of the mesh.
@@ -178,7 +178,7 @@ def draw_component(
     for at, layer in enumerate(order):
         nodes = [element for element in layer if element < mesh.nodes]
         ranks.update((node, (at, place)) for place, node in enumerate(nodes))
-    return Drawing(
+    return ComponentDrawing(
         end,
         bottom - top,
         top,
@@ -347,7 +347,7 @@ class _Canvas:
         self.crossings = 0
 
     def add(
-        self, members: Sequence[int], edges: Sequence[int], drawing: Drawing, corner: Point
+        self, members: Sequence[int], edges: Sequence[int], drawing: ComponentDrawing, corner: Point
     ) -> None:
         along, across = corner[0], corner[1] - drawing.top
         for node, (x, y) in zip(members, drawing.corners, strict=True):
@@ -465,7 +465,7 @@ def _draw(
     grid: bool,
     ranks: Mapping[int, int],
     effort: int | None,
-) -> Drawing:
+) -> ComponentDrawing:
     local = {node: number for number, node in enumerate(members)}
     return draw_component(
         [measures[node] for node in members],

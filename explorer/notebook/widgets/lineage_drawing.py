@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST",
     "SIDES",
-    "Columns",
+    "ColumnChoices",
+    "DrawnColumns",
     "KnownLineage",
-    "LineageView",
-    "Names",
+    "LineageWidgetState",
     "ShownLineage",
     "draw",
     "first",
@@ -200,7 +200,7 @@ MOST_PORTS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ColumnLink:
     """Data flows from a column to another; an end without a column is an entity as a whole."""
 
     source: str
@@ -211,13 +211,13 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class DrawnColumns:
     """A graph of columns seen from the entities drawn: the columns in each box, and the lines."""
 
     graph: "nx.DiGraph | None" = None
     about: str = ""
 
-    def links(self, drawn: Collection[str]) -> tuple[Link, ...]:
+    def links(self, drawn: Collection[str]) -> tuple[ColumnLink, ...]:
         """The lines between columns of what is drawn, in the graph's order."""
         if self.graph is None:
             return ()
@@ -239,7 +239,7 @@ class Columns:
             for node, held in found.items()
         }
 
-    def _links(self, drawn: Collection[str]) -> Iterator[Link]:
+    def _links(self, drawn: Collection[str]) -> Iterator[ColumnLink]:
         if self.graph is None:
             return
         nodes = self.graph.nodes
@@ -247,25 +247,25 @@ class Columns:
             above, below = nodes[up], nodes[down]
             source, target = above.get("dataset", up), below.get("dataset", down)
             if source in drawn and target in drawn and source != target:
-                yield Link(
+                yield ColumnLink(
                     source, above.get("column", ""), target, below.get("column", ""), bool(guess)
                 )
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ColumnChoices:
     """The columns of one dataset, to choose one from."""
 
     urn: str = ""
     paths: tuple[str, ...] = field(default=())
 
 
-async def read_names(catalog: "AsyncCatalog", urn: str) -> Names:
+async def read_names(catalog: "AsyncCatalog", urn: str) -> ColumnChoices:
     """The columns of a dataset in the order of its schema. One request."""
     target = Urn.parse(urn)
     read = (await catalog.entities([target], ("schemaMetadata",))).get(target)
     columns = read.schema.columns if read is not None else ()
-    return Names(urn, tuple(dict.fromkeys(column.path.simple for column in columns)))
+    return ColumnChoices(urn, tuple(dict.fromkeys(column.path.simple for column in columns)))
 
 
 async def read_from(
@@ -324,11 +324,11 @@ class ShownLineage:
 
     nodes: Collection[str]
     without: frozenset[tuple[str, str]] = frozenset()
-    columns: Columns = field(default_factory=Columns)
+    columns: DrawnColumns = field(default_factory=DrawnColumns)
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class DrawnGraph:
     """The graph that is drawn, its layout, and both as the page is told of them."""
 
     graph: "nx.DiGraph"
@@ -349,7 +349,7 @@ def words(said: Mapping[str, Any]) -> str:
     return _sound(" · ".join(word for word in told if word))
 
 
-def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> Drawing:
+def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
     """Lay out what is looked at; what was drawn before stays in its order. Pure."""
     inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
     passing = {node for node, said in inside.nodes(data=True) if _passes(said, shown.without)}
@@ -379,7 +379,7 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
         "types": _counted(inside, 0, shown.without, "type"),
         "platforms": _counted(inside, 1, shown.without, "platform"),
     }
-    return Drawing(graph, layout, told)
+    return DrawnGraph(graph, layout, told)
 
 
 def _passes(said: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
@@ -488,7 +488,7 @@ def _sound(text: str) -> str:
 
 
 def _links(
-    columns: Columns,
+    columns: DrawnColumns,
     graph: "nx.DiGraph",
     layout: Layout[str],
     ports: Mapping[str, Sequence[str]],
@@ -538,7 +538,7 @@ _SHORT = 60
 _LONG = 200
 
 
-class LineageView:
+class LineageWidgetState:
     """The state of one lineage widget.
 
     One thread at a time changes what is drawn; any thread may ask meanwhile, and never waits for a
@@ -551,9 +551,9 @@ class LineageView:
         self._hops, self._extent, self._most = _far_enough(hops), extent, MOST
         self._nodes: dict[str, None] = {}
         self._without: frozenset[tuple[str, str]] = frozenset()
-        self._columns, self._names = Columns(), Names()
+        self._columns, self._names = DrawnColumns(), ColumnChoices()
         self._back: list[str] = []
-        self._drawing: Drawing | None = None
+        self._drawing: DrawnGraph | None = None
 
     @property
     def root(self) -> str:
@@ -562,7 +562,7 @@ class LineageView:
             return self._held.root
 
     @property
-    def drawing(self) -> Drawing | None:
+    def drawing(self) -> DrawnGraph | None:
         """What was drawn last."""
         return self._drawing
 
@@ -628,7 +628,7 @@ class LineageView:
             self._held.absorb(found, extent, hops)
             self._hold(root)
             self._held.turn_to(root)
-            self._columns, self._names = Columns(), Names()
+            self._columns, self._names = DrawnColumns(), ColumnChoices()
             self._most = MOST
             self._nodes = first(self._held.graph, self._extent, self._hops, self._most)
             if self._drawing and root not in self._drawing.graph:
@@ -675,13 +675,13 @@ class LineageView:
                 (name, word) for name in ("type", "platform") for word in without.get(name, ())
             )
 
-    def follow(self, columns: Columns) -> bool:
+    def follow(self, columns: DrawnColumns) -> bool:
         """Draw lineage of columns; whether there is any between what is drawn."""
         with self._lock:
             self._columns = columns
             return bool(columns.links(self._nodes))
 
-    def offer(self, names: Names) -> None:
+    def offer(self, names: ColumnChoices) -> None:
         """The columns of a dataset, to choose one from."""
         with self._lock:
             self._names = names

@@ -20,9 +20,9 @@ from explorer.notebook.view import AS_WRITTEN
 from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, LineageRequests, Widget
 from explorer.notebook.widgets.lineage_drawing import (
     SIDES,
-    Columns,
-    LineageView,
-    Names,
+    ColumnChoices,
+    DrawnColumns,
+    LineageWidgetState,
     near,
     read_between,
     read_from,
@@ -133,7 +133,7 @@ class LineageWidget(Widget):
         """`graph` is a lineage graph of this entity, read before and at least `hops` far: it is
         drawn at once, as far as `hops` and `direction` say, and not read again."""
         root = str(Urn.parse(urn))
-        scene = LineageView(root, hops, direction)
+        scene = LineageWidgetState(root, hops, direction)
         super().__init__()
         self._scene = scene
         self._drawn = threading.Event()
@@ -233,8 +233,8 @@ class LineageWidget(Widget):
         """Draw tables alone again."""
 
         def then() -> None:
-            self._scene.follow(Columns())
-            self._scene.offer(Names())
+            self._scene.follow(DrawnColumns())
+            self._scene.offer(ColumnChoices())
 
         self._change(then, key="columns")
 
@@ -383,7 +383,7 @@ class LineageWidget(Widget):
     def _ask_names(self, urn: str) -> None:
         name = self._scene.name(urn)
 
-        def then(found: Names) -> None:
+        def then(found: ColumnChoices) -> None:
             self._scene.offer(found)
             self._redraw()
             if not found.paths:
@@ -398,7 +398,7 @@ class LineageWidget(Widget):
 
     def _ask_columns(self, about: str, read: Callable[["AsyncCatalog"], Any]) -> None:
         def then(found: "nx.DiGraph") -> None:
-            any_drawn = self._scene.follow(Columns(found, about))
+            any_drawn = self._scene.follow(DrawnColumns(found, about))
             self._redraw()
             if not any_drawn:
                 self.problem = f"no lineage is known of {about}"

@@ -63,7 +63,12 @@ from explorer.server.graphql import (
     search,
 )
 from explorer.server.graphql.schema import assemble
-from explorer.server.graphql.session import Budget, EditConflict, Session, read_if_current
+from explorer.server.graphql.session import (
+    EditConflict,
+    GraphQLContext,
+    RequestBudget,
+    read_if_current,
+)
 
 __all__ = ["DocumentCache", "Executor"]
 
@@ -610,8 +615,10 @@ class Executor:
             ]
             return orjson.dumps({"data": None, "errors": errors, "extensions": {}})
         # An edit that was begun is brought to its end.
-        budget = Budget() if document.only_reads else Budget(math.inf, math.inf, math.inf)
-        session = Session(self._catalog, access, if_current, dialect, budget)
+        budget = (
+            RequestBudget() if document.only_reads else RequestBudget(math.inf, math.inf, math.inf)
+        )
+        session = GraphQLContext(self._catalog, access, if_current, dialect, budget)
         given = (document, variables, operation, session)
         is_heavy = cost > _HEAVY or document.root_fields > _MANY_ROOT_FIELDS
         if document.only_reads and (is_heavy or document.is_introspection):
@@ -639,7 +646,7 @@ class Executor:
         document: ParsedDocument,
         variables: dict[str, Any],
         operation: str | None,
-        session: Session,
+        session: GraphQLContext,
     ) -> dict[str, Any]:
         """As `_answer`, all in the thread that calls, which takes none from the readers."""
         with self._catalog.inline():
@@ -650,7 +657,7 @@ class Executor:
         document: ParsedDocument,
         variables: dict[str, Any],
         operation: str | None,
-        session: Session,
+        session: GraphQLContext,
     ) -> dict[str, Any]:
         result = execute(
             self.schema,

@@ -19,11 +19,11 @@ from explorer.server.lineage import (
     DEGREE,
     Candidate,
     ColumnForm,
-    Lineage,
-    LineageAnswer,
     LineageFilter,
-    Question,
-    Reached,
+    LineagePage,
+    LineageQuestion,
+    LineageService,
+    ReachedEntity,
     platform_of,
 )
 from explorer.server.lineage_walk import WalkLimits
@@ -149,9 +149,9 @@ def _column_form(asked: Given, info: Info) -> ColumnForm:
 
 async def _across(
     info: Info, asked: Given, bounds: tuple[int, int], form: ColumnForm
-) -> LineageAnswer:
+) -> LineagePage:
     catalog = info.context.catalog
-    lineage = Lineage(catalog.store, catalog.registry)
+    lineage = LineageService(catalog.store, catalog.registry)
     known = symbols(catalog.registry)
     flags: Given = asked.get("searchFlags") or {}
     text = (asked.get("query") or "").strip()
@@ -161,7 +161,7 @@ async def _across(
     types = read_types(asked, known) or [
         name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
     ]
-    question = Question(
+    question = LineageQuestion(
         urn=catalog.intake.read_urn(asked["urn"]),
         upstream=asked["direction"] == "UPSTREAM",
         start=start,
@@ -186,7 +186,7 @@ async def _across(
     return await catalog.offload(lineage.answer, question)
 
 
-def _results(answer: LineageAnswer) -> dict[str, Any]:
+def _results(answer: LineagePage) -> dict[str, Any]:
     return {
         "count": len(answer.reached),
         "total": answer.total,
@@ -237,11 +237,11 @@ def _platform(urn: str) -> str | None:
         return None
 
 
-def _result_entity(reached: Reached, info: Info) -> Any:
+def _result_entity(reached: ReachedEntity, info: Info) -> Any:
     return info.context.refer(reached.urn, info)
 
 
-def _result_paths(reached: Reached, _info: Info) -> list[dict[str, Any]]:
+def _result_paths(reached: ReachedEntity, _info: Info) -> list[dict[str, Any]]:
     return [{"path": path} for path in reached.paths]
 
 
@@ -255,7 +255,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
     start, count = page_bounds(asked, _ONE_HOP_COUNT)
     bounds = asked.get("startTimeMillis"), asked.get("endTimeMillis")
     timed = bounds != (None, None)
-    question = Question(
+    question = LineageQuestion(
         urn=node.urn,
         upstream=asked["direction"] == "UPSTREAM",
         start=0 if timed else start,
@@ -266,7 +266,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         columns="via" if info.context.dialect == "datahub" else "columns",
     )
     answer = await catalog.offload(
-        Lineage(catalog.store, catalog.registry).answer,
+        LineageService(catalog.store, catalog.registry).answer,
         question,
     )
     reached = answer.reached
@@ -291,7 +291,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
     }
 
 
-def _one_hop(reached: Reached, stamps: Stamps) -> dict[str, Any]:
+def _one_hop(reached: ReachedEntity, stamps: Stamps) -> dict[str, Any]:
     return {
         "type": reached.types[0],
         "entity": reached.urn,

@@ -9,7 +9,7 @@ from graphql.type import GraphQLSchema
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.edits import EditTransaction, Given, edit, edit_giving_entity, edit_of
 from explorer.server.graphql.object_types import BUILT_IN_OWNERSHIP, DESCRIBED, ownership_type
 from explorer.server.graphql.properties import (
@@ -531,7 +531,7 @@ def _glossary(pen: EditTransaction, given: Given) -> Given:
 def _new(pen: EditTransaction, entity_type: str, key: str) -> Urn:
     urn = Urn.parse(f"urn:li:{entity_type}:{key}")
     if pen.exists(urn):
-        raise Refusal(409, f"{urn} already exists; give another id")
+        raise RequestRefusal(409, f"{urn} already exists; give another id")
     return urn
 
 

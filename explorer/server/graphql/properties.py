@@ -7,7 +7,7 @@ from uuid import uuid4
 from explorer.errors import InvalidInput
 from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.edits import EditTransaction, Given
 from explorer.server.graphql.object_types import entity_type_symbol
 from explorer.server.graphql.schema import Resolvers, entities
@@ -74,7 +74,7 @@ def create_property(pen: EditTransaction, given: Given) -> str:
         raise InvalidInput(f"the id of a structured property has no white space: {name!r}")
     urn = Urn.parse(f"urn:li:{_TYPE}:{name}")
     if pen.exists(urn):
-        raise Refusal(409, f"{urn} already exists; give another id")
+        raise RequestRefusal(409, f"{urn} already exists; give another id")
     allowed = (given.get("typeQualifier") or {}).get("allowedTypes")
     definition = {
         "qualifiedName": name,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from explorer.errors import InvalidInput
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.object_types import DESCRIBED
-from explorer.server.http import Answer, Call, Endpoint, parameter
+from explorer.server.http import Call, Endpoint, HttpAnswer, parameter
 
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
@@ -136,7 +136,7 @@ class GraphqlRoute:
                 made = self._executor = Executor(self._catalog)
             return made
 
-    async def _run(self, call: Call) -> Answer:
+    async def _run(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         query = parameters.text("query")
         variables = parameters.given.get("variables")
@@ -150,4 +150,4 @@ class GraphqlRoute:
         answer = await executor.run(
             query, variables or {}, operation, call.access, extensions, call.dialect
         )
-        return Answer(answer)
+        return HttpAnswer(answer)

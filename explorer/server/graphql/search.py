@@ -16,11 +16,11 @@ from explorer.server.browse import browse_paths, components
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
-from explorer.server.graphql.session import Info, Session
+from explorer.server.graphql.session import GraphQLContext, Info
 from explorer.server.http import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.projection import noted_delimiter
 from explorer.server.search.document import build_document
-from explorer.server.search.query import Facet, SearchHit, SearchPage, SearchQuery, SortBy
+from explorer.server.search.query import FacetCounts, FoundPage, SearchHit, SearchQuery, SortBy
 from explorer.server.search_request import (
     MAX_VALUES,
     begin_scroll,
@@ -32,7 +32,7 @@ from explorer.server.search_request import (
     read_filter,
     scroll_id,
 )
-from explorer.server.store import BrowsePage
+from explorer.server.store import StoredFolderPage
 
 __all__ = [
     "FOLDER_RESOLVERS",
@@ -51,7 +51,12 @@ _ENTITY_TYPE = "_entityType"
 
 
 def read_query(
-    asked: Given, known: Mapping[str, str], types: Sequence[str], session: Session, *, facets: bool
+    asked: Given,
+    known: Mapping[str, str],
+    types: Sequence[str],
+    session: GraphQLContext,
+    *,
+    facets: bool,
 ) -> SearchQuery:
     """Return the search that an input describes, in the session's dialect.
 
@@ -95,7 +100,7 @@ def wanted_filter(
     asked: Given,
     known: Mapping[str, str],
     types: Sequence[str],
-    session: Session,
+    session: GraphQLContext,
     others: Sequence[str] = (),
 ) -> Filter:
     """Return the filter that `orFilters`, `filters` and the view of `viewUrn` make together, entity
@@ -129,7 +134,7 @@ def _both(one: Filter, other: Filter) -> Filter:
     return Filter(tuple((*left, *right) for left in one.any_of for right in other.any_of))
 
 
-def _read_view(urn: str | None, types: Sequence[str], session: Session) -> Filter:
+def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
     """The filter that a saved view stands for; fields that the types do not have have no values."""
     if not urn:
         return Filter()
@@ -180,7 +185,7 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
 
 def _page(
     catalog: Catalog, place: tuple[str, tuple[str, ...], int, int], among: Filter
-) -> BrowsePage:
+) -> StoredFolderPage:
     if not among:
         return catalog.store.browse(*place)
     query = SearchQuery("*", (place[0],), among, 0, 0)
@@ -317,7 +322,7 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
 
 
-async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]:
+async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
     extra = flags.get("fetchExtraFields") or []
     values = await _extra(info, page.hits, extra) if extra else {}
     shown = not flags.get("skipHighlighting")
@@ -344,7 +349,7 @@ async def _results(info: Info, page: SearchPage, flags: Given) -> dict[str, Any]
     }
 
 
-def _suggestions(page: SearchPage) -> list[dict[str, Any]]:
+def _suggestions(page: FoundPage) -> list[dict[str, Any]]:
     """The text that was searched for in the place of a misspelt one, as DataHub's suggestions."""
     if page.corrected is None:
         return []
@@ -379,7 +384,7 @@ def _json(values: Sequence[Any]) -> str:
 
 
 def _facets(
-    info: Info, facets: Sequence[Facet], flags: Given, wanted: Sequence[str] = ()
+    info: Info, facets: Sequence[FacetCounts], flags: Given, wanted: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """The facets as `FacetMetadata` has them; those of structured properties where the flags or
     `wanted` ask for them."""

@@ -22,7 +22,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.authentication import Access
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect
-from explorer.server.failures import Refusal
+from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.object_types import DESCRIBED, kind_of_owner
 from explorer.server.store import StoredAspect, Transaction
 from explorer.server.store.interface import version_of
@@ -30,7 +30,15 @@ from explorer.server.store.interface import version_of
 if TYPE_CHECKING:
     from graphql import GraphQLResolveInfo
 
-__all__ = ["Budget", "EditConflict", "Info", "Node", "OverBudget", "Session", "read_if_current"]
+__all__ = [
+    "EditConflict",
+    "GraphQLContext",
+    "Info",
+    "Node",
+    "OverBudget",
+    "RequestBudget",
+    "read_if_current",
+]
 
 _COLUMNS = "editableSchemaMetadata"
 _TEXTS: Mapping[str, tuple[str, str]] = {
@@ -134,7 +142,7 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
                 return {"note": value.get("note") or "", **known}
 
 
-class EditConflict(Refusal):
+class EditConflict(RequestRefusal):
     """An edit that was not made, for what its writer saw is not what is there. `current` is that:
     its `value` and, where the aspect is stored, `version`, `actor` and `time` of its last write."""
 
@@ -169,7 +177,7 @@ def _comparable(value: _Value) -> Any:
     return frozenset(value) if isinstance(value, list) and value else value or None
 
 
-Info: TypeAlias = "GraphQLResolveInfo[Session]"
+Info: TypeAlias = "GraphQLResolveInfo[GraphQLContext]"
 
 # What is known of an entity without a look at its aspects, whatever its type.
 _IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
@@ -187,7 +195,7 @@ class OverBudget(InvalidInput):
     """A request took more than one may: fields answered, entities read, or time."""
 
 
-class Budget:
+class RequestBudget:
     """What a request may still take, counted while it is answered. A call may raise `OverBudget`;
     from then on all of them do, and `exceeded` is that error. The time runs from the first."""
 
@@ -236,7 +244,7 @@ def _too_much(why: str) -> OverBudget:
     return OverBudget(f"the query was ended: {why}; ask for fewer fields or smaller pages")
 
 
-class Session:
+class GraphQLContext:
     """One request: what it has read so far, who asks and in which dialect, and what its edit
     depends on."""
 
@@ -246,14 +254,14 @@ class Session:
         access: Access,
         if_current: "IfCurrent | None" = None,
         dialect: Dialect = "plain",
-        budget: Budget | None = None,
+        budget: RequestBudget | None = None,
     ) -> None:
         self.catalog = catalog
         self.dialect = dialect
         self.access = access
         self.actor = access.actor or catalog.intake.default_actor
         self.if_current = if_current
-        self.budget = budget or Budget()
+        self.budget = budget or RequestBudget()
         self._nodes: dict[str, Node] = {}
         self._wanted: list[Node] = []
         self._reading: asyncio.Task[None] | None = None

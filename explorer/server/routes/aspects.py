@@ -14,11 +14,11 @@ from explorer.server.dialect import record_name
 from explorer.server.http import (
     DEFAULT_PAGE,
     MAX_PAGE,
-    Answer,
     Call,
     Endpoint,
+    HttpAnswer,
     Parameters,
-    Query,
+    QueryParameters,
     parameter,
 )
 from explorer.server.routes.parameters import (
@@ -88,7 +88,7 @@ class VersionRoutes:
             ),
         )
 
-    async def _versions(self, call: Call) -> Answer:
+    async def _versions(self, call: Call) -> HttpAnswer:
         urn = self._catalog.intake.read_urn(call.key)
         name = call.query.required("aspect")
         self._check(urn, name)
@@ -104,7 +104,7 @@ class VersionRoutes:
         if found is None:
             raise NotFound(f"{urn} has no aspect {name}")
         total, versions = found
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "urn": str(urn),
                 "aspectName": name,
@@ -135,7 +135,7 @@ class VersionRoutes:
             )
 
 
-def read_number(query: Query, name: str, default: int, *, least: int = 0) -> int:
+def read_number(query: QueryParameters, name: str, default: int, *, least: int = 0) -> int:
     """A whole number from a query, no less than `least`; raises `InvalidInput`."""
     text = query.one(name)
     if text is None:
@@ -253,19 +253,19 @@ class AspectRoutes:
             ),
         )
 
-    async def _ingest(self, call: Call) -> Answer:
+    async def _ingest(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         given = parameters.record("proposal")
         _require_role(call, given)
         proposal = self._read(given, call)
         proposal = _conditional(proposal, call)
         await self._catalog.ingest(proposal, call.actor, call.dialect)
-        return Answer.of({"value": str(proposal.urn)})
+        return HttpAnswer.of({"value": str(proposal.urn)})
 
     def _read(self, wire: Any, call: Call) -> Proposal:
         return read_proposal(wire, self._catalog.registry, complete=call.dialect == "plain")
 
-    async def _ingest_batch(self, call: Call) -> Answer:
+    async def _ingest_batch(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         given = parameters.items("proposals")
         for one in given:
@@ -278,9 +278,9 @@ class AspectRoutes:
             call.dialect,
             all_or_none=all_or_none(call),
         )
-        return Answer.of({"value": "success"})
+        return HttpAnswer.of({"value": "success"})
 
-    async def _aspect(self, call: Call) -> Answer:
+    async def _aspect(self, call: Call) -> HttpAnswer:
         urn = self._catalog.intake.read_urn(call.key)
         name = call.query.required("aspect")
         version = _version(call.query.one("version"))
@@ -289,7 +289,7 @@ class AspectRoutes:
             raise NotFound(f"{urn} has no version {version} of the aspect {name}")
         aspect = self._catalog.registry.aspects.get(name)
         spelled = record_name(aspect.record, call.dialect) if aspect else name
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "version": stored.version,
                 "aspect": {spelled: orjson.Fragment(stored.value)},
@@ -297,9 +297,9 @@ class AspectRoutes:
             }
         )
 
-    async def _timeseries(self, call: Call) -> Answer:
+    async def _timeseries(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
-        return Answer(await self._catalog.offload(self._read_timeseries, parameters))
+        return HttpAnswer(await self._catalog.offload(self._read_timeseries, parameters))
 
     def _read_timeseries(self, parameters: Parameters) -> bytes:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))

@@ -13,8 +13,8 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.changelog import Follower
-from explorer.server.failures import Refusal
-from explorer.server.http import Answer, Call, Endpoint, Parameter, Send, Stream
+from explorer.server.failures import RequestRefusal
+from explorer.server.http import Call, Endpoint, HttpAnswer, Parameter, Send, Stream
 from explorer.server.store import LogEntry, Store, StoredAspect
 
 __all__ = ["ChangeRoutes", "ExportRoutes"]
@@ -70,7 +70,7 @@ class ExportRoutes:
             ),
         )
 
-    async def _export(self, call: Call) -> Answer:
+    async def _export(self, call: Call) -> HttpAnswer:
         after = call.query.one("after") or ""
         limit = _limit(call.query.one("limit"))
         platform = call.query.one("platform")
@@ -81,7 +81,7 @@ class ExportRoutes:
         )
         if wanted.entity_type is not None:
             self._catalog.registry.entity(wanted.entity_type)
-        return Answer(await self._catalog.offload(self._page, after, limit, wanted))
+        return HttpAnswer(await self._catalog.offload(self._page, after, limit, wanted))
 
     def _page(self, after: str, limit: int, wanted: _ExportRequest) -> bytes:
         store, registry = self._catalog.store, self._catalog.registry
@@ -264,7 +264,7 @@ class ChangeRoutes:
             ),
         )
 
-    async def _read(self, call: Call) -> Answer:
+    async def _read(self, call: Call) -> HttpAnswer:
         if _EVENTS.decode() in (call.header(b"accept") or ""):
             return await self._stream(call)
         limit = _number(call, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
@@ -273,7 +273,7 @@ class ChangeRoutes:
         if limit:
             _check_kept(after, floor)
         body = await self._catalog.offload(self._page, after, limit, _wanted(call))
-        return Answer(body)
+        return HttpAnswer(body)
 
     def _page(self, after: int, limit: int, wanted: _Wanted) -> bytes:
         store = self._catalog.store
@@ -295,7 +295,7 @@ class ChangeRoutes:
                 break
         return orjson.dumps({"value": {"changes": changes, "next": at, "head": max(head, at)}})
 
-    async def _stream(self, call: Call) -> Answer:
+    async def _stream(self, call: Call) -> HttpAnswer:
         resumed = call.header(b"last-event-id")
         if resumed:
             after = _parsed("Last-Event-ID", resumed, _MAX_OFFSET)
@@ -370,7 +370,7 @@ async def _pieces(
 def _check_kept(after: int, floor: int) -> None:
     """Raise `Refusal` when rows after an offset are not kept any more."""
     if after < floor:
-        raise Refusal(
+        raise RequestRefusal(
             410,
             f"the changes after {after} are not kept any more; read anew what you follow, then go "
             f"on after {floor}, the first place that is whole, or without 'after' from now on",

@@ -10,7 +10,7 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import MAX_URN_BYTES, Urn
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
-from explorer.server.http import Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.http import Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.ingestion_rules import UNKNOWN_ACTOR
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.parameters import COUNT, DATASET, ENTITY, PATH_URN, START, URN
@@ -93,20 +93,20 @@ class DeletionRoutes:
             ),
         )
 
-    async def _delete(self, call: Call) -> Answer:
+    async def _delete(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         aspect = parameters.optional_text("aspectName")
         bounds = (_millis(parameters, "startTimeMillis"), _millis(parameters, "endTimeMillis"))
         rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor, call.dialect)
-        return Answer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
+        return HttpAnswer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
-    async def _delete_references(self, call: Call) -> Answer:
+    async def _delete_references(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         urn = Urn.parse(parameters.text("urn"))
         dry_run = parameters.flag("dryRun", default=False)
         unlinked = await self._catalog.delete_references(urn, call.actor, dry_run=dry_run)
-        return Answer.of({"value": unlinked.to_wire()})
+        return HttpAnswer.of({"value": unlinked.to_wire()})
 
 
 def _millis(parameters: Parameters, name: str) -> int | None:
@@ -186,7 +186,7 @@ class CountRoutes:
             ),
         )
 
-    async def _urns(self, call: Call) -> Answer:
+    async def _urns(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
@@ -195,23 +195,23 @@ class CountRoutes:
             self._catalog.store.entity_urns, entity, start, count
         )
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
-        return Answer.of({"value": value})
+        return HttpAnswer.of({"value": value})
 
-    async def _total(self, call: Call) -> Answer:
+    async def _total(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
-        return Answer.of({"value": await self._count(parameters.text("entity"))})
+        return HttpAnswer.of({"value": await self._count(parameters.text("entity"))})
 
-    async def _totals(self, call: Call) -> Answer:
+    async def _totals(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         parameters.items("entities")
         entities = dict.fromkeys(parameters.texts("entities") or ())
-        return Answer.of({"value": {entity: await self._count(entity) for entity in entities}})
+        return HttpAnswer.of({"value": {entity: await self._count(entity) for entity in entities}})
 
     async def _count(self, entity: str) -> int:
         self._catalog.registry.entity(entity)
         return await self._catalog.offload(self._catalog.index.total, (entity,))
 
-    async def _aspects(self, call: Call) -> Answer:
+    async def _aspects(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         aspect = parameters.text("aspect")
         self._catalog.registry.aspect(aspect)
@@ -222,7 +222,7 @@ class CountRoutes:
                 f"{_MOST_ANYTHING} of them %"
             )
         found = await self._catalog.offload(self._catalog.store.aspect_count, aspect, like)
-        return Answer.of({"value": found})
+        return HttpAnswer.of({"value": found})
 
 
 # Longer batches are read beside the event loop.
@@ -320,21 +320,21 @@ class EntityRoutes:
             ),
         )
 
-    async def _entity(self, call: Call) -> Answer:
+    async def _entity(self, call: Call) -> HttpAnswer:
         urn = self._catalog.intake.read_urn(call.key)
         names = call.query.many("aspects")
         stored = self._read([urn], names)
-        return Answer(orjson.dumps(self._wire(urn, stored.get(str(urn), ()))))
+        return HttpAnswer(orjson.dumps(self._wire(urn, stored.get(str(urn), ()))))
 
-    async def _entities(self, call: Call) -> Answer:
+    async def _entities(self, call: Call) -> HttpAnswer:
         ids = call.query.many("ids")
         if ids is None:
             raise InvalidInput("the query parameter 'ids' is required: ids=List(<urn>,<urn>)")
         urns = [self._catalog.intake.read_urn(text) for text in dict.fromkeys(ids)]
         names = call.query.many("aspects")
         if len(urns) > _LONG_BATCH:
-            return Answer(await self._catalog.offload(self._results, urns, names))
-        return Answer(self._results(urns, names))
+            return HttpAnswer(await self._catalog.offload(self._results, urns, names))
+        return HttpAnswer(self._results(urns, names))
 
     def _results(self, urns: Sequence[Urn], names: list[str] | None) -> bytes:
         stored = self._read(urns, names)
@@ -361,7 +361,7 @@ class EntityRoutes:
         name = self._catalog.registry.entity(urn.entity_type).key
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")
 
-    async def _snapshot(self, call: Call) -> Answer:
+    async def _snapshot(self, call: Call) -> HttpAnswer:
         urn = self._catalog.intake.read_urn(call.key)
         registry = self._catalog.registry
         registry.entity(urn.entity_type)
@@ -383,16 +383,16 @@ class EntityRoutes:
             if aspect.name in registry.aspects
         ]
         name = record_name(snapshot_name(registry, urn.entity_type), call.dialect)
-        return Answer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
+        return HttpAnswer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
 
-    async def _exists(self, call: Call) -> Answer:
+    async def _exists(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         found = str(urn) in self._catalog.store.existing([str(urn)])
         if found and not parameters.flag("includeSoftDelete", default=True):
             status = self._catalog.store.aspect(str(urn), "status")
             found = status is None or orjson.loads(status.value).get("removed") is not True
-        return Answer.of({"value": found})
+        return HttpAnswer.of({"value": found})
 
 
 def _wrapped(aspect: StoredAspect) -> dict[str, Any]:

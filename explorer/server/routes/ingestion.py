@@ -9,7 +9,7 @@ from explorer.metadata.proposal import Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
-from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, all_or_none
 from explorer.server.store import RunRow
 
@@ -162,7 +162,7 @@ class RunRoutes:
             ),
         )
 
-    async def _list(self, call: Call) -> Answer:
+    async def _list(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         runs = await self._catalog.offload(
             self._catalog.store.runs,
@@ -170,7 +170,7 @@ class RunRoutes:
             parameters.count("pageSize", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "value": [
                     {"runId": run.run, "timestamp": run.time_millis, "rows": run.rows}
@@ -179,7 +179,7 @@ class RunRoutes:
             }
         )
 
-    async def _describe(self, call: Call) -> Answer:
+    async def _describe(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         run = parameters.text("runId")
         with_values = parameters.flag("includeAspect", default=False)
@@ -190,7 +190,7 @@ class RunRoutes:
             parameters.count("count", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return Answer.of({"value": [self._row(run, row, with_values) for row in rows]})
+        return HttpAnswer.of({"value": [self._row(run, row, with_values) for row in rows]})
 
     def _row(self, run: str, row: RunRow, with_value: bool) -> dict[str, Any]:
         entity = self._catalog.registry.entities.get(Urn.parse(row.urn).entity_type)
@@ -207,7 +207,7 @@ class RunRoutes:
             wire["aspect"] = {"value": row.value.decode(), "contentType": "application/json"}
         return wire
 
-    async def _roll_back(self, call: Call) -> Answer:
+    async def _roll_back(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         undone = await self._catalog.roll_back(
             parameters.text("runId"),
@@ -215,7 +215,7 @@ class RunRoutes:
             dry_run=parameters.flag("dryRun", default=False),
             safe=parameters.flag("safe", default=True),
         )
-        return Answer.of({"value": undone.to_wire(call.dialect)})
+        return HttpAnswer.of({"value": undone.to_wire(call.dialect)})
 
 
 _SNAPSHOT = {
@@ -313,15 +313,15 @@ class IngestionRoutes:
             ),
         )
 
-    async def _ingest(self, call: Call) -> Answer:
+    async def _ingest(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
         system = parameters.given.get("systemMetadata")
         proposals = self._proposals(parameters.record("entity"), system, auditor)
         await self._catalog.ingest_all(proposals, call.actor, call.dialect)
-        return Answer()
+        return HttpAnswer()
 
-    async def _ingest_batch(self, call: Call) -> Answer:
+    async def _ingest_batch(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
         entities = parameters.items("entities")
@@ -340,9 +340,9 @@ class IngestionRoutes:
             call.dialect,
             all_or_none=all_or_none(call),
         )
-        return Answer()
+        return HttpAnswer()
 
-    async def _ingest_usage(self, call: Call) -> Answer:
+    async def _ingest_usage(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         await self._catalog.ingest_batch(
             "buckets",
@@ -352,7 +352,7 @@ class IngestionRoutes:
             call.dialect,
             all_or_none=all_or_none(call),
         )
-        return Answer()
+        return HttpAnswer()
 
     def _usage(self, bucket: Any) -> list[Proposal]:
         _check_lists(bucket)

@@ -8,8 +8,16 @@ import orjson
 from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
 from explorer.server.catalog import Catalog
-from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, Parameter, Parameters, parameter
-from explorer.server.lineage import Lineage, LineageFilter, Question, Reached
+from explorer.server.http import (
+    MAX_PAGE,
+    Call,
+    Endpoint,
+    HttpAnswer,
+    Parameter,
+    Parameters,
+    parameter,
+)
+from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
 from explorer.server.lineage_walk import EVERY_HOP, MOST, WalkLimits
 from explorer.server.routes.aspects import read_number
 from explorer.server.routes.parameters import DATASET
@@ -62,12 +70,12 @@ class RelationshipRoutes:
             ),
         )
 
-    async def _relationships(self, call: Call) -> Answer:
+    async def _relationships(self, call: Call) -> HttpAnswer:
         types = call.query.many("types")
         if types is None or types == [""]:
             raise InvalidInput("the query parameter 'types' is required, such as types=OwnedBy")
         start, total, edges = await self._read(call, types, MAX_PAGE)
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "start": start,
                 "count": len(edges),
@@ -77,10 +85,10 @@ class RelationshipRoutes:
             }
         )
 
-    async def _related(self, call: Call) -> Answer:
+    async def _related(self, call: Call) -> HttpAnswer:
         types = call.query.many("relationshipTypes") or []
         start, total, edges = await self._read(call, [one for one in types if one], _PAGE)
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "start": start,
                 "count": len(edges),
@@ -162,7 +170,7 @@ class LineageRoutes:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._lineage = Lineage(catalog.store, catalog.registry)
+        self._lineage = LineageService(catalog.store, catalog.registry)
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         return (
@@ -290,11 +298,11 @@ class LineageRoutes:
             ),
         )
 
-    async def _get_lineage(self, call: Call) -> Answer:
+    async def _get_lineage(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         question = self._question(parameters, leaves_out=call.dialect == "datahub")
         if _reads_lists(parameters):
-            return Answer(await self._catalog.offload(self._lists, question))
+            return HttpAnswer(await self._catalog.offload(self._lists, question))
         answer = await self._catalog.offload(self._lineage.answer, question)
         value: dict[str, Any] = {
             "start": question.start,
@@ -310,9 +318,9 @@ class LineageRoutes:
             ]
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
-        return Answer.of({"value": value})
+        return HttpAnswer.of({"value": value})
 
-    def _lists(self, question: Question) -> bytes:
+    def _lists(self, question: LineageQuestion) -> bytes:
         found = self._lineage.lists(question, self._removed)
         value: dict[str, Any] = {
             "total": found.total,
@@ -340,7 +348,7 @@ class LineageRoutes:
         except (Busy, ServerFault):
             return self._lineage.removed(urns)
 
-    def _question(self, parameters: Parameters, *, leaves_out: bool) -> Question:
+    def _question(self, parameters: Parameters, *, leaves_out: bool) -> LineageQuestion:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         direction = parameters.text("direction")
         if direction not in _UPSTREAM:
@@ -360,7 +368,7 @@ class LineageRoutes:
             narrowed_by=all_of(*criteria),
             names=self._catalog.index.names,
         )
-        return Question(
+        return LineageQuestion(
             urn=urn,
             upstream=_UPSTREAM[direction],
             start=parameters.start(),
@@ -390,7 +398,7 @@ def _limits(parameters: Parameters, hops: int) -> WalkLimits:
     )
 
 
-def _entry(reached: Reached) -> dict[str, Any]:
+def _entry(reached: ReachedEntity) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "entity": reached.urn,
         "type": reached.types[0],

@@ -12,8 +12,8 @@ from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_
 from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
-from explorer.server.failures import Refusal
-from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, parameter
+from explorer.server.failures import RequestRefusal
+from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, parameter
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, URN, all_or_none
 from explorer.server.store import StoredAspect
 
@@ -164,12 +164,12 @@ class OpenApiRoutes:
             ),
         )
 
-    async def _post(self, call: Call) -> Answer:
+    async def _post(self, call: Call) -> HttpAnswer:
         entity, _, verb = call.key.partition("/")
         if verb == "batchGet":
             return await self._read(call, entity)
         if verb:
-            raise Refusal(
+            raise RequestRefusal(
                 404,
                 f"there is nothing at {call.path}/{call.key[:200]}; "
                 f"read with {call.path}/<entity>/batchGet",
@@ -178,17 +178,17 @@ class OpenApiRoutes:
         is_new = _is_true(call, "createIfNotExists")
         return await self._write(call, entity, "CREATE" if is_new else "UPSERT")
 
-    async def _patch(self, call: Call) -> Answer:
+    async def _patch(self, call: Call) -> HttpAnswer:
         return await self._write(call, call.key, "PATCH")
 
-    async def _read(self, call: Call, entity: str) -> Answer:
+    async def _read(self, call: Call, entity: str) -> HttpAnswer:
         self._catalog.registry.entity(entity)
         asked = _asked(_items(await call.body(), _ASKED), entity)
         for urn in asked:
             self._catalog.intake.check_urn(Urn.parse(urn))
         with_system = _is_true(call, "systemMetadata")
         stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
-        return Answer.of(
+        return HttpAnswer.of(
             [
                 {"urn": urn, **_aspects(stored[urn], names, with_system)}
                 for urn, names in asked.items()
@@ -196,7 +196,7 @@ class OpenApiRoutes:
             ]
         )
 
-    async def _write(self, call: Call, entity: str, change: ChangeType) -> Answer:
+    async def _write(self, call: Call, entity: str, change: ChangeType) -> HttpAnswer:
         self._catalog.registry.entity(entity)
         given = _items(await call.body(), _WRITTEN)
         await self._catalog.ingest_batch(
@@ -207,26 +207,26 @@ class OpenApiRoutes:
             call.dialect,
             all_or_none=all_or_none(call),
         )
-        answer = Answer.of(given)
+        answer = HttpAnswer.of(given)
         answer.headers = ((b"traceparent", _trace_parent()),)
         return answer
 
-    async def _delete(self, call: Call) -> Answer:
+    async def _delete(self, call: Call) -> HttpAnswer:
         entity, _, text = call.key.partition("/")
         urn = self._catalog.intake.read_urn(text)
         if urn.entity_type != entity:
             raise InvalidInput(f"{urn} is no {entity}")
         for aspect in call.query.many("aspects") or (None,):
             await self._catalog.delete(urn, aspect, (None, None), call.actor, call.dialect)
-        return Answer()
+        return HttpAnswer()
 
-    async def _trace(self, call: Call) -> Answer:
+    async def _trace(self, call: Call) -> HttpAnswer:
         given = _loaded(await call.body())
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
             raise InvalidInput("the body is an object with a list of aspect names by URN")
         stored = await self._catalog.offload(self._catalog.store.aspects, list(given))
         registry = self._catalog.registry
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 urn: {
                     str(name): _traced(_is_there(registry, stored.get(urn, ()), name))

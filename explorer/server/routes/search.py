@@ -8,7 +8,7 @@ import orjson
 from explorer.server.browse import browse_paths, components
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, search_hits
-from explorer.server.http import Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.http import Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.projection import noted_delimiter
 from explorer.server.routes.parameters import (
     COUNT,
@@ -22,7 +22,7 @@ from explorer.server.routes.parameters import (
     START,
     URN,
 )
-from explorer.server.search.query import Facet, SearchPage, SearchQuery
+from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
     drop_unknown_fields,
@@ -33,7 +33,7 @@ from explorer.server.search_request import (
     read_sort,
     scroll_id,
 )
-from explorer.server.store import BrowsePage
+from explorer.server.store import StoredFolderPage
 
 __all__ = ["BrowsingRoutes", "SearchRoutes"]
 
@@ -63,7 +63,7 @@ def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) ->
     )
 
 
-def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict[str, Any]:
+def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[str, Any]:
     """The `value` of a search's answer."""
     matched = [
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
@@ -96,7 +96,7 @@ def search_value(query: SearchQuery, page: SearchPage, dialect: Dialect) -> dict
     }
 
 
-def _aggregation(facet: Facet) -> dict[str, Any]:
+def _aggregation(facet: FacetCounts) -> dict[str, Any]:
     return {
         "name": facet.name,
         "displayName": facet.label,
@@ -155,7 +155,7 @@ class BrowsingRoutes:
             ),
         )
 
-    async def _browse(self, call: Call) -> Answer:
+    async def _browse(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entity, path = parameters.text("entity"), parameters.text("path")
         self._catalog.registry.entity(entity)
@@ -169,7 +169,7 @@ class BrowsingRoutes:
         query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None
         page = await self._catalog.offload(self._read, entity, path, start, limit, query)
         groups = [{"name": name, "count": count} for name, count in page.groups]
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "value": {
                     "numEntities": page.total_entities,
@@ -190,7 +190,7 @@ class BrowsingRoutes:
 
     def _read(
         self, entity: str, path: str, start: int, limit: int, query: SearchQuery | None
-    ) -> BrowsePage:
+    ) -> StoredFolderPage:
         store, folders = self._catalog.store, components(path)
         if query is None:
             return store.browse(entity, folders, start, limit)
@@ -198,7 +198,7 @@ class BrowsingRoutes:
             entity, folders, start, limit, self._catalog.index.found_urns(query)
         )
 
-    async def _paths(self, call: Call) -> Answer:
+    async def _paths(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         self._catalog.registry.entity(urn.entity_type)
@@ -209,7 +209,7 @@ class BrowsingRoutes:
             value = orjson.loads(stored.value) if stored else {}
             delimiter = noted_delimiter(store.note, urn.platform)
             found = browse_paths(urn, value.get("paths"), delimiter)
-        return Answer.of({"value": found})
+        return HttpAnswer.of({"value": found})
 
 
 _NARROWED = (FILTER, SORT, SORT_CRITERIA)
@@ -326,25 +326,25 @@ class SearchRoutes:
             ),
         )
 
-    async def _search(self, call: Call) -> Answer:
+    async def _search(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entity = parameters.text("entity")
         return await self._found(call, read_search(parameters, parameters.text("input"), (entity,)))
 
-    async def _search_across(self, call: Call) -> Answer:
+    async def _search_across(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entities = tuple(parameters.texts("entities") or ())
         return await self._found(call, read_search(parameters, parameters.text("input"), entities))
 
-    async def _filter(self, call: Call) -> Answer:
+    async def _filter(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         return await self._found(call, read_search(parameters, "*", (parameters.text("entity"),)))
 
-    async def _list(self, call: Call) -> Answer:
+    async def _list(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         query = read_search(parameters, "*", (parameters.text("entity"),))
         page = await self._asked(call, query)
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "value": {
                     "start": query.start,
@@ -355,20 +355,20 @@ class SearchRoutes:
             }
         )
 
-    async def _scroll(self, call: Call) -> Answer:
+    async def _scroll(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entities = tuple(parameters.texts("entities") or ())
         asked = read_search(parameters, parameters.text("input"), entities)
         query = begin_scroll(asked, parameters.optional_text("scrollId"))
         page = await self._asked(call, query)
         value = search_value(query, page, call.dialect)
-        return Answer.of({"value": value | {"scrollId": scroll_id(query, page)}})
+        return HttpAnswer.of({"value": value | {"scrollId": scroll_id(query, page)}})
 
-    async def _found(self, call: Call, query: SearchQuery) -> Answer:
+    async def _found(self, call: Call, query: SearchQuery) -> HttpAnswer:
         page = await self._asked(call, query)
-        return Answer.of({"value": search_value(query, page, call.dialect)})
+        return HttpAnswer.of({"value": search_value(query, page, call.dialect)})
 
-    async def _asked(self, call: Call, query: SearchQuery) -> SearchPage:
+    async def _asked(self, call: Call, query: SearchQuery) -> FoundPage:
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
         index = self._catalog.index
@@ -378,7 +378,7 @@ class SearchRoutes:
         query = leave_out_unlisted(query, index.vocabulary)
         return await self._catalog.offload(index.search, query)
 
-    async def _autocomplete(self, call: Call) -> Answer:
+    async def _autocomplete(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
@@ -396,7 +396,7 @@ class SearchRoutes:
             parameters.start(),
             parameters.page("limit"),
         )
-        return Answer.of(
+        return HttpAnswer.of(
             {
                 "value": {
                     "suggestions": [suggestion.text for suggestion in suggestions],

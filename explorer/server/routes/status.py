@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from explorer.server.catalog import Catalog
-from explorer.server.http import Answer, Call, Endpoint
+from explorer.server.http import Call, Endpoint, HttpAnswer
 from explorer.server.metrics import MEDIA_TYPE, Metrics
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class DocumentationRoutes:
         summary = "this page: every address, aspect, field, relationship and decision"
         return (Endpoint("GET", "/restli/docs", self._page, summary, role="reader", gives="HTML"),)
 
-    async def _page(self, call: Call) -> Answer:
+    async def _page(self, call: Call) -> HttpAnswer:
         base = f"{call.scope.get('root_path', '')}{self._base}"
         made = self._made.get(base)
         if made is None:
@@ -57,8 +57,8 @@ class DocumentationRoutes:
         page, packed = made
         if "gzip" in (call.header(b"accept-encoding") or ""):
             headers = (*_HEADERS, (b"content-encoding", b"gzip"))
-            return Answer(packed, headers=headers, media_type=_HTML)
-        return Answer(page, headers=_HEADERS, media_type=_HTML)
+            return HttpAnswer(packed, headers=headers, media_type=_HTML)
+        return HttpAnswer(page, headers=_HEADERS, media_type=_HTML)
 
     def _make(self, base: str) -> tuple[bytes, bytes]:
         from explorer.server.docs.page import documentation_page
@@ -130,8 +130,8 @@ class StatusRoutes:
             ),
         )
 
-    async def _config(self, _call: Call) -> Answer:
-        return Answer.of(
+    async def _config(self, _call: Call) -> HttpAnswer:
+        return HttpAnswer.of(
             {
                 "models": {},
                 "patchCapable": True,
@@ -151,9 +151,9 @@ class StatusRoutes:
             }
         )
 
-    async def _health(self, _call: Call) -> Answer:
+    async def _health(self, _call: Call) -> HttpAnswer:
         await self._catalog.prove_writer()
-        return Answer()
+        return HttpAnswer()
 
-    async def _measured(self, _call: Call) -> Answer:
-        return Answer(await self._metrics.text(), media_type=MEDIA_TYPE)
+    async def _measured(self, _call: Call) -> HttpAnswer:
+        return HttpAnswer(await self._metrics.text(), media_type=MEDIA_TYPE)

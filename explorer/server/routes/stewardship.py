@@ -12,19 +12,19 @@ from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
 from explorer.server.catalog import Catalog
-from explorer.server.http import MAX_PAGE, Answer, Call, Endpoint, Parameters, parameter
+from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import forgive_query, read_filter
 from explorer.server.stewardship import (
     GROUPINGS,
     PATIENCE_SECONDS,
-    Count,
-    Entry,
-    Facts,
+    DatasetFacts,
+    DescribedCount,
     Grouping,
-    Item,
-    Ranked,
+    UndescribedItem,
+    WorklistDataset,
+    WorklistPage,
     cover,
     rank,
     with_use,
@@ -108,7 +108,7 @@ class StewardshipRoutes:
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _worklist(self, call: Call) -> Answer:
+    async def _worklist(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         await self._wait()
         days = parameters.count("days", USE_DAYS)
@@ -123,9 +123,9 @@ class StewardshipRoutes:
             "days": days,
             "items": [_item(one) for one in ranked.items],
         }
-        return Answer.of({"value": value})
+        return HttpAnswer.of({"value": value})
 
-    async def _coverage(self, call: Call) -> Answer:
+    async def _coverage(self, call: Call) -> HttpAnswer:
         parameters = await call.parameters()
         await self._wait()
         asked = parameters.optional_text("by")
@@ -133,11 +133,11 @@ class StewardshipRoutes:
         if asked is not None and by is None:
             raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {asked!r}")
         value = await self._catalog.offload(self._covered, parameters, call, by)
-        return Answer.of({"value": value})
+        return HttpAnswer.of({"value": value})
 
     def _ranked(
         self, parameters: Parameters, call: Call, start: int, count: int, days: int
-    ) -> Ranked:
+    ) -> WorklistPage:
         chosen = self._chosen(parameters, call)
         with self._catalog.ledger.entries() as entries:
             some = _some(entries, chosen)
@@ -226,18 +226,20 @@ class _UseOf:
         self._points = catalog.store.points
         self._from_millis = use_from(time.time_ns() // 1_000_000, days)
 
-    def __call__(self, urn: str, facts: Facts) -> Facts:
+    def __call__(self, urn: str, facts: DatasetFacts) -> DatasetFacts:
         use = read_use(urn, self._points, self._from_millis)
         return with_use(facts, lambda path: use.of_column(path) if path else use.of_table())
 
 
-def _some(entries: dict[str, Entry], chosen: Collection[str] | None) -> Iterator[tuple[str, Entry]]:
+def _some(
+    entries: dict[str, WorklistDataset], chosen: Collection[str] | None
+) -> Iterator[tuple[str, WorklistDataset]]:
     if chosen is None:
         return ((urn, entry) for urn, entry in entries.items() if not entry.removed)
     return ((urn, entries[urn]) for urn in chosen if urn in entries)
 
 
-def _count(count: Count) -> dict[str, int]:
+def _count(count: DescribedCount) -> dict[str, int]:
     return {
         "total": count.total,
         "documented": count.documented,
@@ -246,7 +248,7 @@ def _count(count: Count) -> dict[str, int]:
     }
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: UndescribedItem) -> dict[str, Any]:
     lacking = item.lacking
     return {
         "urn": item.urn,

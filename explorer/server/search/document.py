@@ -20,9 +20,9 @@ __all__ = [
     "BROWSE_PATHS",
     "MOST_FOLDERS",
     "Document",
-    "Folder",
+    "FolderCount",
+    "FolderListing",
     "FolderQuery",
-    "Folders",
     "Scalar",
     "build_document",
     "folder_key",
@@ -48,7 +48,7 @@ class FolderQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderCount:
     """A folder: how many entities are in or below it, and whether it has folders itself."""
 
     id: str
@@ -57,11 +57,11 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class FolderListing:
     """The folders of a path by their ids, of `total` entities in and below the path."""
 
     total: int
-    folders: tuple[Folder, ...]
+    folders: tuple[FolderCount, ...]
 
 
 def folder_key(path: Sequence[str]) -> str:
@@ -84,12 +84,12 @@ def folders_in(aspect: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     )
 
 
-def listed(counts: Mapping[str, tuple[int, int]]) -> Iterable[Folder]:
+def listed(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]:
     """Folders from their keys with how many entities are below, and how many of those deeper."""
     for key in sorted(counts):
         count, deeper = counts[key]
         if count > 0:
-            yield Folder(key.rpartition(_MARK)[2], count, deeper > 0)
+            yield FolderCount(key.rpartition(_MARK)[2], count, deeper > 0)
 
 
 Scalar: TypeAlias = str | float | bool

@@ -35,25 +35,25 @@ from explorer.server.search.analysis import (
     usage_step,
     word_line,
 )
-from explorer.server.search.document import Document, FolderQuery, Folders, listed
+from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.layers import STATE, Layers, Source, View
+from explorer.server.search.layers import STATE, IndexSnapshot, Layers, Source
 from explorer.server.search.listing import Listing, SortedListing
 from explorer.server.search.matching import called, has_word, is_called
 from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
-    Facet,
+    FacetCounts,
+    FoundPage,
     How,
+    NameCompletion,
     Node,
     Or,
     Present,
     SearchHit,
-    SearchPage,
     SearchQuery,
     SortBy,
-    Suggestion,
     Word,
     size_bytes,
 )
@@ -87,7 +87,7 @@ _RUN = re.compile(r"[^\W_]+")
 class Spelling:
     """Corrects words by those of one state of the index and of what is newer."""
 
-    def __init__(self, view: View, terms: Terms) -> None:
+    def __init__(self, view: IndexSnapshot, terms: Terms) -> None:
         self._view = view
         self._terms = terms
 
@@ -244,7 +244,7 @@ class SearchIndex:
         """
         self._layers.apply(offset, documents, gone)
 
-    def search(self, query: SearchQuery) -> SearchPage:
+    def search(self, query: SearchQuery) -> FoundPage:
         """One page of what a query finds, best first or as it says, with the counts over the whole
         result.
 
@@ -336,7 +336,7 @@ class SearchIndex:
         filter: Filter,  # noqa: A002, the name that requests on the wire have for it
         start: int,
         limit: int,
-    ) -> list[Suggestion]:
+    ) -> list[NameCompletion]:
         """Names in which every word of a text begins a word, best first, none twice.
 
         Removed entities are not suggested. Looks at the 2,000 best entities. Raises as `search`.
@@ -350,7 +350,7 @@ class SearchIndex:
         """The searchable fields."""
         return self._vocabulary
 
-    def folders(self, query: FolderQuery) -> Folders:
+    def folders(self, query: FolderQuery) -> FolderListing:
         """The folders at a path that hold what a query finds, in the order of their ids, 10,000 at
         most; none where nothing is below it. Raises as `search`."""
         wanted = self._wanted_below(query, query.path)
@@ -360,7 +360,7 @@ class SearchIndex:
             weighed = plan.weigh(view.pending, partial(layers.read, view))
             found = plan.folders(weighed, len(query.path))
             self._keep(plan, view)
-            return Folders(plan.merged(weighed).total(), tuple(listed(found)))
+            return FolderListing(plan.merged(weighed).total(), tuple(listed(found)))
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
@@ -518,7 +518,7 @@ class SearchIndex:
 
         return Spelling(view, layers.terms).corrected(query.text, wanted.asked, is_found)
 
-    def _searched(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> SearchPage:
+    def _searched(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
         plan = self._plan(wanted, view, layers)
         if query.facets and view.searcher.num_docs >= _BIG:
@@ -539,27 +539,29 @@ class SearchIndex:
         if query.facets:
             self._keep(plan, view)
         last = found[-1].key if found and wanted.sorted_by else None
-        return SearchPage(merged.total(), hits, self._labelled(facets, wanted), last)
+        return FoundPage(merged.total(), hits, self._labelled(facets, wanted), last)
 
-    def _suggested(self, wanted: ResolvedSearch, count: int, layers: Layers) -> list[Suggestion]:
+    def _suggested(
+        self, wanted: ResolvedSearch, count: int, layers: Layers
+    ) -> list[NameCompletion]:
         view = layers.view()
         plan = self._plan(wanted, view, layers)
         merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
-        found: dict[str, Suggestion] = {}
+        found: dict[str, NameCompletion] = {}
         start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
             page = merged.page(start, size)
             for one in page:
                 document = self._document(one, plan)
                 name = suggested_name(wanted.asked, document, self._vocabulary)
-                found.setdefault(name, Suggestion(name, document.urn))
+                found.setdefault(name, NameCompletion(name, document.urn))
             if len(page) < size:
                 break
             start += size
             size = min(size * 4, 500)
         return list(found.values())[:count]
 
-    def _plan(self, wanted: ResolvedSearch, view: View, layers: Layers) -> Plan:
+    def _plan(self, wanted: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
         """Return the plan of a search over one state of the index; a query of more than 64 kB is
         planned each time."""
         state = (view.commit, self._vocabulary.generation)
@@ -578,7 +580,7 @@ class SearchIndex:
         self._keep(plan, view)
         return plan
 
-    def _keep(self, plan: Plan, view: View) -> None:
+    def _keep(self, plan: Plan, view: IndexSnapshot) -> None:
         """Keep a plan, or count anew how large it is now."""
         if size_bytes(plan.wanted.node) > LARGEST_BYTES:
             return
@@ -609,11 +611,11 @@ class SearchIndex:
 
     def _labelled(
         self, counts: dict[str, tuple[dict[str, int], bool]], wanted: ResolvedSearch
-    ) -> tuple[Facet, ...]:
+    ) -> tuple[FacetCounts, ...]:
         labels = dict(self._vocabulary.facets(wanted.types))
         for name, one in self._vocabulary.property_fields(wanted.types).items():
             labels.setdefault(name, one.label)
         return tuple(
-            Facet(name, labels.get(name, name), found, has_more)
+            FacetCounts(name, labels.get(name, name), found, has_more)
             for name, (found, has_more) in counts.items()
         )

@@ -38,7 +38,7 @@ from explorer.server.search.engine import (
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_analysed, read_document
 
-__all__ = ["STATE", "Layers", "Pending", "Source", "View", "read_problems"]
+__all__ = ["STATE", "IndexSnapshot", "Layers", "Pending", "Source", "read_problems"]
 
 STATE = "index.json"
 
@@ -349,7 +349,7 @@ _commits = count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class IndexSnapshot:
     """One moment of both layers: a state of the index, with the number of its commit, which no
     other state in this process has, and all that it lacks."""
 
@@ -427,12 +427,12 @@ class Layers:
         """Return what is wrong with the files of the index on disk, one sentence each."""
         return self._base.find_damage()
 
-    def view(self) -> View:
+    def view(self) -> IndexSnapshot:
         """Both layers as they are now."""
         with self._lock:
-            return View(self._commit, self._searcher, self._overlay.listed())
+            return IndexSnapshot(self._commit, self._searcher, self._overlay.listed())
 
-    def read(self, view: View, urn: str) -> AnalysedDocument | None:
+    def read(self, view: IndexSnapshot, urn: str) -> AnalysedDocument | None:
         """The document that the index has of a URN; about 0.1 ms."""
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         for _, address in view.searcher.search(query, 1, count=False).hits:

@@ -27,8 +27,8 @@ from explorer.server.search.query import (
     NumberRange,
     Or,
     Phrase,
+    PointedAt,
     Present,
-    Reference,
     TextRange,
     Value,
     Wildcard,
@@ -104,7 +104,7 @@ class Translator:
                 return _Query.all_query()
             case Phrase():
                 return either([self._phrase(words) for words in {node.words, node.wholes}])
-            case Reference():
+            case PointedAt():
                 named = self._value(Value(URN, "prefix", node.urn))
                 return either([named, self._term("refers", node.urn)])
             case Present():

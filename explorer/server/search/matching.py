@@ -35,8 +35,8 @@ from explorer.server.search.query import (
     NumberRange,
     Or,
     Phrase,
+    PointedAt,
     Present,
-    Reference,
     TextRange,
     Value,
     Wildcard,
@@ -71,7 +71,7 @@ def test_of(node: Node) -> Test:
         case Phrase():
             found = {f" {' '.join(words)} " for words in (node.words, node.wholes)}
             return lambda document: any(phrase in document.words for phrase in found)
-        case Reference():
+        case PointedAt():
             return lambda document: _refers(document, node.urn)
         case Present():
             return lambda document: bool(document.values(node.field))
@@ -242,7 +242,7 @@ class Evidence:
         self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
-        self._refers = any(isinstance(leaf, Reference) for leaf in leaves)
+        self._refers = any(isinstance(leaf, PointedAt) for leaf in leaves)
 
     def of(self, document: Document) -> tuple[tuple[str, str], ...]:
         """The fields of a document with their values, heavier fields first; at most 3 values a
@@ -317,7 +317,7 @@ class Evidence:
         line = _name_line(text) if is_name else _line(text)
         for leaf in self._searched:
             match leaf:
-                case Reference():
+                case PointedAt():
                     urn = fold(value)
                     if urn.startswith(leaf.urn) if name == URN else urn == leaf.urn:
                         return True
@@ -344,7 +344,7 @@ def _name_line(text: str) -> str:
     return word_line((text, *join_names((text,))))
 
 
-def _letters(leaf: Word | Wildcard | Phrase | Reference) -> tuple[str, ...]:
+def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
     match leaf:
         case Word():
             return leaf.parts
@@ -352,13 +352,13 @@ def _letters(leaf: Word | Wildcard | Phrase | Reference) -> tuple[str, ...]:
             return (max(re.split("[*?]", leaf.pattern), key=len),)
         case Phrase():
             return leaf.words
-        case Reference():
+        case PointedAt():
             return (leaf.urn,)
 
 
-def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | Reference | Value]:
+def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]:
     match node:
-        case Word() | Wildcard() | Phrase() | Reference() | Value():
+        case Word() | Wildcard() | Phrase() | PointedAt() | Value():
             yield node
         case And() | Or():
             for inner in node.nodes:

@@ -30,8 +30,8 @@ from explorer.server.search.query import (
     Not,
     NumberRange,
     Phrase,
+    PointedAt,
     Present,
-    Reference,
     TextRange,
     Value,
     Wildcard,
@@ -68,13 +68,13 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldToken:
     """`name:`, of a field that can be searched. What follows is its value."""
 
     name: str
 
 
-Sign: TypeAlias = Mark | Text | Field
+Sign: TypeAlias = Mark | Text | FieldToken
 
 
 def signs(text: str, is_field: Callable[[str], bool]) -> Iterator[Sign]:
@@ -112,7 +112,7 @@ def signs(text: str, is_field: Callable[[str], bool]) -> Iterator[Sign]:
             name, colon, _ = raw.partition(":")
             if colon and not after_field and not raw.startswith(_URN) and is_field(name):
                 at += len(name) + 1
-                yield Field(name)
+                yield FieldToken(name)
                 after_field = True
                 continue
             at = end
@@ -437,7 +437,7 @@ class _Parser:
             case "(":
                 self._at += 1
                 return self._group(field)
-            case Field(name):
+            case FieldToken(name):
                 self._at += 1
                 return self._field(name)
             case Text() as text:
@@ -505,7 +505,7 @@ class _Parser:
             return EVERYTHING
         if given.text.startswith("urn:li:") and not given.quoted:
             self._words_left -= 1
-            return Reference(fold(given.text))
+            return PointedAt(fold(given.text))
         if (given.star_before or given.wild) and not given.quoted:
             return self._wildcards(given)
         found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]

@@ -12,20 +12,20 @@ __all__ = [
     "And",
     "Below",
     "Everything",
-    "Facet",
+    "FacetCounts",
+    "FoundPage",
     "How",
+    "NameCompletion",
     "Node",
     "Not",
     "NumberRange",
     "Or",
     "Phrase",
+    "PointedAt",
     "Present",
-    "Reference",
     "SearchHit",
-    "SearchPage",
     "SearchQuery",
     "SortBy",
-    "Suggestion",
     "TextRange",
     "Value",
     "Wildcard",
@@ -86,7 +86,7 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class FacetCounts:
     """How many entities of the whole result have each value of a field: most frequent first, then
     by value, 100 at most; `has_more` says that there are others."""
 
@@ -97,7 +97,7 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchPage:
+class FoundPage:
     """The entities asked for, in order, of `total` in all; facets that any entity has.
 
     `corrected` is the text that was searched for in the place of one with a word that nothing has.
@@ -107,13 +107,13 @@ class SearchPage:
 
     total: int
     hits: tuple[SearchHit, ...]
-    facets: tuple[Facet, ...]
+    facets: tuple[FacetCounts, ...]
     last: str | None = None
     corrected: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class NameCompletion:
     """A name that begins as typed, and an entity called so."""
 
     text: str
@@ -162,7 +162,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class PointedAt:
     """A URN typed: the entity itself (its beginning is enough), and all that point at it."""
 
     urn: str
@@ -255,7 +255,7 @@ Node: TypeAlias = (
     | Word
     | Wildcard
     | Phrase
-    | Reference
+    | PointedAt
     | Value
     | Present
     | NumberRange
@@ -306,7 +306,7 @@ def size_bytes(node: Node) -> int:
             return _NODE_BYTES + 4 * len(node.text)
         case Wildcard():
             return _NODE_BYTES + 4 * len(node.pattern)
-        case Reference():
+        case PointedAt():
             return _NODE_BYTES + 4 * len(node.urn)
         case TextRange():
             return _NODE_BYTES + 4 * (len(node.low or "") + len(node.high or ""))

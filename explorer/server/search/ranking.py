@@ -17,7 +17,7 @@ from explorer.server.search.query import (
     Node,
     Or,
     Phrase,
-    Reference,
+    PointedAt,
     SortBy,
     Word,
     all_of,
@@ -180,7 +180,7 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
         case Phrase():
             for word in node.words:
                 words[Word((word,))] = None
-        case Reference():
+        case PointedAt():
             urns[node.urn] = None
         case And() | Or():
             for inner in node.nodes:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection
 
 from explorer.metadata.names import natural_key
-from explorer.server.store.interface import BrowsePage, Placement
+from explorer.server.store.interface import Placement, StoredFolderPage
 
 __all__ = ["BrowseFolders", "browse", "browse_among"]
 
@@ -120,7 +120,7 @@ WHERE l.folder = :parent AND l.leaf = :leaf
 
 def browse(
     connection: sqlite3.Connection, entity_type: str, path: _Keys, start: int, limit: int
-) -> BrowsePage:
+) -> StoredFolderPage:
     """A page of what is found at a path; call it inside a read transaction."""
     run = connection.execute
     parent, folder, below = 0, 0, 0
@@ -132,7 +132,7 @@ def browse(
         ).fetchone()
         if row is None:
             if at < len(path):
-                return BrowsePage((), (), 0, 0, 0)
+                return StoredFolderPage((), (), 0, 0, 0)
             folder, below = -1, 0
             break
         folder, below = row
@@ -150,7 +150,9 @@ def browse(
         },
     ).fetchall()
     below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
-    return BrowsePage(tuple(groups[start : start + limit]), tuple(page), len(groups), total, below)
+    return StoredFolderPage(
+        tuple(groups[start : start + limit]), tuple(page), len(groups), total, below
+    )
 
 
 _BELOW = """
@@ -170,7 +172,7 @@ def browse_among(
     start: int,
     limit: int,
     among: set[str],
-) -> BrowsePage:
+) -> StoredFolderPage:
     """As `browse`, as if there were no other entities than those; looks at all below the path."""
     whole = browse(connection, entity_type, path, 0, _ALL)
     entities = [(name, urn) for name, urn in whole.entities if urn in among]
@@ -183,7 +185,7 @@ def browse_among(
     below = {urn for _, urn in entities}.union(*by_group.values())
     first = max(0, start - len(groups))
     last = max(0, start + limit - len(groups))
-    return BrowsePage(
+    return StoredFolderPage(
         tuple(groups[start : start + limit]),
         tuple(entities[first:last]),
         len(groups),

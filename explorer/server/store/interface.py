@@ -15,19 +15,19 @@ from msgspec import Struct
 from explorer.server.store.lineage import KnownUrn
 
 __all__ = [
-    "BrowsePage",
     "Direction",
     "Job",
     "LogEntry",
     "Observer",
     "Placement",
-    "Point",
-    "Reference",
     "RunRow",
     "RunSummary",
     "Store",
     "StoredAspect",
     "StoredEdge",
+    "StoredFolderPage",
+    "StoredReference",
+    "TimeseriesDocument",
     "Transaction",
     "Write",
     "counted",
@@ -63,7 +63,7 @@ class StoredEdge(Struct, frozen=True):
     flow: Literal[0, 1, 2] = 0
 
 
-class Reference(Struct, frozen=True):
+class StoredReference(Struct, frozen=True):
     """That an aspect of an entity points at another."""
 
     urn: str
@@ -105,7 +105,7 @@ class Write(Struct, frozen=True):
     edges: tuple[StoredEdge, ...] = ()
 
 
-class Point(Struct, frozen=True):
+class TimeseriesDocument(Struct, frozen=True):
     """One document of a timeseries aspect. A second one with the same `at_millis` and `series`
     (partition, granularity, message) takes the place of the first."""
 
@@ -145,7 +145,7 @@ class Placement(Struct, frozen=True):
     leaf: str | None = None
 
 
-class BrowsePage(Struct, frozen=True):
+class StoredFolderPage(Struct, frozen=True):
     """What is found at a path: `groups` (name, entities below) come before `entities`
     (name, URN), and both are cut to the page asked for; the totals are of everything."""
 
@@ -223,7 +223,7 @@ class Transaction(Protocol):
         an aspect ever had, also over its removal and that of its entity.
         """
 
-    def append(self, point: Point) -> bool:
+    def append(self, point: TimeseriesDocument) -> bool:
         """Write a document of a timeseries aspect and its log row; whether anything changed."""
 
     def remove(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
@@ -285,7 +285,7 @@ class Transaction(Protocol):
     def remove_points_of(self, run: str, urn: str, time_millis: int, actor: str) -> None:
         """Remove the timeseries documents of an entity that a run wrote."""
 
-    def references_to(self, urn: str) -> list[Reference]:
+    def references_to(self, urn: str) -> list[StoredReference]:
         """The aspects of any entity that declare an edge to a URN, by the entities' URNs."""
 
     def urns_starting_with(self, prefix: str) -> list[str]:
@@ -438,12 +438,14 @@ class Store(Protocol):
     def sources(self, targets: Sequence[str], relationship: str) -> list[str]:
         """The URNs whose edges of a relationship lead to any of the targets, in one query."""
 
-    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+    def browse(
+        self, entity_type: str, path: tuple[str, ...], start: int, limit: int
+    ) -> StoredFolderPage:
         """What is found at a path of folders."""
 
     def browse_among(
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: set[str]
-    ) -> BrowsePage:
+    ) -> StoredFolderPage:
         """As `browse`, as if there were no other entities than those of these URNs."""
 
     def log(self, after: int, limit: int) -> list[LogEntry]:

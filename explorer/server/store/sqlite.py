@@ -20,7 +20,6 @@ from explorer.errors import CatalogError, ServerFault
 from explorer.server.store import lineage
 from explorer.server.store.browse import browse, browse_among
 from explorer.server.store.interface import (
-    BrowsePage,
     Direction,
     Job,
     LogEntry,
@@ -28,6 +27,7 @@ from explorer.server.store.interface import (
     RunRow,
     RunSummary,
     StoredAspect,
+    StoredFolderPage,
 )
 from explorer.server.store.schema import (
     SQLITE_ERRORS,
@@ -568,13 +568,15 @@ class SqliteStore:
         with self._reader() as connection:
             return lineage.sources(connection, targets, relationship)
 
-    def browse(self, entity_type: str, path: tuple[str, ...], start: int, limit: int) -> BrowsePage:
+    def browse(
+        self, entity_type: str, path: tuple[str, ...], start: int, limit: int
+    ) -> StoredFolderPage:
         with self._snapshot() as connection:
             return browse(connection, entity_type, path, start, limit)
 
     def browse_among(
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: set[str]
-    ) -> BrowsePage:
+    ) -> StoredFolderPage:
         with self._snapshot() as connection:
             return browse_among(connection, entity_type, path, start, limit, among)
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from explorer.server.store.browse import BrowseFolders
 from explorer.server.store.interface import (
     Placement,
-    Point,
-    Reference,
     StoredAspect,
     StoredEdge,
+    StoredReference,
+    TimeseriesDocument,
     Write,
     counted,
     same_value,
@@ -141,7 +141,7 @@ class SqliteTransaction:
         self.touched.add(write.urn)
         return True
 
-    def append(self, point: Point) -> bool:
+    def append(self, point: TimeseriesDocument) -> bool:
         entity = self._live_id(point.urn, point.entity_type)
         place = (entity, point.aspect, point.at_millis, point.series)
         old = self._run(
@@ -334,13 +334,13 @@ class SqliteTransaction:
             self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
             self.measured.add((urn, aspect))
 
-    def references_to(self, urn: str) -> list[Reference]:
+    def references_to(self, urn: str) -> list[StoredReference]:
         rows = self._run(
             "SELECT s.urn, e.aspect, e.type FROM urns t JOIN edges e ON e.target = t.id "
             "JOIN urns s ON s.id = e.source WHERE t.urn = ? ORDER BY s.urn, e.aspect, e.type",
             (urn,),
         )
-        return [Reference(*row) for row in rows]
+        return [StoredReference(*row) for row in rows]
 
     def urns_starting_with(self, prefix: str) -> list[str]:
         rows = self._run(

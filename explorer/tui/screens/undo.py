@@ -18,7 +18,7 @@ from explorer.tui.widgets.dialogs import ConfirmScreen
 
 if TYPE_CHECKING:
     from explorer.client import Edit
-    from explorer.client.journal import Save
+    from explorer.client.journal import JournalSave
 
 __all__ = ["UndoActions"]
 
@@ -66,7 +66,7 @@ class UndoActions:
             head = "Redo what was undone last?" if again else "Undo the last save?"
             self._ask(self._question(head, save), save, again=again, force=False)
 
-    def _ask(self, question: Text, save: "Save", *, again: bool, force: bool) -> None:
+    def _ask(self, question: Text, save: "JournalSave", *, again: bool, force: bool) -> None:
         def answered(does: bool | None) -> None:
             if does:
                 work = self._write(save, again=again, force=force)
@@ -74,7 +74,7 @@ class UndoActions:
 
         self._app.push_screen(ConfirmScreen(question), answered)
 
-    async def _write(self, save: "Save", *, again: bool, force: bool) -> None:
+    async def _write(self, save: "JournalSave", *, again: bool, force: bool) -> None:
         doing = "doing the save again" if again else "taking the save back"
         with self._session.reporting(doing):
             catalog = await self._session.catalog()
@@ -94,7 +94,7 @@ class UndoActions:
             await self._refresh(frozenset(edit.urn for edit in made))
             self._session.say(_outcome(made, again=again))
 
-    def _question(self, head: str, save: "Save") -> Text:
+    def _question(self, head: str, save: "JournalSave") -> Text:
         edits = [edit for edit, _ in save.edits]
         when = self._session.times.said(round(save.at.timestamp() * 1000))
         text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.message import Message
 
-from explorer.client.difference import Change, difference
+from explorer.client.difference import ValueChange, difference
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, line
@@ -62,7 +62,7 @@ class VersionStep:
 
     version: "Version"
     before: "Version | None"
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ValueChange, ...] = ()
     is_first: bool = False
 
     @property
@@ -146,7 +146,7 @@ def steps_of(track: Track, page: "Versions") -> tuple[list[VersionStep], "Versio
     return [*steps, VersionStep(last, None, changes, is_first=first)], None
 
 
-def significant_changes(changes: Sequence[Change]) -> list[Change]:
+def significant_changes(changes: Sequence[ValueChange]) -> list[ValueChange]:
     """The changes without those that come with any writing, unless there are no others."""
     return [one for one in changes if one.path[0] not in _NOISE] or list(changes)
 
@@ -161,7 +161,7 @@ def run_of(run_id: str | None) -> str:
     return f"run {run_id}" if run_id and run_id != _NO_RUN else ""
 
 
-def _told(change: Change) -> str:
+def _told(change: ValueChange) -> str:
     place = "/".join(_steps(change.path))
     value = change.after if change.kind == "added" else change.before
     if change.kind != "changed" and isinstance(value, str) and len(value) <= _SHORT:
@@ -199,7 +199,7 @@ class DifferenceLine:
     kind: _Kind = "same"
 
 
-def lines_of_changes(changes: Sequence[Change]) -> list[DifferenceLine]:
+def lines_of_changes(changes: Sequence[ValueChange]) -> list[DifferenceLine]:
     """Every change: its mark and place, and below what stood and what stands there.
 
     What comes with any writing is last. Takes as long as the values are large: for a thread.
@@ -231,7 +231,7 @@ def lines_of_text(before: str | None, after: str | None) -> list[DifferenceLine]
     """What differs between two texts, line by line."""
     if (before or "") == (after or ""):
         return [DifferenceLine("Nothing differs.", "note")]
-    found = list(_body(Change((), "changed", before or "", after or "")))
+    found = list(_body(ValueChange((), "changed", before or "", after or "")))
     return found or [DifferenceLine("Only the ends of lines differ.", "note")]
 
 
@@ -301,7 +301,7 @@ class DifferenceRows(Lines):
         return (Text().append(f" {one.text}", style),)
 
 
-def _body(change: Change) -> Iterator[DifferenceLine]:
+def _body(change: ValueChange) -> Iterator[DifferenceLine]:
     rows = _compared(change)
     # The first head of a part says nothing that the place above did not.
     for at, text in enumerate(rows):
@@ -315,12 +315,12 @@ def _body(change: Change) -> Iterator[DifferenceLine]:
             return
 
 
-def _compared(change: Change) -> Sequence[str]:
+def _compared(change: ValueChange) -> Sequence[str]:
     before, after = change.before, change.after
     texts = (before, after)
     if all(isinstance(text, str) and text.count("\n") > _COMPARED_LIMIT for text in texts):
-        gone = Change(change.path, "removed", before=before).lines()
-        return (*gone, *Change(change.path, "added", after=after).lines())
+        gone = ValueChange(change.path, "removed", before=before).lines()
+        return (*gone, *ValueChange(change.path, "added", after=after).lines())
     return change.lines()
 
 

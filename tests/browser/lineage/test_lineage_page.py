@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.lineage_drawing import Columns, KnownLineage, ShownLineage, draw
+from explorer.notebook.widgets.lineage_drawing import DrawnColumns, KnownLineage, ShownLineage, draw
 from explorer.notebook.widgets.lineage_widget import LineageWidget
 
 PAYLOADS = (
@@ -30,7 +30,7 @@ def state(graph, shown=None, hops=1, **more):
     held = KnownLineage(graph.graph["root"])
     held.absorb(graph, "BOTH", 50)
     nodes = list(graph) if shown is None else shown
-    drawing = draw(held, ShownLineage(nodes, columns=more.pop("columns", Columns())), None)
+    drawing = draw(held, ShownLineage(nodes, columns=more.pop("columns", DrawnColumns())), None)
     picture = {
         **drawing.told,
         "hops": hops,
@@ -231,7 +231,7 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show):
     columns.add_edge(("root", "id"), ("c", "root_id"), guess=False)
     columns.add_edge(("root", "id"), ("b", "id"), guess=True)
     names = {"urn": table("root"), "columns": ["id", "other"]}
-    page = show(state(graph, columns=Columns(columns), names=names, about="column id of root"))
+    page = show(state(graph, columns=DrawnColumns(columns), names=names, about="column id of root"))
     assert page.page.locator("path.cx-link").count() == 2
     assert page.page.locator("path.cx-link.cx-guess").count() == 1
     assert sorted(page.page.locator(".cx-port").all_text_contents()) == ["id", "id", "root_id"]

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.server.app import Service
 from explorer.server.graphql.executor import DocumentCache
-from explorer.server.graphql.session import Budget, OverBudget
+from explorer.server.graphql.session import OverBudget, RequestBudget
 
 STAMP = {"time": 1, "actor": "urn:li:corpuser:writer"}
 ABOUT = """query($u: String!, $i: RelatedDocumentsInput!) { dataset(urn: $u) {
@@ -259,7 +259,7 @@ def test_documents_over_time_count_for_what_a_query_reads(caller, dataset):
         "updateCountLast30Days": 3,
         "queryCountLast30Days": None,
     }
-    budget = Budget(entities=3)
+    budget = RequestBudget(entities=3)
     budget.read_documents(20)
     with pytest.raises(OverBudget, match="entities"):
         budget.read_documents(20)

@@ -10,7 +10,7 @@ from graphql import build_client_schema, get_introspection_query
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
-from explorer.server.graphql.session import Budget, OverBudget
+from explorer.server.graphql.session import OverBudget, RequestBudget
 
 USER = "urn:li:corpuser:grace"
 
@@ -302,9 +302,9 @@ class TestWhatADocumentTakes:
     @pytest.mark.parametrize(
         ("budget", "said"),
         [
-            (Budget(fields=2), "fields"),
-            (Budget(entities=2), "entities"),
-            (Budget(seconds=-1), "seconds"),
+            (RequestBudget(fields=2), "fields"),
+            (RequestBudget(entities=2), "entities"),
+            (RequestBudget(seconds=-1), "seconds"),
         ],
     )
     def test_a_budget_that_is_spent_stays_spent(self, budget, said):

@@ -27,7 +27,7 @@ from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.data_directory import open_catalog
 from explorer.server.graphql.object_types import SHAPES
-from explorer.server.store import Point, Write
+from explorer.server.store import TimeseriesDocument, Write
 
 REGISTRY = load_registry()
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,whole,PROD)"
@@ -177,7 +177,7 @@ def store(catalog: Catalog, entity_type: str, how: str) -> None:
             if declared.timeseries:
                 value = {**value, "timestampMillis": _NOW}
                 stamp = (_NOW, ACTOR)
-                point = Point(
+                point = TimeseriesDocument(
                     urn, entity_type, aspect, _NOW, "", orjson.dumps(value), *stamp, b"{}"
                 )
                 transaction.append(point)

@@ -8,7 +8,7 @@ from explorer.metadata import Registry, Urn, load_registry
 from explorer.query import Filter
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.query import SearchPage, SearchQuery
+from explorer.server.search.query import FoundPage, SearchQuery
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,7 @@ def filled(request: pytest.FixtureRequest, index: SearchIndex) -> Callable[..., 
 
 
 @pytest.fixture
-def search() -> Callable[..., SearchPage]:
+def search() -> Callable[..., FoundPage]:
     def ask(
         index: SearchIndex,
         text: str = "*",
@@ -75,7 +75,7 @@ def search() -> Callable[..., SearchPage]:
         start: int = 0,
         count: int = 100,
         **more: Any,
-    ) -> SearchPage:
+    ) -> FoundPage:
         query = SearchQuery(text, types, narrowed_by or Filter(), start, count, **more)
         return index.search(query)
 
@@ -83,7 +83,7 @@ def search() -> Callable[..., SearchPage]:
 
 
 @pytest.fixture
-def names(search: Callable[..., SearchPage]) -> Callable[..., list[str]]:
+def names(search: Callable[..., FoundPage]) -> Callable[..., list[str]]:
     """The names in the URNs that a search finds, in order."""
 
     def ask(*given: Any, **more: Any) -> list[str]:

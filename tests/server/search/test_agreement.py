@@ -9,7 +9,7 @@ from explorer.query import Criterion, Filter
 from explorer.query.filters import CONDITIONS
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.query import SearchPage, SearchQuery
+from explorer.server.search.query import FoundPage, SearchQuery
 
 WORD = st.sampled_from(
     [
@@ -122,7 +122,7 @@ QUERIES = st.lists(
 )
 
 
-def told(page: SearchPage) -> tuple[object, ...]:
+def told(page: FoundPage) -> tuple[object, ...]:
     facets = {facet.name: dict(sorted(facet.counts.items())) for facet in page.facets}
     return page.total, page.hits, facets
 
@@ -130,7 +130,7 @@ def told(page: SearchPage) -> tuple[object, ...]:
 def ask(
     index: SearchIndex, text: str, narrowed_by: Filter, types: tuple[str, ...] | None
 ) -> object:
-    def page(start: int, count: int) -> SearchPage:
+    def page(start: int, count: int) -> FoundPage:
         return index.search(SearchQuery(text, types, narrowed_by, start, count))
 
     try:

@@ -11,7 +11,7 @@ from explorer.query import Criterion, all_of
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.query import SearchPage
+from explorer.server.search.query import FoundPage
 
 REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"
 SAMPLE_FILES = (
@@ -28,7 +28,7 @@ Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
 
 
-def counts(page: SearchPage) -> dict[str, dict[str, int]]:
+def counts(page: FoundPage) -> dict[str, dict[str, int]]:
     return {facet.name: facet.counts for facet in page.facets}
 
 

@@ -12,13 +12,13 @@ from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,
     And,
+    FoundPage,
     Node,
     Not,
     Or,
     Phrase,
+    PointedAt,
     Present,
-    Reference,
-    SearchPage,
     Value,
     Wildcard,
     Word,
@@ -67,7 +67,7 @@ def read(text: str) -> Node:
         ("MySQL", Word(("my", "sql"))),
         ('"a b"', Phrase(("a", "b"), ("a", "b"))),
         ('"userOrders"', Phrase(("user", "orders"), ("userorders",))),
-        ("urn:li:tag:PII", Reference("urn:li:tag:pii")),
+        ("urn:li:tag:PII", PointedAt("urn:li:tag:pii")),
         ("platform:hive", Value("platform", "equal", "hive")),
         ("platform: hive", Value("platform", "equal", "hive")),
         ('qualifiedName:"a b"', Value("qualifiedName", "equal", "a b")),
@@ -98,7 +98,7 @@ def test_what_lacks_its_other_half_is_passed_over(text: str) -> None:
 
 def test_a_urn_keeps_its_parentheses() -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)"
-    assert read(f"({urn})") == Reference(urn.casefold())
+    assert read(f"({urn})") == PointedAt(urn.casefold())
     assert read(f"upstreams:{urn} a") == And((Value("upstreams", "equal", urn.casefold()), A))
 
 
@@ -167,7 +167,7 @@ def test_no_text_is_an_error(text: str) -> None:
 def test_a_word_of_many_wildcards_is_no_error_for_the_index(
     filled: Callable[..., SearchIndex],
     dataset: Callable[..., Document],
-    search: Callable[..., SearchPage],
+    search: Callable[..., FoundPage],
     word: str,
 ) -> None:
     index = filled(dataset("ab" * 49), dataset("日" * 91), dataset("a" * 100))
@@ -177,7 +177,7 @@ def test_a_word_of_many_wildcards_is_no_error_for_the_index(
 def test_no_text_is_an_error_for_the_index(
     filled: Callable[..., SearchIndex],
     dataset: Callable[..., Document],
-    search: Callable[..., SearchPage],
+    search: Callable[..., FoundPage],
 ) -> None:
     index = filled(dataset("db.orders"), dataset("a"))
 

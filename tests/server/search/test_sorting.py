@@ -14,7 +14,7 @@ from explorer.metadata.structured_properties import Definition
 from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.query import SearchPage, SearchQuery, SortBy
+from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 
 Make = Callable[..., Document]
 Names = Callable[..., list[str]]
@@ -116,7 +116,7 @@ def test_what_is_not_true_is_sorted_as_false(
 
 
 def test_sorting_keeps_to_what_was_found(
-    filled: Callable[..., SearchIndex], dataset: Make, search: Callable[..., SearchPage]
+    filled: Callable[..., SearchIndex], dataset: Make, search: Callable[..., FoundPage]
 ) -> None:
     index = filled(*(dataset(f"orders_{at}") for at in range(5)), dataset("customers"))
     some = all_of(Criterion("urn", ("orders_3",), "CONTAIN", negated=True))
@@ -127,7 +127,7 @@ def test_sorting_keeps_to_what_was_found(
 
 
 def test_a_field_that_cannot_be_searched_is_none_to_sort_by(
-    index: SearchIndex, search: Callable[..., SearchPage]
+    index: SearchIndex, search: Callable[..., FoundPage]
 ) -> None:
     with pytest.raises(UnknownName, match="no searchable field named 'nonsense'"):
         search(index, sort=by("nonsense"))
@@ -158,7 +158,7 @@ def test_going_on_meets_everything_once_while_others_write(
 
 @pytest.mark.parametrize("after", ["", "x", "sbcdea", "bzzza", "sss", "bda" * 50])
 def test_a_place_of_another_search_is_refused(
-    index: SearchIndex, search: Callable[..., SearchPage], after: str
+    index: SearchIndex, search: Callable[..., FoundPage], after: str
 ) -> None:
     with pytest.raises(InvalidInput, match="begin again"):
         search(index, sort=by("qualifiedName"), after=after)

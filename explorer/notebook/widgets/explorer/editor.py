@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.notebook.catalog import Catalog
 
-__all__ = ["Draft", "Writing"]
+__all__ = ["WidgetDraft", "Writing"]
 
 READ_ONLY = "Nothing is written here: the server was opened to be read only."
 
@@ -35,7 +35,7 @@ _SHOWN_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class WidgetDraft:
     """A text on its way, of an entity or of its column at `path`.
 
     `base` is the edited text that it started from and `text` what is typed; both exactly as they
@@ -69,7 +69,7 @@ class Draft:
         """The text that the writer found."""
         return self.base if self.base.strip() else self.ingested
 
-    def resumed(self, text: str, base: str) -> "Draft":
+    def resumed(self, text: str, base: str) -> "WidgetDraft":
         """A draft that was kept, to go on with; its note says so."""
         note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
         return replace(self, text=text, base=base, note=note)
@@ -79,7 +79,7 @@ class Draft:
         """The text as a page holds it, which knows one end of line."""
         return _paged(self.text)
 
-    def typed(self, text: str) -> "Draft":
+    def typed(self, text: str) -> "WidgetDraft":
         """With what the page holds now; the ends of lines that are stored do not change."""
         if text == self.paged:
             return self
@@ -90,19 +90,19 @@ class Draft:
             text = text.replace("\n", "\r\n")
         return replace(self, text=text)
 
-    def at(self, stage: Stage) -> "Draft":
+    def at(self, stage: Stage) -> "WidgetDraft":
         """The same at another stage."""
         return replace(self, stage=stage)
 
-    def facing(self, theirs: str) -> "Draft":
+    def facing(self, theirs: str) -> "WidgetDraft":
         """As it is when somebody else wrote meanwhile."""
         return replace(self, theirs=theirs, stage="conflict")
 
-    def with_mine(self) -> "Draft":
+    def with_mine(self) -> "WidgetDraft":
         """To be saved in the place of theirs."""
         return replace(self, base=self.theirs, theirs="", stage="saving")
 
-    def with_theirs(self) -> "Draft":
+    def with_theirs(self) -> "WidgetDraft":
         """Theirs, to go on from."""
         return replace(self, base=self.theirs, text=self.theirs, theirs="", stage="writing")
 
@@ -124,7 +124,7 @@ class Draft:
         }
 
 
-def begun(entity: "Entity", path: str | None) -> Draft:
+def begun(entity: "Entity", path: str | None) -> WidgetDraft:
     """The draft that a writer starts with. Raises `InvalidInput` where nothing can be written."""
     place = place_of(entity.urn, path)
     if path is None:
@@ -138,7 +138,7 @@ def begun(entity: "Entity", path: str | None) -> Draft:
         ingested = (known.ingested or "") if known else ""
         column = known.path.simple if known else FieldPath(path).simple
     text = edited if edited.strip() else ingested
-    return Draft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
+    return WidgetDraft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
 
 
 def hindrance(urn: Urn, *, read_only: bool) -> str:
@@ -194,7 +194,7 @@ class Writing:
         show: Callable[[str, Any], None],
         left: _Left,
     ) -> None:
-        self.drafts: dict[_Place, Draft] = {}
+        self.drafts: dict[_Place, WidgetDraft] = {}
         self._catalog, self._asking, self._show, self._left = catalog, asking, show, left
         self._open: _Place | None = None
         self._opening: _Place | None = None
@@ -206,11 +206,11 @@ class Writing:
         self._revision = 0
 
     @property
-    def draft(self) -> Draft | None:
+    def draft(self) -> WidgetDraft | None:
         """The draft that is open."""
         return self.drafts.get(self._open) if self._open else None
 
-    def go_on_with(self, drafts: Mapping[_Place, Draft]) -> None:
+    def go_on_with(self, drafts: Mapping[_Place, WidgetDraft]) -> None:
         """Take over drafts. One that is being saved elsewhere may fail there, and can then be saved
         from here."""
         for draft in drafts.values():
@@ -354,7 +354,7 @@ class Writing:
             self._keep(draft.at(stage))
             self._draw()
 
-    def _store(self, draft: Draft) -> None:
+    def _store(self, draft: WidgetDraft) -> None:
         place = (draft.urn, draft.path)
         self._keep(draft)
         self._draw()
@@ -394,7 +394,7 @@ class Writing:
             in_turn=True,
         )
 
-    def _keep(self, draft: Draft) -> None:
+    def _keep(self, draft: WidgetDraft) -> None:
         self.drafts[draft.urn, draft.path] = draft
 
     def _forget(self, place: _Place) -> None:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORDERS",
-    "Answer",
-    "Entry",
-    "Portion",
     "Search",
+    "SearchAnswer",
     "Tree",
+    "TreeEntry",
+    "TreePage",
     "measured",
     "offers_of",
     "read_answer",
@@ -52,26 +52,26 @@ _REFUSED = (InvalidInput, NotFound, ServerFault)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """A type, a folder, or an entity. `read` gives what is in it, from a place on."""
 
     name: str
     urn: str = ""
     count: int | None = None
-    read: "Callable[[Catalog, int], Portion] | None" = None
+    read: "Callable[[Catalog, int], TreePage] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class TreePage:
     """Entries of a folder, and where the next page starts; nothing after the last."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TreeEntry, ...]
     further: int | None = None
 
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    entry: Entry
+    entry: TreeEntry
     level: int
     above: "_Node | None" = None
     below: "list[str] | None" = None
@@ -93,7 +93,7 @@ class Tree:
         """Whether nothing was read yet."""
         return not self._top
 
-    def plant(self, entries: tuple[Entry, ...]) -> None:
+    def plant(self, entries: tuple[TreeEntry, ...]) -> None:
         """The topmost entries, in the place of all there was; the first is to be unfolded."""
         self._nodes.clear()
         self._top = [self._add(entry, 1, None) for entry in entries]
@@ -103,7 +103,7 @@ class Tree:
         """The topmost node; "" where there is none."""
         return self._top[0] if self._top else ""
 
-    def unfold(self, key: str) -> "Callable[[Catalog], Portion] | None":
+    def unfold(self, key: str) -> "Callable[[Catalog], TreePage] | None":
         """Show what is in a folder; gives what reads it, where it was not read yet."""
         node = self._nodes.get(key)
         if node is None or node.entry.read is None:
@@ -111,7 +111,7 @@ class Tree:
         node.is_open = True
         return None if node.below is not None else self.reading(key)
 
-    def reading(self, key: str) -> "Callable[[Catalog], Portion] | None":
+    def reading(self, key: str) -> "Callable[[Catalog], TreePage] | None":
         """What reads the next page of a folder; nothing after the last."""
         node = self._nodes.get(key)
         if node is None or node.entry.read is None:
@@ -127,7 +127,7 @@ class Tree:
         if key in self._nodes:
             self._nodes[key].is_open = False
 
-    def take(self, key: str, portion: Portion) -> None:
+    def take(self, key: str, portion: TreePage) -> None:
         """A page of a folder has come."""
         node = self._nodes.get(key)
         if node is None:
@@ -183,34 +183,34 @@ class Tree:
         of = f" of {node.entry.count:,}" if node.entry.count and node.entry.count > read else ""
         return {"more": key, "key": f"{key}+", "level": node.level + 1, "name": f"{read:,}{of}"}
 
-    def _add(self, entry: Entry, level: int, above: "_Node | None") -> str:
+    def _add(self, entry: TreeEntry, level: int, above: "_Node | None") -> str:
         key = f"n{next(self._numbers)}"
         self._nodes[key] = _Node(entry, level, above)
         return key
 
 
-def types_of(catalog: "Catalog") -> tuple[Entry, ...]:
+def types_of(catalog: "Catalog") -> tuple[TreeEntry, ...]:
     """The types that there are entities of, those people look for most first. One request."""
     counted = catalog.counts()
     last = len(_FIRST_ENTRIES)
     order = sorted(
         counted, key=lambda one: (_FIRST_ENTRIES.index(one) if one in _FIRST_ENTRIES else last, one)
     )
-    return tuple(Entry(plural(one), "", counted[one], _top_of(one)) for one in order)
+    return tuple(TreeEntry(plural(one), "", counted[one], _top_of(one)) for one in order)
 
 
-def _top_of(entity_type: str) -> "Callable[[Catalog, int], Portion]":
+def _top_of(entity_type: str) -> "Callable[[Catalog, int], TreePage]":
     if entity_type in _NESTING:
         top = Criterion(_NESTING[entity_type][0], condition="IS_NULL")
         return _listing((entity_type,), all_of(top))
     return _folder(entity_type, "/")
 
 
-def _folder(entity_type: str, path: str) -> "Callable[[Catalog, int], Portion]":
+def _folder(entity_type: str, path: str) -> "Callable[[Catalog, int], TreePage]":
     """What lies at a browse path: folders, then entities. Types that lie in no folder are listed.
     One request a page."""
 
-    def read(catalog: "Catalog", start: int) -> Portion:
+    def read(catalog: "Catalog", start: int) -> TreePage:
         listed = _listing((entity_type,), Filter())
         try:
             page = catalog.browse(path, entity=entity_type, start=start, count=FOLDER_PAGE)
@@ -221,31 +221,33 @@ def _folder(entity_type: str, path: str) -> "Callable[[Catalog, int], Portion]":
         if path == "/" and not page.entries:
             return listed(catalog, start)
         folders = tuple(
-            Entry(one.name, "", one.count, _folder(entity_type, f"{path.rstrip('/')}/{one.name}"))
+            TreeEntry(
+                one.name, "", one.count, _folder(entity_type, f"{path.rstrip('/')}/{one.name}")
+            )
             for one in (() if page.repeating and start else page.folders)
         )
-        entities = (Entry(one.name, str(one.urn)) for one in page.entities)
-        return Portion((*folders, *entities), page.end if page.truncated else None)
+        entities = (TreeEntry(one.name, str(one.urn)) for one in page.entities)
+        return TreePage((*folders, *entities), page.end if page.truncated else None)
 
     return read
 
 
-def _listing(types: tuple[str, ...], among: Filter) -> "Callable[[Catalog, int], Portion]":
+def _listing(types: tuple[str, ...], among: Filter) -> "Callable[[Catalog, int], TreePage]":
     """What a search finds, by name. Two requests a page."""
 
-    def read(catalog: "Catalog", start: int) -> Portion:
+    def read(catalog: "Catalog", start: int) -> TreePage:
         page = catalog.search("*", entity=types, narrowed_by=among, start=start, count=FOLDER_PAGE)
         names = {urn: entity.name for urn, entity in page.summaries.items()}
         entries = tuple(
-            Entry(names.get(hit.urn) or hit.urn.name, str(hit.urn), None, _held_by(hit.urn))
+            TreeEntry(names.get(hit.urn) or hit.urn.name, str(hit.urn), None, _held_by(hit.urn))
             for hit in page.hits
         )
-        return Portion(entries, page.end if page.truncated else None)
+        return TreePage(entries, page.end if page.truncated else None)
 
     return read
 
 
-def _held_by(urn: Urn) -> "Callable[[Catalog, int], Portion] | None":
+def _held_by(urn: Urn) -> "Callable[[Catalog, int], TreePage] | None":
     fields = _NESTING.get(urn.entity_type)
     if fields is None:
         return None
@@ -331,7 +333,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchAnswer:
     """What the server said to a search, and what the URNs among the facets are called."""
 
     search: Search
@@ -425,7 +427,7 @@ class Answer:
         return _BOOLEANS.get(label, label)
 
 
-def read_answer(catalog: "Catalog", search: Search) -> Answer:
+def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
     """Ask the catalog. One request, one for each hundred hits, one for each facet some of whose
     values are taken on, and one for the names of what the facets count. Rows and use are asked for
     later, with `measured`."""
@@ -451,10 +453,10 @@ def read_answer(catalog: "Catalog", search: Search) -> Answer:
     names = {str(urn): entity.name for urn, entity in named.items()}
     is_long = page.total > _MOST
     most = None if is_long and catalog.abilities().deep_pages else _MOST
-    return Answer(search, page, names, adding, most)
+    return SearchAnswer(search, page, names, adding, most)
 
 
-def measured(catalog: "Catalog", answer: Answer) -> Answer:
+def measured(catalog: "Catalog", answer: SearchAnswer) -> SearchAnswer:
     """The same with rows, use and last change of the datasets found. One request."""
     page = answer.page
     return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))

@@ -20,11 +20,11 @@ from explorer.notebook.widgets.explorer.editor import Writing
 from explorer.notebook.widgets.explorer.entity_page import TABS, head_of, read_tab, tabs_of
 from explorer.notebook.widgets.explorer.search import (
     ORDERS,
-    Answer,
-    Entry,
-    Portion,
     Search,
+    SearchAnswer,
     Tree,
+    TreeEntry,
+    TreePage,
     measured,
     offers_of,
     read_answer,
@@ -67,7 +67,7 @@ class Session:
             failed=lambda sentence: show("problem", sentence),
         )
         self.search = Search()
-        self.answer: Answer | None = None
+        self.answer: SearchAnswer | None = None
         self.ticked: dict[str, tuple[Hit, Summary | None]] = {}
         self.urn = ""
         self.entity: Entity | None = None
@@ -119,11 +119,11 @@ class Session:
                 self.ticked.pop(urn, None)
             self._show("find", self._told())
 
-    def _found(self, answer: Answer) -> None:
+    def _found(self, answer: SearchAnswer) -> None:
         self.answer = answer
         self._show("find", self._told())
 
-        def take_measures(more: Answer) -> None:
+        def take_measures(more: SearchAnswer) -> None:
             self.measures.update(more.page.measures)
             if self.answer is answer:
                 self.answer = more
@@ -171,7 +171,7 @@ class Session:
     def plant(self) -> None:
         """Read the topmost of the folders."""
 
-        def then(entries: tuple[Entry, ...]) -> None:
+        def then(entries: tuple[TreeEntry, ...]) -> None:
             self._tree.plant(entries)
             self._show("tree", self._tree.told())
             self.unfold(self._tree.first)
@@ -194,12 +194,12 @@ class Session:
             self._tree.fold(key)
             self._show("tree", self._tree.told())
 
-    def _read_folder(self, key: str, read: "Callable[[Catalog], Portion] | None") -> None:
+    def _read_folder(self, key: str, read: "Callable[[Catalog], TreePage] | None") -> None:
         self._show("tree", self._tree.told())
         if read is None:
             return
 
-        def then(portion: Portion) -> None:
+        def then(portion: TreePage) -> None:
             self._tree.take(key, portion)
             self._show("tree", self._tree.told())
 

@@ -42,7 +42,7 @@ from explorer.views.parts import (
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["RENDERED", "Layout", "OverviewTab", "lay_out"]
+__all__ = ["RENDERED", "OverviewTab", "PageLayout", "lay_out"]
 
 RENDERED = 20_000
 """How many characters of a text are shown as they are meant to look."""
@@ -60,7 +60,7 @@ class PageLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PageLayout:
     """How lines are laid out: for `width` cells, entities by their `names`, and with `whole`
     long texts to their end, as they are written."""
 
@@ -70,7 +70,7 @@ class Layout:
     whole: bool = False
 
 
-def lay_out(parts: Sequence[Part], layout: Layout) -> list[PageLine]:
+def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
     """The parts as lines, headings apart from what comes before."""
     lines: list[PageLine] = []
     at = 0
@@ -101,7 +101,7 @@ def lay_out(parts: Sequence[Part], layout: Layout) -> list[PageLine]:
     return lines
 
 
-def _facts(facts: Sequence[Fact], layout: Layout) -> Iterator[PageLine]:
+def _facts(facts: Sequence[Fact], layout: PageLayout) -> Iterator[PageLine]:
     labels = [said(fact.label) for fact in facts]
     most = min(_LABEL_MOST, max((layout.width - _LEFT) * 2 // 5, 8))
     wide = min(max((label.cell_len for label in labels), default=0), most)
@@ -119,7 +119,7 @@ def _facts(facts: Sequence[Fact], layout: Layout) -> Iterator[PageLine]:
                 start = blank
 
 
-def _value(value: Value, layout: Layout, room: int) -> Iterator[PageLine]:
+def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
     match value:
         case Plain(text, style):
             yield from _wrapped(said(text).plain, style, room)
@@ -147,14 +147,14 @@ def _value(value: Value, layout: Layout, room: int) -> Iterator[PageLine]:
                 yield PageLine(_short(stamp, room), added.actor)
 
 
-def _stamped(stamp: Stamped, layout: Layout) -> Text:
+def _stamped(stamp: Stamped, layout: PageLayout) -> Text:
     text = Text(layout.times.said(stamp.millis))
     if stamp.actor is not None:
         text.append(" by ", "dim").append_text(_name(stamp.actor, layout))
     return join([text, said(stamp.remark, "dim")])
 
 
-def _name(urn: Urn, layout: Layout) -> Text:
+def _name(urn: Urn, layout: PageLayout) -> Text:
     name = layout.names.get(urn)
     return said(name or urn.name, "underline", missing=str(urn))
 
@@ -174,7 +174,7 @@ def _wrapped(text: str, style: str, room: int) -> Iterator[PageLine]:
         yield PageLine(Text(line.rstrip(), style))
 
 
-def _prose(part: Prose, layout: Layout) -> Iterator[PageLine]:
+def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
     width = max(layout.width - _LEFT - 1, 8)
     if layout.whole and len(part.text) > RENDERED:
         for line in block(part.text, _WHOLE).splitlines():
@@ -187,7 +187,7 @@ def _prose(part: Prose, layout: Layout) -> Iterator[PageLine]:
         yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as it is written", "bold"))
 
 
-def _code(part: Code, layout: Layout) -> Iterator[PageLine]:
+def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
     width = max(layout.width - _LEFT - 3, 8)
     limit = _WHOLE if layout.whole else RENDERED
     clean = block(part.text, limit)
@@ -370,7 +370,7 @@ class OverviewTab(Rows, Tab):
             self._laid_of = None
             return
         self._laid_for, self._laid_of = self.size.width, entity
-        layout = Layout(width, self._names, self._session.times, self._whole)
+        layout = PageLayout(width, self._names, self._session.times, self._whole)
         with self._session.reporting(f"telling of {entity.urn.name}"):
             self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
             if entity is self._entity:
@@ -384,7 +384,7 @@ class OverviewTab(Rows, Tab):
 
 
 def _told(
-    entity: "Entity", health: Health | None, layout: Layout
+    entity: "Entity", health: Health | None, layout: PageLayout
 ) -> tuple[Sequence[Part], Sequence[PageLine]]:
     parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
     if health:
