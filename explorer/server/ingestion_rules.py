@@ -28,6 +28,7 @@ from explorer.server.store.interface import version_of
 __all__ = [
     "DERIVED",
     "NO_RUN",
+    "SUMMARIES",
     "UNKNOWN_ACTOR",
     "CheckedProposal",
     "check_assignments",
@@ -235,6 +236,8 @@ def _declared_delimiter(info: dict[str, Any]) -> str | None:
 _OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
 _INCIDENT = "urn:li:incident:"
 _SUMMARY = "incidentsSummary"
+SUMMARIES = frozenset((_SUMMARY,))
+"""The aspects that the service writes itself, from what is written of other entities."""
 _SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
 # Of each state an entity's summary names the incidents that were written last.
 _MOST_INCIDENTS = 100

@@ -15,7 +15,7 @@ from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
 from explorer.server.ingestion import Intake
-from explorer.server.ingestion_rules import NO_RUN, fill_derived
+from explorer.server.ingestion_rules import NO_RUN, SUMMARIES, fill_derived
 from explorer.server.store import StoredAspect, StoredReference, Transaction, Write
 
 __all__ = [
@@ -239,7 +239,7 @@ def roll_back(
     shared = sum(
         len(by_aspect.get(aspect.name, ())) < transaction.version_count(urn, aspect.name)
         for aspect in transaction.aspects(urn)
-        if aspect.name != key
+        if aspect.name != key and aspect.name not in SUMMARIES
     )
     for aspect, versions in by_aspect.items():
         undone.entities.add(urn)
