@@ -9,6 +9,7 @@ Needs nbconvert (`pip install nbconvert`) and Chromium on the path (Debian: `apt
 chromium fonts-dejavu-core`). Nothing is fetched from anywhere.
 """
 
+import argparse
 import importlib.util
 import json
 import shutil
@@ -141,6 +142,9 @@ def main(directory: str, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2:])
+    words = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=words)
+    parser.add_argument("directory", help="where the pictures go; it is made")
+    parser.add_argument("names", nargs="*", help="notebooks and widgets; by default all")
+    given = parser.parse_args()
+    main(given.directory, given.names)

@@ -71,7 +71,7 @@ class HttpTransport:
                 verify=self._base.startswith("https:"),
                 proxy=proxy,
             )
-            if is_unix and isinstance(self._carrier, httpx.AsyncHTTPTransport):
+            if is_unix and carrier is None and isinstance(self._carrier, httpx.AsyncHTTPTransport):
                 # httpx has no parameter for the streams of its connections.
                 self._carrier._pool = httpcore.AsyncConnectionPool(  # noqa: SLF001
                     uds=address.removeprefix(UNIX),
