@@ -280,5 +280,7 @@ def at():
             reader = Reader(pilot)
             await reader.settle()
             yield reader
+            # A program that ends by itself does so before its screens go, and `run_test` does not.
+            app.workers.cancel_all()
 
     return open_at

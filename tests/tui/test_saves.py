@@ -3,6 +3,7 @@ writer is told and keeps a draft. `tests/benchmarks/editor.py` does the same for
 
 import asyncio
 import random
+import threading
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -162,13 +163,15 @@ async def opened(network, urn):
     app = CatalogApp(lambda: AsyncCatalog(transport=network), urn=urn)
     async with app.run_test(size=(120, 36)) as pilot:
         view = await until(lambda: app._furnished and app._entity_view)
-        await until(lambda: view.columns.current is not None and view.columns.has_focus_within)
+        await until(lambda: view.columns.has_focus_within and view.columns.current is not None)
         press(app, "e")
         screen = await until(
             lambda: isinstance(app.screen, EditorScreen) and app.screen._opened.is_set()
         )
         assert screen
         yield app, pilot, app.screen
+        # A program that ends by itself does so before its screens go, and `run_test` does not.
+        app.workers.cancel_all()
 
 
 async def until(happens, seconds=60):
@@ -262,6 +265,36 @@ async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
         desk, f"any_{seed}", seed, longest_seconds=0.1, longest_pause=0.02, count=5
     )
     assert not found.faults
+
+
+async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draft_back(
+    desk, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    removing, may_remove = threading.Event(), threading.Event()
+    drop = Drafts.drop
+
+    def drop_slowly(*given):
+        removing.set()
+        may_remove.wait(30)
+        drop(*given)
+
+    with Catalog(data_dir=desk) as catalog:
+        urn = describe_table(catalog, "removed", ["one"])
+    network = Network(instance.ensure(desk).address, random.Random(1), 0)
+    async with opened(network, urn) as (app, _, screen):
+        press(app, *"text")
+        await until(lambda: screen._area.text == "text")
+        monkeypatch.setattr(Drafts, "drop", drop_slowly)
+        press(app, "ctrl+s")
+        await until(removing.is_set)
+        pause = asyncio.create_task(screen.keep_draft())
+        await asyncio.sleep(0)
+        may_remove.set()
+        assert await pause
+        await until(lambda: not app._editing._saves.titles)
+        assert not (await Drafts.at(app._session)).all()
+    assert network.answered == [("one", "text")]
 
 
 async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(

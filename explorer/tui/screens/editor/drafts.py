@@ -247,6 +247,8 @@ class _Waiting:
     save: Save
     kept: "asyncio.Task[None]"
     done: "asyncio.Future[Failure | None]"
+    is_acknowledged: bool = False
+    """The server has the text; what is left to do is to remove its draft."""
 
 
 @dataclass(slots=True)
@@ -307,9 +309,10 @@ class Saves:
         return found[-1] if found else None
 
     def base(self, key: Key) -> str | None:
-        """The edited text that the writer of a text on its way started from; None for a text that
-        is not on its way."""
-        return None if self.pending(key) is None else self._held[key].base
+        """The edited text that the writer of a text on its way started from; None where the server
+        has acknowledged all that was sent of it."""
+        of_key = [one for one in self._waiting if one.save.key == key]
+        return self._held[key].base if of_key and not of_key[-1].is_acknowledged else None
 
     def pending_of(self, urn: Urn) -> list[Save]:
         """The saves of an entity that are on their way, in their order."""
@@ -349,8 +352,16 @@ class Saves:
                 # A save does not depend on its draft: where none can be written, that was told.
                 await asyncio.wait([one.kept])
                 failure = await self._write(one.save)
-                self._waiting.popleft()
                 self._note(one.save, failure)
+                if failure is None:
+                    # Before the draft goes: whoever keeps a text meanwhile is to know that the
+                    # server has it, and not to write its draft again behind the removal.
+                    one.is_acknowledged = True
+                    with self._session.reporting("removing the draft"):
+                        await self._keeper.drop(one.save.target, one.save.text)
+                self._waiting.popleft()
+                if failure is not None and self.pending(one.save.key) is None:
+                    self.failed[one.save.key] = failure
                 one.done.set_result(failure)
                 self._told(one.save, failure)
         finally:
@@ -365,8 +376,6 @@ class Saves:
         else:
             self._held[save.key].read = failure.theirs
             self._held[save.key].sent.clear()
-        if failure is not None and self.pending(save.key) is None:
-            self.failed[save.key] = failure
 
     async def _write(self, save: Save) -> Failure | None:
         from explorer.client import TextConflict
@@ -391,8 +400,6 @@ class Saves:
             return Failure(save, reason, theirs, held.base, theirs, author, at)
         if told:
             return Failure(save, told[0], held.read, held.base)
-        with self._session.reporting("removing the draft"):
-            await self._keeper.drop(save.target, save.text)
         return None
 
     async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _Held) -> None:
