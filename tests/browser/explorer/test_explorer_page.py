@@ -246,11 +246,11 @@ def test_a_description_is_written_with_the_keys(show):
     area.press_sequentially(" an order")
     area.press("Control+s")
     text = "one **row** an order"
-    assert asked(widget, "edit", "draft", "compare") == [
-        {"kind": "edit"},
-        {"kind": "draft", "urn": URNS[0], "path": None, "text": text},
-        {"kind": "compare"},
-    ]
+    first, *drafts, last = asked(widget, "edit", "draft", "compare")
+    assert (first, last) == ({"kind": "edit"}, {"kind": "compare"})
+    assert drafts[-1] == {"kind": "draft", "urn": URNS[0], "path": None, "text": text}
+    # Where the machine is so busy that typing pauses, there are drafts of its beginnings.
+    assert all(text.startswith(one["text"]) for one in drafts)
     lines = difference_lines(["@@ -1 +1 @@", "-one **row**", f"+{text}"])
     widget.set(editor=editor("comparing", diff=lines))
     shown = page.get_by_role("group", name="What differs").locator("> div")
