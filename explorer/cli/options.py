@@ -479,10 +479,10 @@ def own_urn(catalog: "Catalog") -> str:
     """
     from explorer.errors import InvalidInput
 
-    user = catalog.info().user
-    if not user:
+    user = catalog.me()
+    if user is None:
         raise InvalidInput("this server does not say who you are; use --owner with your name")
-    return user
+    return str(user)
 
 
 def _owned_by(owners: Sequence[str]) -> "Criterion":

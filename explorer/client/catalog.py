@@ -309,6 +309,7 @@ class Catalog(BlockingFace):
     aspect = blocking(AsyncCatalog.aspect)
     exists = blocking(AsyncCatalog.exists)
     legacy_entity = blocking(AsyncCatalog.legacy_entity)
+    me = blocking(AsyncCatalog.me)
     record = blocking(AsyncCatalog.record)
     versions = blocking(AsyncCatalog.versions)
     every_version = blocking_iterator(AsyncCatalog.every_version)

@@ -10,7 +10,7 @@ from explorer.client.records import Held, What
 from explorer.client.responses import Json
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = [
     "COLUMNS",
@@ -210,7 +210,6 @@ def held_text(held: Held) -> str:
 
 
 _BUILT_IN = "urn:li:ownershipType:__system__"
-_UNKNOWN = "urn:li:corpuser:unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +265,7 @@ class LabelKind:
         return [one for one in holder.get(self.field) or () if isinstance(one, dict)]
 
     def _with(self, value: Json, elements: list[Json], column: str | None) -> Json:
-        stamp = {"time": time.time_ns() // 1_000_000, "actor": _UNKNOWN}
+        stamp = {"time": time.time_ns() // 1_000_000, "actor": UNKNOWN_ACTOR}
         beside = {self.stamp: stamp} if self.stamp else {}
         if column is None:
             return {**beside, **value, self.field: elements}

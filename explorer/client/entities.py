@@ -13,11 +13,11 @@ from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
 from explorer.client.methods import CatalogMethods, gather_limited
 from explorer.client.records import ServerInfo
 from explorer.client.responses import Json, as_object
-from explorer.client.transport import Request, of_aspects
+from explorer.client.transport import Request, graphql_request, of_aspects
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, UnknownName, Unreadable
 from explorer.metadata.aspects import aspect_of, read_aspect
 from explorer.metadata.registry import Registry
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = [
     "EntityMethods",
@@ -213,6 +213,7 @@ _BATCH = 150
 # Servers take a request line of 16 KB or more; names of aspects go into it too.
 _BATCH_BYTES = 12_000
 _AT_ONCE = 4
+_ME = "query me { me { corpUser { urn } } }"
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -226,6 +227,24 @@ class EntityMethods(CatalogMethods):
         """What the server says of itself. One request."""
         body = await self._connection.send(config_request())
         return parse_config(body, self._connection.address)
+
+    async def me(self) -> Urn | None:
+        """The user that the server takes the caller for; None where it does not know. Two requests.
+
+        Example: `cat.me()`
+        """
+        user = (await self.info()).user
+        if not user:
+            try:
+                body = await self._connection.send(graphql_request(_ME, {}))
+            except (InvalidInput, NotFound, ServerFault):
+                # A server without GraphQL, or whose `me` needs somebody who signed in.
+                return None
+            found = body
+            for key in ("data", "me", "corpUser", "urn"):
+                found = found.get(key) if isinstance(found, dict) else None
+            user = found if isinstance(found, str) and found != UNKNOWN_ACTOR else ""
+        return next(iter(Urn.parse_all((user,))), None)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
         """An entity with its latest aspects, or those named. One request.

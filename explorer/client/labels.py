@@ -15,7 +15,7 @@ from explorer.client.transport import millis
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import InstitutionalMemory, Link, read_aspect
 from explorer.metadata.proposal import Proposal
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = ["LabelMethods", "LinkMethods", "deprecation_of", "domains_of", "shown"]
 
@@ -27,7 +27,6 @@ _MUTATIONS: dict[What, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 _OWNER_TYPES = {"corpuser": "CORP_USER", "corpGroup": "CORP_GROUP"}
 _BUILT_IN = "urn:li:ownershipType:__system__"
-_UNKNOWN = "urn:li:corpuser:unknown"
 
 
 class LabelMethods(EditMethods):
@@ -328,7 +327,7 @@ class LabelMethods(EditMethods):
         def change(value: Json) -> Json:
             if expected is not None:
                 expected.check(deprecation_of(value))
-            return {"actor": value.get("actor") or _UNKNOWN, **said}
+            return {"actor": value.get("actor") or UNKNOWN_ACTOR, **said}
 
         async def write() -> None:
             if before == held:
@@ -578,7 +577,7 @@ class LinkMethods(EditMethods):
             data = await self.graphql(edits.WHO)
             return str(data["me"]["corpUser"]["urn"])
         except (InvalidInput, NotFound, ServerFault, KeyError, TypeError):
-            return _UNKNOWN
+            return UNKNOWN_ACTOR
 
 
 def _links_of(value: Json) -> list[Json]:
@@ -597,7 +596,7 @@ def shown(links: list[Json]) -> tuple[str, ...]:
 def _element(link: Json, *, dated: bool) -> Json:
     stamp = link.get("createStamp") or {}
     made = {"createdAt": stamp["time"]} if dated and stamp.get("time") else {}
-    author = stamp.get("actor") or _UNKNOWN
+    author = stamp.get("actor") or UNKNOWN_ACTOR
     url, label = _names(link)
     return {"url": url, "description": label, "author": author, **made}
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from explorer.errors import InvalidInput, ServerFault
+from explorer.metadata.urn import UNKNOWN_ACTOR
 
 __all__ = [
     "RECORDS",
@@ -82,7 +83,7 @@ class AuditStamp(Camel, frozen=True):
     """Who and when: `time` in milliseconds since 1970 UTC, `actor` a user URN."""
 
     time: int = 0
-    actor: str = "urn:li:corpuser:unknown"
+    actor: str = UNKNOWN_ACTOR
 
     @property
     def at(self) -> datetime | None:

@@ -13,9 +13,11 @@ from urllib.parse import quote
 
 from explorer.errors import InvalidUrn
 
-__all__ = ["MAX_URN_BYTES", "Urn"]
+__all__ = ["MAX_URN_BYTES", "UNKNOWN_ACTOR", "Urn"]
 
 MAX_URN_BYTES = 512
+UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
+"""The actor of a change that nobody signed for."""
 _PREFIX = "urn:li:"
 # NUL, line breaks, and the separator of DataHub's compound keys.
 _FORBIDDEN = re.compile("[\0\n\r\u241f]")

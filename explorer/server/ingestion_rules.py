@@ -18,7 +18,7 @@ from explorer.metadata.structured_properties import (
     plain_value,
     read_definition,
 )
-from explorer.metadata.urn import Urn
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.server.browse import browse_paths, default_delimiter
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
@@ -42,7 +42,6 @@ __all__ = [
     "summarise_incidents",
 ]
 
-UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 NO_RUN = "no-run-id-provided"
 
 _FULL_TABLE = "FULL_TABLE_SNAPSHOT"

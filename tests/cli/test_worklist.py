@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 import uvicorn
@@ -15,6 +16,7 @@ from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
+from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
 
@@ -63,26 +65,32 @@ def shop():
     return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address of a service with two tables."""
-    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
+@contextmanager
+def serving(directory, gate=None):
+    """The address of a service of a catalog of its own."""
+    opened = open_catalog(directory, load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
     server = uvicorn.Server(
-        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
+        uvicorn.Config(Service(opened, gate=gate), lifespan="off", log_config=None, ws="none")
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.005)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with Catalog(address) as client:
-        client.ingest_batch(shop())
-    yield address
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     server.should_exit = True
     thread.join()
     listener.close()
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a service with two tables."""
+    with serving(tmp_path_factory.mktemp("catalog")) as address:
+        with Catalog(address) as client:
+            client.ingest_batch(shop())
+        yield address
 
 
 @pytest.fixture
@@ -146,6 +154,17 @@ def test_mine_is_what_the_user_of_this_machine_owns(catalog, tmp_path, monkeypat
         ran = catalog("worklist", "--mine", "--json", "--data-dir", str(directory), url=None)
     finally:
         os.kill(instance.find(directory).pid, signal.SIGTERM)
+    assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
+
+
+def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog, tmp_path):
+    file = tmp_path / "tokens.json"
+    token, _ = create_token(file, "ann", "urn:li:corpuser:ann")
+    with serving(tmp_path, Gate(Keyring(file))) as address:
+        with Catalog(address, token=token) as client:
+            client.ingest_batch(shop())
+            assert client.me() == Urn.parse("urn:li:corpuser:ann")
+        ran = catalog("worklist", "--mine", "--json", url=address, CATALOG_TOKEN=token)
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
 
 

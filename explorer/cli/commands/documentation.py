@@ -284,7 +284,7 @@ An item without a column is the table itself.
     "--mine",
     "is_mine",
     is_flag=True,
-    help="Only what you own, by the user of this machine's catalog: see catalog profile.",
+    help="Only what you own: the user of this machine, or of the token on a server.",
 )
 @click.option(
     "--top", type=click.IntRange(1), default=50, show_default=True, help="Only so many, the first."
