@@ -157,7 +157,8 @@ class Intake:
             before = orjson.loads(stored.value) if stored else None
             check_assignments(transaction, change.urn, value, before)
         elif change.aspect == DEFINITION:
-            check_definition(value, orjson.loads(stored.value) if stored else None)
+            before = orjson.loads(stored.value) if stored else None
+            check_definition(transaction, change.urn, value, before)
         if not exists:
             removes = change.aspect == "status" and value.get("removed") is True
             if removes and change.dialect == "plain":

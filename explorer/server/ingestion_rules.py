@@ -401,14 +401,23 @@ _PROPERTY = "structuredProperty"
 _VERSION = re.compile(r"\d{14}", re.ASCII)
 
 
-def check_definition(value: _Value, stored: _Value | None) -> None:
+def check_definition(
+    transaction: Transaction, urn: Urn, value: _Value, stored: _Value | None
+) -> None:
     """Raise `InvalidAspect` where a definition has no valid `version`, or forbids what the stored
-    one allowed and has no later one.
+    one allowed and has no later one, or is of a property that was soft-deleted.
 
     The rules are those of DataHub's `PropertyDefinitionValidator`: the qualified name stays; the
     value type stays, MULTIPLE does not become SINGLE, and what was an allowed value stays one,
     unless the version is raised.
     """
+    if stored is not None and _is_removed(transaction, str(urn)):
+        raise InvalidAspect(
+            DEFINITION,
+            "",
+            f"the structured property {urn.name} was removed; restore it (status removed=false) "
+            "before its definition is changed",
+        )
     version = value.get("version")
     if version is not None and not _VERSION.fullmatch(version):
         raise InvalidAspect(
@@ -502,12 +511,16 @@ def _required(transaction: Transaction, text: str, path: str) -> Definition:
     definition = _defined(transaction, urn)
     if definition is not None:
         return definition
-    status = transaction.latest(text, "status")
-    if status is not None and orjson.loads(status.value).get("removed") is True:
+    if _is_removed(transaction, text):
         problem = "was removed; restore it (status removed=false) or leave it out"
     else:
         problem = "has no definition; write its propertyDefinition first or leave it out"
     raise InvalidAspect(ASSIGNMENTS, place, f"the structured property {urn.name} {problem}")
+
+
+def _is_removed(transaction: Transaction, text: str) -> bool:
+    status = transaction.latest(text, "status")
+    return status is not None and orjson.loads(status.value).get("removed") is True
 
 
 def _defined(transaction: Transaction, urn: Urn) -> Definition | None:

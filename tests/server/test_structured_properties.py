@@ -326,6 +326,20 @@ def test_a_definition_is_not_narrowed_without_a_later_version(properties: Proper
     assert "restricted to some" in refusal("number", version="20260101000001")
 
 
+def test_the_definition_of_a_removed_property_is_changed_only_when_it_is_restored(
+    properties: Properties,
+) -> None:
+    urn = properties.define("gone")
+    stored = properties.caller.value(urn, "propertyDefinition")
+    properties.caller.ingest(urn, "status", {"removed": True})
+    answer = properties.caller.send(urn, "propertyDefinition", {**stored, "description": "New."})
+    assert answer.status_code == 422
+    assert "was removed; restore it (status removed=false)" in answer.json()["message"]
+    properties.caller.ingest(urn, "status", {"removed": False})
+    answer = properties.caller.send(urn, "propertyDefinition", {**stored, "description": "New."})
+    assert answer.status_code == 200, answer.text
+
+
 def test_results_are_sorted_by_a_property(properties: Properties) -> None:
     properties.define("tier")
     properties.define("days", "number")
