@@ -6,8 +6,8 @@ Imported with the first request, because importing httpx takes longer than drawi
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import httpcore
@@ -40,8 +40,8 @@ class HttpTransport:
     address of the proxy that requests go through. Certificates are checked against those of
     certifi, or of `SSL_CERT_FILE` or `SSL_CERT_DIR` where these are set.
 
-    A carrier is asked directly rather than through `httpx.AsyncClient`: that follows no redirect,
-    keeps no cookie, and writes no address into a log.
+    The transport is called directly and not through `httpx.AsyncClient`, so redirects are not
+    followed, cookies are not stored, and addresses are not logged.
     """
 
     def __init__(
@@ -59,33 +59,13 @@ class HttpTransport:
         self._base = "http://catalog" if is_unix else base_url(address)
         # Packing an answer costs more than it saves where no network is in between.
         self._encoding = "identity" if proxy is None and is_local(address) else "gzip, deflate"
-        # Loading certificates takes longer than a first answer, so only where they are used.
-        try:
-            self._carrier = carrier or httpx.AsyncHTTPTransport(
-                uds=address.removeprefix(UNIX) if is_unix else None,
-                limits=httpx.Limits(
-                    max_connections=_MAX_CONNECTIONS,
-                    max_keepalive_connections=_MAX_CONNECTIONS,
-                    keepalive_expiry=_MAX_IDLE_SECONDS,
-                ),
-                verify=self._base.startswith("https:"),
-                proxy=proxy,
-            )
-            if is_unix and carrier is None and isinstance(self._carrier, httpx.AsyncHTTPTransport):
-                # httpx has no parameter for the streams of its connections.
-                self._carrier._pool = httpcore.AsyncConnectionPool(  # noqa: SLF001
-                    uds=address.removeprefix(UNIX),
-                    max_connections=_MAX_CONNECTIONS,
-                    max_keepalive_connections=_MAX_CONNECTIONS,
-                    keepalive_expiry=_MAX_IDLE_SECONDS,
-                    network_backend=_UnixSockets(),
-                )
-        except OSError as error:
-            raise Unusable(
-                f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
-            ) from error
-        except (ValueError, ImportError, httpx.InvalidURL) as error:
-            raise responses.unusable_proxy(proxy or "", str(error)) from None
+        if carrier is not None:
+            self._carrier = carrier
+        elif is_unix:
+            self._carrier = UnixSocketTransport(address.removeprefix(UNIX))
+        else:
+            # Loading certificates takes longer than a first answer, so only where they are used.
+            self._carrier = _tcp_transport(proxy, verify=self._base.startswith("https:"))
         self._timeouts = httpx.Timeout(
             timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)
         ).as_dict()
@@ -190,13 +170,113 @@ class HttpTransport:
                 return responses.hung_up(self._address, str(error) or type(error).__name__)
 
 
-class _UnixSockets(httpcore.AsyncNetworkBackend):
-    """Connections over asyncio's own streams.
+def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTransport:
+    """Return the transport of httpx. Raises `Unusable` for unusable certificates or proxies."""
+    limits = httpx.Limits(
+        max_connections=_MAX_CONNECTIONS,
+        max_keepalive_connections=_MAX_CONNECTIONS,
+        keepalive_expiry=_MAX_IDLE_SECONDS,
+    )
+    try:
+        return httpx.AsyncHTTPTransport(verify=verify, proxy=proxy, limits=limits)
+    except OSError as error:
+        raise Unusable(
+            f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
+        ) from error
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        raise responses.unusable_proxy(proxy or "", str(error)) from None
 
-    Those of anyio, which httpcore takes otherwise, report `InvalidStateError` to the event loop
-    when a request is cancelled at the moment in which its answer arrives (anyio 4.16; the same
-    fault at closing is https://github.com/agronholm/anyio/issues/1267).
+
+class UnixSocketTransport(httpx.AsyncBaseTransport):
+    """Sends requests over the Unix socket at `path`, as `httpx.AsyncHTTPTransport(uds=path)` does,
+    but through connections of asyncio rather than of anyio, which httpx has no parameter for.
+
+    Those of anyio report `InvalidStateError` to the event loop when a request is cancelled at the
+    moment in which its answer arrives (anyio 4.16; the same fault at closing is
+    https://github.com/agronholm/anyio/issues/1267).
     """
+
+    def __init__(self, path: str) -> None:
+        self._pool = httpcore.AsyncConnectionPool(
+            uds=path,
+            max_connections=_MAX_CONNECTIONS,
+            max_keepalive_connections=_MAX_CONNECTIONS,
+            keepalive_expiry=_MAX_IDLE_SECONDS,
+            network_backend=_AsyncioBackend(),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and return the response, whose body is read as it comes. Raises the
+        errors of httpx."""
+        url = request.url
+        with _as_httpx_errors():
+            response = await self._pool.handle_async_request(
+                httpcore.Request(
+                    request.method,
+                    httpcore.URL(
+                        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                    ),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        return httpx.Response(
+            response.status,
+            headers=response.headers,
+            stream=_ResponseStream(response),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        with _as_httpx_errors():
+            await self._pool.aclose()
+
+
+class _ResponseStream(httpx.AsyncByteStream):
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _as_httpx_errors():
+            async for chunk in self._response.aiter_stream():
+                yield chunk
+
+    async def aclose(self) -> None:
+        with _as_httpx_errors():
+            await self._response.aclose()
+
+
+# Each before the classes that it derives from.
+_HTTPX_ERRORS: tuple[tuple[type[Exception], type[httpx.TransportError]], ...] = (
+    (httpcore.ConnectTimeout, httpx.ConnectTimeout),
+    (httpcore.ReadTimeout, httpx.ReadTimeout),
+    (httpcore.WriteTimeout, httpx.WriteTimeout),
+    (httpcore.PoolTimeout, httpx.PoolTimeout),
+    (httpcore.TimeoutException, httpx.TimeoutException),
+    (httpcore.ConnectError, httpx.ConnectError),
+    (httpcore.ReadError, httpx.ReadError),
+    (httpcore.WriteError, httpx.WriteError),
+    (httpcore.NetworkError, httpx.NetworkError),
+    (httpcore.LocalProtocolError, httpx.LocalProtocolError),
+    (httpcore.RemoteProtocolError, httpx.RemoteProtocolError),
+    (httpcore.ProtocolError, httpx.ProtocolError),
+)
+
+
+@contextmanager
+def _as_httpx_errors() -> Iterator[None]:
+    """Raise the errors of httpcore as those of httpx."""
+    try:
+        yield
+    except tuple(kind for kind, _ in _HTTPX_ERRORS) as error:
+        kind = next(known for known_in, known in _HTTPX_ERRORS if isinstance(error, known_in))
+        raise kind(str(error)) from error
+
+
+class _AsyncioBackend(httpcore.AsyncNetworkBackend):
+    """Connects to Unix sockets with the streams of asyncio."""
 
     async def connect_unix_socket(
         self,
@@ -206,7 +286,7 @@ class _UnixSockets(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                return _UnixSocket(*await asyncio.open_unix_connection(path))
+                return _AsyncioStream(*await asyncio.open_unix_connection(path))
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from error
         except OSError as error:
@@ -216,7 +296,7 @@ class _UnixSockets(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class _UnixSocket(httpcore.AsyncNetworkStream):
+class _AsyncioStream(httpcore.AsyncNetworkStream):
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer

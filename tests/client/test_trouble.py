@@ -13,7 +13,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Connection
 from explorer.client.http import HttpTransport
-from explorer.client.transport import Request, Retry
+from explorer.client.transport import NeverSent, Request, Retry
 from explorer.errors import (
     Busy,
     Conflict,
@@ -540,3 +540,38 @@ async def test_a_request_cancelled_as_its_answer_arrives_reports_nothing_to_the_
     await transport.close()
     loop.set_exception_handler(former)
     assert reported == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (None, NeverSent),
+        (b"", Unreachable),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", Unreachable),
+        (b"no HTTP at all\r\n\r\n", Unreachable),
+        ("silence", TimedOut),
+    ],
+)
+async def test_trouble_on_a_unix_socket_is_told_as_on_tcp(tmp_path, reply, expected):
+    path = str(tmp_path / "socket")
+    transport = HttpTransport(f"unix:{path}", timeout_seconds=0.2)
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        if reply == "silence":
+            await reader.read()
+        else:
+            writer.write(reply)
+        writer.close()
+        await writer.wait_closed()
+        hung_up.set()
+
+    hung_up = asyncio.Event()
+    server = None if reply is None else await asyncio.start_unix_server(serve, path)
+    with pytest.raises(expected) as raised:
+        await transport.send(Request("GET", "/config"))
+    assert type(raised.value) is expected
+    await transport.close()
+    if server is not None:
+        await hung_up.wait()
+        server.close()
