@@ -9,8 +9,9 @@ ingestion said so, `transform`, `confidence` and `via` (URN of the job or query)
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMN_ASPECTS",
+    "certain_columns",
     "column_graph",
     "column_urn",
     "columns_along",
@@ -153,12 +155,27 @@ async def columns_along(
     roots = _roots(start, column, known, whole)
     way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
     sign = 1 if direction == "DOWNSTREAM" else -1
-    reached = _reach(way, roots, _rounds(tables, hops))
+    # No way between columns has more edges than there are tables in a row.
+    layers = islice(nx.bfs_layers(way, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
+    reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
     found = whole.subgraph(reached).copy()
-    for node, far in reached.items():
-        found.nodes[node]["hops"] = sign * far
+    nx.set_node_attributes(found, reached, "hops")
     found.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
     found.graph["guesses"] = sum(1 for *_, guess in found.edges.data("guess") if guess)
+    return found
+
+
+def certain_columns(columns: "nx.DiGraph") -> set[str]:
+    """Return the nodes that ingested lineage connects with the graph's roots without a guess on
+    the way, upstream ones by what they feed, downstream ones by what they are made from; the roots
+    are among them. Pure."""
+    known = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]
+    ingested = columns.edge_subgraph(known)
+    found = set(columns.graph["roots"])
+    for root in found & ingested.nodes:
+        above, below = nx.ancestors(ingested, root), nx.descendants(ingested, root)
+        found = found | {node for node in above if columns.nodes[node]["hops"] < 0}
+        found = found | {node for node in below if columns.nodes[node]["hops"] > 0}
     return found
 
 
@@ -172,26 +189,6 @@ def _roots(start: Urn, column: str | None, known: _Schema, graph: "nx.DiGraph") 
         raise UnknownName("column", column, known.paths)
     graph.add_node(root, **_said_of(root))
     return {root}
-
-
-def _rounds(tables: "nx.DiGraph", hops: int) -> int:
-    """No way between columns has more edges than there are tables in a row."""
-    return min(hops, max(len(tables), 1))
-
-
-def _reach(graph: "nx.DiGraph", roots: Iterable[str], hops: int) -> dict[str, int]:
-    """Every node that the roots lead to, and how far away."""
-    reached = dict.fromkeys(sorted(roots), 0)
-    frontier = list(reached)
-    for hop in range(1, hops + 1):
-        following = []
-        for node in frontier:
-            for below in graph.successors(node) if node in graph else ():
-                if below not in reached:
-                    reached[below] = hop
-                    following.append(below)
-        frontier = following
-    return reached
 
 
 def _told(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from explorer.client.methods import gather_limited, in_chunks
 from explorer.client.records import Flow, Timeseries
 from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
-from explorer.graph.columns import columns_along
+from explorer.graph.columns import certain_columns, columns_along
 from explorer.graph.lineage import read_lineage
 from explorer.graph.nodes import read_details
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
@@ -239,7 +239,7 @@ async def _usage(
 
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
     """For each entity the columns reached, and whether any way there was said all along."""
-    sure = _surely(columns)
+    sure = certain_columns(columns)
     found: dict[str, tuple[set[str], bool]] = {}
     for node, said in columns.nodes(data=True):
         entity = said.get("dataset", node)
@@ -251,19 +251,6 @@ def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ..
         entity: ("said" if certain else "guessed", tuple(sorted(names)))
         for entity, (names, certain) in found.items()
     }
-
-
-def _surely(columns: "nx.DiGraph") -> set[str]:
-    """What the roots reach over edges that are no guess."""
-    reached = set(columns.graph["roots"])
-    frontier = list(reached)
-    while frontier:
-        node = frontier.pop()
-        for _, below, guess in columns.out_edges(node, data="guess"):
-            if not guess and below not in reached:
-                reached.add(below)
-                frontier.append(below)
-    return reached
 
 
 def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:

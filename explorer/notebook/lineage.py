@@ -530,16 +530,9 @@ class ColumnLineage(Table):
 
     @cached_property
     def _certain(self) -> frozenset[str]:
-        """What is reached by ways alone that ingestion said."""
-        import networkx as nx
+        from explorer.graph.columns import certain_columns
 
-        known = [(s, t) for s, t, guess in self.graph.edges.data("guess") if not guess]
-        said = self.graph.edge_subgraph(known)
-        found: set[str] = set()
-        for root in self.graph.graph["roots"]:
-            if root in said:
-                found |= nx.ancestors(said, root) | nx.descendants(said, root)
-        return frozenset(found)
+        return frozenset(certain_columns(self.graph))
 
     def _called(self, node: str) -> str:
         known = self.names.get(_table_of(self.graph, node))

@@ -118,6 +118,15 @@ def test_what_networkx_wrote_is_read():
     _check_equal(from_node_link(json.dumps(nx.node_link_data(graph, edges="links"))), graph)
 
 
+def test_graphml_shows_lists_to_other_programs_as_json():
+    graph = nx.MultiDiGraph(id="lineage", truncated=None)
+    graph.add_node("urn:a", owners=["urn:li:corpuser:jdoe"], share=0.5)
+    graph.add_edge("urn:a", "urn:b", key="Consumes")
+    read = nx.parse_graphml(to_graphml(graph))
+    assert read.nodes["urn:a"] == {"owners (JSON)": '["urn:li:corpuser:jdoe"]', "share": 0.5}
+    assert list(read.edges(data=True)) == [("urn:a", "urn:b", {"id": "Consumes"})]
+
+
 def test_graphml_of_other_programs_has_defaults():
     text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
       <key id="d0" for="node" attr.name="color" attr.type="string"><default>red</default></key>

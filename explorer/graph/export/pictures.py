@@ -95,11 +95,14 @@ _DOT_STYLES = {
 def to_dot(
     graph: "nx.DiGraph | nx.MultiDiGraph", *, most_nodes: int = 5_000, most_edges: int = 20_000
 ) -> str:
-    """The graph from left to right, names on its nodes and URNs as their tooltips.
+    """Return the graph as Graphviz DOT, from left to right, names on its nodes and URNs as their
+    tooltips.
 
-    Both are shown as they are, whatever is in them: no escape, entity or HTML-like label of
-    Graphviz is taken for one. Soft-deleted nodes are dashed, nodes only named by others and guessed
-    edges are dotted. What was left out is said in a comment.
+    No name is read as an escape, an entity or an HTML-like label of Graphviz. Soft-deleted nodes
+    are dashed, nodes only named by others and guessed edges are dotted. A comment says what was
+    left out. This is written here rather than by networkx, which writes DOT only with pydot or
+    pygraphviz installed: another dependency, or a build against Graphviz, in place of a line for
+    each node and edge, whose labels would have to be escaped here all the same.
     """
     shown = choose(graph, most_nodes, most_edges)
     ids = {node: f"n{at}" for at, (node, _) in enumerate(shown.nodes)}

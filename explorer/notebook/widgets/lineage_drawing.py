@@ -4,7 +4,6 @@ and the layout of their boxes and lines.
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -99,7 +98,8 @@ class KnownLineage:
         root = self.root
         if root not in self.graph:
             return
-        below, above = (_distances(self.graph, root, side) for side in ("DOWNSTREAM", "UPSTREAM"))
+        below = nx.single_source_shortest_path_length(self.graph, root)
+        above = nx.single_source_shortest_path_length(self.graph.reverse(copy=False), root)
         for node, said in self.graph.nodes(data=True):
             down, up = below.get(node), above.get(node)
             if down is not None and (up is None or down <= up):
@@ -114,18 +114,6 @@ def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
     """The neighbours of a node on a side, as the graph has them."""
     found: Iterable[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
     return found
-
-
-def _distances(graph: "nx.DiGraph", root: str, side: Flow) -> dict[str, int]:
-    far = {root: 0}
-    queue = deque((root,))
-    while queue:
-        at = queue.popleft()
-        for other in near(graph, at, side):
-            if other not in far:
-                far[other] = far[at] + 1
-                queue.append(other)
-    return far
 
 
 MOST = 150
@@ -183,15 +171,12 @@ def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -
 
 
 def _joined(graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]) -> set[str]:
-    """Everything of `inside` that is connected with one of the starts, whichever way."""
-    found = {start for start in starts if start in inside}
-    queue = list(found)
-    for node in queue:
-        for side in SIDES:
-            for other in near(graph, node, side):
-                if other in inside and other not in found:
-                    found.add(other)
-                    queue.append(other)
+    """Return everything of `inside` that is connected with one of the starts, whichever way."""
+    joined = graph.subgraph(inside).to_undirected(as_view=True)
+    found: set[str] = set()
+    for start in starts:
+        if start in joined and start not in found:
+            found |= nx.node_connected_component(joined, start)
     return found
 
 

@@ -120,34 +120,21 @@ def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
 
 
 def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
-    """The edges of all shortest ways from one node to the other, or the other way round. Pure."""
-    below: dict[str, list[str]] = {}
-    above: dict[str, list[str]] = {}
-    for up, down in edges:
-        below.setdefault(up, []).append(down)
-        above.setdefault(down, []).append(up)
+    """Return the edges of all shortest ways from one node to the other, or the other way round.
+    Pure."""
+    import networkx as nx
+
+    graph = nx.DiGraph(edges)
     for first, last in ((source, target), (target, source)):
-        far = _distances(below, first)
-        if last in far:
-            back = _distances(above, last)
+        if first in graph and last in graph and nx.has_path(graph, first, last):
+            far = nx.single_source_shortest_path_length(graph, first)
+            back = nx.single_source_shortest_path_length(graph.reverse(copy=False), last)
             return frozenset(
                 (up, down)
-                for up, downs in below.items()
-                for down in downs
+                for up, down in graph.edges
                 if up in far and down in back and far[up] + 1 + back[down] == far[last]
             )
     return frozenset()
-
-
-def _distances(near: Mapping[str, list[str]], start: str) -> dict[str, int]:
-    far = {start: 0}
-    queue = [start]
-    for node in queue:
-        for other in near.get(node, ()):
-            if other not in far:
-                far[other] = far[node] + 1
-                queue.append(other)
-    return far
 
 
 def _node(urn: str, said: Mapping[str, Any], is_root: bool) -> LineageNode:
