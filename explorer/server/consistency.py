@@ -1,16 +1,12 @@
 """Proof that a catalog agrees with itself: its log played again, what is derived made anew."""
 
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal
 
 import orjson
 from msgspec import Struct
@@ -22,7 +18,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import default_delimiter, with_folders
 from explorer.server.catalog import Catalog
-from explorer.server.data_directory import FILE, INDEX
+from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_only, open_store
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import document_of, noted_delimiter, places_of
@@ -31,10 +27,9 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
-from explorer.server.store import Placement, SqliteStore, Store
-from explorer.server.store.interface import LogEntry
-from explorer.server.store.schema import SQLITE_ERRORS, connect_read_only, find_damage, is_read_only
-from explorer.server.store.survey import Holding, KeptFolder, Survey, Surveyed
+from explorer.server.store import Placement, StoreFault, SurveyedStore
+from explorer.server.store.replay import Replay, digest
+from explorer.server.store.survey import Holding, KeptFolder, Survey
 from explorer.server.timeseries import Points, read_measures, use_from
 
 __all__ = ["MOST", "Finding", "check", "check_directory"]
@@ -106,149 +101,6 @@ class BrowseTreeCheck:
         return f"{above[0].type}:/{'/'.join(keys)}"
 
 
-_TABLES = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE aspects (
-    urn TEXT, aspect TEXT, value BLOB, by_run INTEGER, PRIMARY KEY (urn, aspect)
-) WITHOUT ROWID;
-CREATE TABLE points (
-    urn TEXT, aspect TEXT, value BLOB, sure INTEGER, PRIMARY KEY (urn, aspect, value)
-) WITHOUT ROWID;
-BEGIN;
-"""
-
-
-class ReplayedAspect(Struct, frozen=True):
-    """The digest of an aspect's last value; `by_run` when any version named a run, which may have
-    been taken back."""
-
-    value: bytes
-    by_run: bool
-
-
-class ReplayedPoint(Struct, frozen=True):
-    """The digest of a document. It is not `sure` to be there when a removal followed, for the log
-    does not tell which documents went."""
-
-    aspect: str
-    value: bytes
-    sure: bool
-
-
-class Replay:
-    """Plays a log into a scratch file that is gone with it, so that memory holds none of it.
-
-    Of a log whose oldest rows were dropped (`whole` false) nothing is known of what no row tells.
-    """
-
-    def __init__(self, registry: Registry, *, whole: bool = True) -> None:
-        self.whole = whole
-        self._keys = {entity.key for entity in registry.entities.values()}
-        self._timeseries = {name for name, aspect in registry.aspects.items() if aspect.timeseries}
-        # An empty name is a file of its own that SQLite removes.
-        self._scratch = sqlite3.connect("", isolation_level=None)
-        self._scratch.executescript(_TABLES)
-        self._run = self._scratch.execute
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._scratch.close()
-
-    def play(self, entry: LogEntry) -> str | None:
-        """Take a row in; what is wrong with it, if anything."""
-        if entry.aspect in self._timeseries:
-            return self._play_point(entry)
-        row = self._run(
-            "SELECT value, by_run FROM aspects WHERE urn = ? AND aspect = ?",
-            (entry.urn, entry.aspect),
-        ).fetchone()
-        problem = None
-        known = self.whole or row is not None
-        if known and (row[0] if row else None) != digest(entry.previous):
-            problem = "it says that another value stood there before than the log's own rows do"
-        if entry.change == "DELETE":
-            self._run("DELETE FROM aspects WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect))
-            if entry.aspect in self._keys:
-                for table in ("aspects", "points"):
-                    self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
-        elif entry.value is None:
-            problem = "it has no value"
-        else:
-            by_run = bool(row and row[1]) or _run_of(entry.system) is not None
-            self._run(
-                "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
-                (entry.urn, entry.aspect, digest(entry.value), by_run),
-            )
-        return problem
-
-    def aspects(self, urn: str) -> dict[str, ReplayedAspect]:
-        """The aspects that an entity must have."""
-        rows = self._run("SELECT aspect, value, by_run FROM aspects WHERE urn = ?", (urn,))
-        return {aspect: ReplayedAspect(value, bool(by_run)) for aspect, value, by_run in rows}
-
-    def points(self, urn: str) -> list[ReplayedPoint]:
-        """The documents that an entity must have, or may."""
-        rows = self._run("SELECT aspect, value, sure FROM points WHERE urn = ?", (urn,))
-        return [ReplayedPoint(aspect, value, bool(sure)) for aspect, value, sure in rows]
-
-    def settle(self, urn: str) -> None:
-        """Note that an entity was compared."""
-        for table in ("aspects", "points"):
-            self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
-
-    def left(self) -> Iterator[str]:
-        """The URNs of what must be there and was never compared."""
-        rows = self._run(
-            "SELECT urn FROM aspects UNION SELECT urn FROM points WHERE sure ORDER BY urn"
-        )
-        for (urn,) in rows:
-            yield urn
-
-    def _play_point(self, entry: LogEntry) -> str | None:
-        if entry.change == "DELETE":
-            self._run(
-                "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
-            )
-            return None
-        if entry.value is None:
-            return "it has no value"
-        problem = None
-        if entry.previous is not None:
-            replaced = self._run(
-                "DELETE FROM points WHERE urn = ? AND aspect = ? AND value = ?",
-                (entry.urn, entry.aspect, digest(entry.previous)),
-            )
-            if self.whole and not replaced.rowcount:
-                problem = "it says that it replaced a document that the log's own rows lack"
-        self._run(
-            "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
-            (entry.urn, entry.aspect, digest(entry.value)),
-        )
-        return problem
-
-
-def digest(value: bytes | None) -> bytes | None:
-    """What stands for a value; values are equal when theirs are."""
-    return None if value is None else blake2b(value, digest_size=16).digest()
-
-
-def _run_of(system: bytes) -> str | None:
-    try:
-        run = orjson.loads(system).get("runId")
-    except (orjson.JSONDecodeError, AttributeError):
-        # Damaged; the comparison of the aspects tells it.
-        return None
-    return run if isinstance(run, str) and run != NO_RUN else None
-
-
 Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
 
 MOST = 1_000
@@ -265,10 +117,6 @@ class Finding(Struct, frozen=True):
     problem: str
 
 
-class SurveyedStore(Store, Surveyed, Protocol):
-    """A store that also lets itself be read row by row."""
-
-
 def check(store: SurveyedStore, index: SearchIndex | None, registry: Registry) -> list[Finding]:
     """What does not agree, 1,000 findings at most; nothing when all is well.
 
@@ -281,7 +129,7 @@ def check(store: SurveyedStore, index: SearchIndex | None, registry: Registry) -
     with store.survey() as survey:
         if damage := survey.damage():
             return [Finding("file", FILE, line) for line in damage]
-        with Replay(registry) as replay:
+        with Replay(registry, NO_RUN) as replay:
             checker = _Checker(survey, replay, index, registry)
             return list(islice(checker.findings(), MOST))
 
@@ -293,31 +141,30 @@ def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[F
     that are damaged are told, and left as they are. A directory on read-only media is checked
     without its index. Raises `Unusable` when the directory cannot be read.
     """
-    file = data_dir / FILE
-    try:
-        with closing(connect_read_only(file)) as connection:
-            damage = find_damage(connection)
-    except SQLITE_ERRORS as error:
-        damage = [str(error)]
-    if damage:
+    if damage := find_damage(data_dir):
         return [Finding("file", FILE, line) for line in damage]
     registry = load_registry(registry_file)
-    read_only = is_read_only(file)
+    read_only = is_read_only(data_dir)
     problems = read_problems(data_dir / INDEX)
-    store = SqliteStore(file, read_only=read_only)
+    store = open_store(data_dir, read_only=read_only)
     try:
         return _check_opened(data_dir, store, registry, problems, read_only=read_only)
     except Unusable as error:
         if store.problem != str(error):
             raise
         return [Finding("file", FILE, store.problem)]
-    except sqlite3.Error as error:
+    except StoreFault as error:
         # Such as tables or columns that have another name.
-        return [Finding("file", FILE, f"it cannot be read: {error}")]
+        return [Finding("file", FILE, str(error))]
 
 
 def _check_opened(
-    data_dir: Path, store: SqliteStore, registry: Registry, problems: list[str], *, read_only: bool
+    data_dir: Path,
+    store: SurveyedStore,
+    registry: Registry,
+    problems: list[str],
+    *,
+    read_only: bool,
 ) -> list[Finding]:
     try:
         if problems or read_only:

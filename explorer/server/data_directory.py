@@ -1,14 +1,10 @@
 """A data directory: opened as a catalog, filled at first, reindexed, backed up and restored."""
 
 import logging
-import os
 import secrets
 import shutil
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,17 +21,8 @@ from explorer.server.browse import default_delimiter
 from explorer.server.catalog import Catalog
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
-from explorer.server.store import SqliteStore, Store
-from explorer.server.store.schema import (
-    SQLITE_ERRORS,
-    check_readable,
-    connect,
-    connect_read_only,
-    copy_database,
-    find_damage,
-    flush_directory,
-    renew_id,
-)
+from explorer.server.store import Store, StoreFault, SurveyedStore
+from explorer.server.store import sqlite as engine
 
 __all__ = [
     "COUNTS",
@@ -43,7 +30,10 @@ __all__ = [
     "INDEX",
     "back_up",
     "bootstrap_proposals",
+    "find_damage",
+    "is_read_only",
     "open_catalog",
+    "open_store",
     "reindex",
     "restore",
 ]
@@ -92,6 +82,28 @@ _log = logging.getLogger("explorer.server")
 _MADE_AT_ONCE = 2_000
 
 
+def open_store(data_dir: Path, *, read_only: bool = False) -> SurveyedStore:
+    """Open the store of a directory: this is where its engine is chosen.
+
+    With `read_only` nothing can be written, and the directory may lie on read-only media. Raises
+    `Unusable` when what lies there cannot be read.
+    """
+    return engine.SqliteStore(data_dir / FILE, read_only=read_only)
+
+
+def find_damage(data_dir: Path) -> list[str]:
+    """Return what the engine finds wrong with its file, 10 lines at most; seconds for a large one.
+
+    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it.
+    """
+    return engine.find_file_damage(data_dir / FILE)
+
+
+def is_read_only(data_dir: Path) -> bool:
+    """Return whether the catalog lies where it cannot be written, as on read-only media."""
+    return engine.is_read_only(data_dir / FILE)
+
+
 def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
     """The catalog kept in a directory, its search index brought up to date.
 
@@ -99,7 +111,7 @@ def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
     searches raise `Busy` until then. The caller holds the directory. Raises `Unusable` when what
     lies there cannot be read.
     """
-    store = SqliteStore(data_dir / FILE)
+    store = open_store(data_dir)
     try:
         index = SearchIndex(data_dir / INDEX, registry, store)
     except BaseException:
@@ -149,7 +161,7 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
     try:
         with hold(data_dir):
             shutil.rmtree(data_dir / INDEX, ignore_errors=True)
-            store = SqliteStore(data_dir / FILE)
+            store = open_store(data_dir)
             total = store.entity_count()
             try:
                 index = _Told(data_dir / INDEX, registry, store, begin(total))
@@ -189,17 +201,15 @@ def back_up(data_dir: Path, target: Path) -> int:
         raise Unusable(f"{target} cannot be made: {error.strerror}; name another") from error
     try:
         with hold(draft):
-            with closing(connect_read_only(data_dir / FILE)) as source:
-                copy_database(source, draft / FILE)
-            _prove(draft / FILE)
+            engine.back_up_file(data_dir / FILE, draft / FILE)
             if (data_dir / TOKENS_FILE).exists():
                 # Without them the copy, once served, would be open to everybody.
                 shutil.copy2(data_dir / TOKENS_FILE, draft / TOKENS_FILE)
             draft.rename(target)
-            flush_directory(target.parent)
+            engine.flush_directory(target.parent)
     except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
-        if not isinstance(error, (OSError, *SQLITE_ERRORS)):
+        if not isinstance(error, OSError | StoreFault):
             raise
         why = getattr(error, "strerror", None) or error
         raise Unusable(f"{data_dir} cannot be copied to {target}: {why}") from error
@@ -229,7 +239,7 @@ def restore(data_dir: Path, source: Path) -> Restored:
             return _restore(data_dir, file)
     except Held as error:
         raise Held(_in_use(data_dir, "restore")) from error
-    except (OSError, *SQLITE_ERRORS) as error:
+    except (OSError, StoreFault) as error:
         why = getattr(error, "strerror", None) or error
         raise Unusable(
             f"{source} cannot be restored to {data_dir}, which is as it was: {why}"
@@ -238,73 +248,17 @@ def restore(data_dir: Path, source: Path) -> Restored:
 
 def _restore(data_dir: Path, file: Path) -> Restored:
     draft = data_dir / f"{FILE}.restored"
-    for suffix in ("", "-wal", "-shm"):
-        draft.with_name(f"{draft.name}{suffix}").unlink(missing_ok=True)
+    entities = engine.draft_restored_file(file, draft)
     try:
-        with closing(connect_read_only(file)) as backup:
-            _require_sound(backup, file)
-            copy_database(backup, draft)
-        with closing(connect(draft)) as copy:
-            # No index that was made of another state of this catalog is taken for one of this.
-            renew_id(copy)
-            entities = copy.execute("SELECT count(*) FROM urns WHERE live").fetchone()[0]
-        _prove(draft)
         tokens = file.with_name(TOKENS_FILE)
         if tokens.is_file() and not (data_dir / TOKENS_FILE).exists():
-            _copy_whole(tokens, data_dir / TOKENS_FILE)
-        kept = _set_aside(data_dir)
-        draft.replace(data_dir / FILE)
-        flush_directory(data_dir)
+            engine.copy_whole(tokens, data_dir / TOKENS_FILE)
+        kept = engine.replace_file(draft, data_dir / FILE)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
     shutil.rmtree(data_dir / INDEX, ignore_errors=True)
     return Restored(entities, kept)
-
-
-def _require_sound(backup: sqlite3.Connection, file: Path) -> None:
-    check_readable(backup, file)
-    if problems := find_damage(backup):
-        raise Unusable(f"the backup {file} is damaged ({problems[0]}); name another one")
-
-
-def _set_aside(data_dir: Path) -> Path | None:
-    """Give the present catalog a second, dated name; nothing where there is none."""
-    present = data_dir / FILE
-    if not present.exists():
-        return None
-    try:
-        with closing(sqlite3.connect(present)) as connection:
-            # From the log into the file. The log must not be there any more when another file
-            # takes this one's name: SQLite would apply it to that one.
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except SQLITE_ERRORS:
-        # It is damaged; then the log is kept with it.
-        pass
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
-    kept = data_dir / f"{FILE}.replaced-{stamp}"
-    log = data_dir / f"{FILE}-wal"
-    if log.exists() and log.stat().st_size:
-        _copy_whole(log, kept.with_name(f"{kept.name}-wal"))
-    try:
-        os.link(present, kept)
-    except OSError:
-        # A file system without links.
-        _copy_whole(present, kept)
-    flush_directory(data_dir)
-    log.unlink(missing_ok=True)
-    (data_dir / f"{FILE}-shm").unlink(missing_ok=True)
-    return kept
-
-
-def _copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that it is there whole or not at all."""
-    draft = target.with_name(f"{target.name}.partial")
-    shutil.copyfile(source, draft)
-    draft.chmod(0o600)
-    with draft.open("rb+") as file:
-        os.fsync(file.fileno())
-    draft.replace(target)
 
 
 class _Told(SearchIndex):
@@ -332,9 +286,3 @@ def _in_use(data_dir: Path, then: str) -> str:
 def _require_catalog(data_dir: Path) -> None:
     if not (data_dir / FILE).is_file():
         raise Unusable(f"there is no catalog in {data_dir}; name its directory with --data-dir")
-
-
-def _prove(copy: Path) -> None:
-    with closing(sqlite3.connect(copy)) as connection:
-        if problems := find_damage(connection, quick=True):
-            raise sqlite3.DatabaseError(f"the copy is damaged: {problems[0]}")

@@ -38,8 +38,7 @@ from explorer.server.search.document import build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
 from explorer.server.search.matching import Names
 from explorer.server.search.ranking import read_text
-from explorer.server.store import Store
-from explorer.server.store.lineage import KnownUrn
+from explorer.server.store import KnownUrn, Store
 
 __all__ = [
     "DEGREE",

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Generic, Literal, Protocol, TypeVar
 
-from explorer.server.store import Store
-from explorer.server.store.lineage import KnownUrn
+from explorer.server.store import KnownUrn, Store
 
 __all__ = [
     "EVERY_HOP",

@@ -637,7 +637,7 @@ DYING = """
     import sys
     from pathlib import Path
     from explorer.cli import service
-    from explorer.server.store import transaction
+    from explorer.server.store.sqlite import transaction
 
     class Panic(BaseException):
         pass

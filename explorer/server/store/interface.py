@@ -12,17 +12,19 @@ from typing import Any, Literal, Protocol, TypeVar
 import orjson
 from msgspec import Struct
 
-from explorer.server.store.lineage import KnownUrn
+from explorer.errors import ServerFault
 
 __all__ = [
     "Direction",
     "Job",
+    "KnownUrn",
     "LogEntry",
     "Observer",
     "Placement",
     "RunRow",
     "RunSummary",
     "Store",
+    "StoreFault",
     "StoredAspect",
     "StoredEdge",
     "StoredFolderPage",
@@ -35,6 +37,11 @@ __all__ = [
     "seen_again",
     "version_of",
 ]
+
+
+class StoreFault(ServerFault):
+    """The engine failed at something that was not the caller's doing; the message says at what.
+    What was to be written is not; it may be tried again."""
 
 
 class StoredAspect(Struct, frozen=True):
@@ -154,6 +161,15 @@ class StoredFolderPage(Struct, frozen=True):
     total_groups: int
     total_entities: int
     total_below: int
+
+
+class KnownUrn(Struct, frozen=True):
+    """A URN that is stored or pointed at; `exists` when an entity stands behind it."""
+
+    handle: int
+    urn: str
+    entity_type: str
+    exists: bool
 
 
 def same_value(stored: bytes, given: bytes) -> bool:

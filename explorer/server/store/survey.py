@@ -1,19 +1,16 @@
-"""A store read row by row, as it stands, for whoever proves that its parts agree.
+"""An optional capability of an engine: everything that it keeps, row by row and as it stands, for
+whoever proves that its parts agree.
 
-What the engine keeps twice for speed is given as it is kept; nothing is worked out here.
+What an engine keeps twice for speed is given as it is kept; nothing is worked out here.
 """
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from msgspec import Struct
 
-from explorer.server.store.interface import LogEntry
-from explorer.server.store.schema import find_damage
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+from explorer.server.store.interface import LogEntry, Store
 
 __all__ = [
     "Holding",
@@ -25,10 +22,8 @@ __all__ = [
     "KeptPoint",
     "KeptVersion",
     "Survey",
-    "Surveyed",
+    "SurveyedStore",
 ]
-
-_T = TypeVar("_T")
 
 
 class KeptAspect(Struct, frozen=True):
@@ -106,140 +101,33 @@ class KeptFolder(Struct, frozen=True):
     entities: int
 
 
-class Surveyed(Protocol):
-    """A store that can be surveyed."""
-
-    def survey(self) -> "AbstractContextManager[Survey]":
-        """One moment of the store; writers go on meanwhile."""
-
-
-_ASPECTS = """
-SELECT a.entity, a.name, CAST(a.value AS BLOB), a.superseded, CAST(a.system AS BLOB), r.name
-FROM aspects a LEFT JOIN runs r ON r.id = a.run ORDER BY a.entity, a.name
-"""
-_VERSIONS = "SELECT entity, name, version FROM versions ORDER BY entity, name, version"
-_EDGES = """
-SELECT e.source, e.type, u.urn, e.aspect, e.flow
-FROM edges e LEFT JOIN urns u ON u.id = e.target ORDER BY e.source
-"""
-_PLACEMENTS = "SELECT entity, folder, sort, urn, name FROM placements ORDER BY entity"
-_LEAVES = "SELECT entity, folder, leaf FROM leaves ORDER BY entity"
-_POINTS = """
-SELECT entity, aspect, at_millis, CAST(value AS BLOB)
-FROM points ORDER BY entity, aspect, at_millis, series
-"""
-
-
-class Survey:
-    """One moment of a SQLite store. Nothing is read before it is asked for, nor kept after."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._run = connection.execute
+class Survey(Protocol):
+    """One moment of a store. What is iterated is read on the way, and none of it is kept."""
 
     def damage(self) -> list[str]:
-        """What the engine itself finds wrong with its file; seconds for a large one."""
-        return find_damage(self._connection)
+        """What the engine itself finds wrong with what it keeps; seconds for a large catalog."""
 
     def holdings(self) -> Iterator[Holding]:
         """Every URN with all that is kept about it, in the order in which they were first seen."""
-        tables = _Tables(self._run)
-        for entity, urn, entity_type, live in self._run(
-            "SELECT id, urn, type, live FROM urns ORDER BY id"
-        ):
-            while (stray := tables.ahead()) is not None and stray < entity:
-                yield tables.holding(stray, None, "", live=False)
-            yield tables.holding(entity, urn, entity_type, live=bool(live))
-        while (stray := tables.ahead()) is not None:
-            yield tables.holding(stray, None, "", live=False)
 
     def exists(self, urn: str) -> bool:
         """Whether an entity stands behind a URN."""
-        return self._run("SELECT 1 FROM urns WHERE urn = ? AND live", (urn,)).fetchone() is not None
 
     def value(self, urn: str, aspect: str) -> bytes | None:
         """The latest value of an aspect."""
-        row = self._run(
-            "SELECT a.value FROM urns u JOIN aspects a ON a.entity = u.id "
-            "WHERE u.urn = ? AND a.name = ?",
-            (urn, aspect),
-        ).fetchone()
-        return row[0] if row else None
 
     def folders(self) -> Iterator[KeptFolder]:
         """Every folder, parents not always first."""
-        for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
-            yield KeptFolder(*row)
 
     def log(self) -> Iterator[LogEntry]:
         """The whole change log, in order."""
-        for row in self._run(
-            "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
-            "FROM log ORDER BY offset"
-        ):
-            yield LogEntry(*row)
 
     def note(self, key: str) -> str | None:
         """A note kept about the catalog as a whole."""
-        row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
-        return row[0] if row else None
 
 
-class _Kept(Generic[_T]):
-    """The rows of a table by entity, read along with the entities."""
+class SurveyedStore(Store, Protocol):
+    """A store that can also be read row by row."""
 
-    def __init__(self, rows: sqlite3.Cursor, kind: Callable[..., _T]) -> None:
-        self._rows = rows
-        self._kind = kind
-        self._next = rows.fetchone()
-
-    @property
-    def entity(self) -> int | None:
-        """The entity of the next row."""
-        return self._next[0] if self._next else None
-
-    def take(self, entity: int) -> list[_T]:
-        """The rows of an entity that is next, or none."""
-        found: list[_T] = []
-        while self._next is not None and self._next[0] == entity:
-            found.append(self._kind(*self._next[1:]))
-            self._next = self._rows.fetchone()
-        return found
-
-
-class _Tables:
-    """Every table that is kept by entity, read side by side."""
-
-    def __init__(self, run: Callable[[str], sqlite3.Cursor]) -> None:
-        self._aspects = _Kept(run(_ASPECTS), KeptAspect)
-        self._versions = _Kept(run(_VERSIONS), KeptVersion)
-        self._edges = _Kept(run(_EDGES), KeptEdge)
-        self._placements = _Kept(run(_PLACEMENTS), KeptPlacement)
-        self._leaves = _Kept(run(_LEAVES), KeptLeaf)
-        self._points = _Kept(run(_POINTS), KeptPoint)
-
-    def ahead(self) -> int | None:
-        """The entity that comes next in any table."""
-        found = (
-            self._aspects.entity,
-            self._versions.entity,
-            self._edges.entity,
-            self._placements.entity,
-            self._leaves.entity,
-            self._points.entity,
-        )
-        return min((entity for entity in found if entity is not None), default=None)
-
-    def holding(self, entity: int, urn: str | None, entity_type: str, *, live: bool) -> Holding:
-        """What the tables have of an entity."""
-        return Holding(
-            urn,
-            entity_type,
-            live,
-            self._aspects.take(entity),
-            self._versions.take(entity),
-            self._edges.take(entity),
-            self._placements.take(entity),
-            self._leaves.take(entity),
-            self._points.take(entity),
-        )
+    def survey(self) -> AbstractContextManager[Survey]:
+        """One moment of the store; writers go on meanwhile."""

@@ -11,8 +11,9 @@ import pytest
 from explorer.errors import Unusable
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import open_catalog
-from explorer.server.store import SqliteStore, Write
-from explorer.server.store.schema import open_file
+from explorer.server.store import Write
+from explorer.server.store.sqlite import SqliteStore
+from explorer.server.store.sqlite.schema import open_file
 
 
 def rewrite(path: Path, *statements: str) -> None:

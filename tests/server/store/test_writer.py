@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import NotFound, ServerFault, Unusable
-from explorer.server.store import SqliteStore, Transaction, Write
+from explorer.server.store import Transaction, Write
+from explorer.server.store.sqlite import SqliteStore
 
 
 def tag(name: str, text: str = "x") -> Write:
@@ -204,7 +205,7 @@ def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Sqlite
         return fail
 
     for code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
-        with pytest.raises(sqlite3.DatabaseError):
+        with pytest.raises(ServerFault, match="no good"):
             store.write(fault(code)).result(10)
         assert store.problem is None
     assert store.write(lambda tx: tx.put(tag("a"))).result(10) is True

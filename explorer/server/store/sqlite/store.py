@@ -17,19 +17,21 @@ from queue import Empty, LifoQueue, SimpleQueue
 from typing import Any, TypeVar
 
 from explorer.errors import CatalogError, ServerFault
-from explorer.server.store import lineage
-from explorer.server.store.browse import browse, browse_among
 from explorer.server.store.interface import (
     Direction,
     Job,
+    KnownUrn,
     LogEntry,
     Observer,
     RunRow,
     RunSummary,
     StoredAspect,
     StoredFolderPage,
+    StoreFault,
 )
-from explorer.server.store.schema import (
+from explorer.server.store.sqlite import lineage
+from explorer.server.store.sqlite.browse import browse, browse_among
+from explorer.server.store.sqlite.schema import (
     SQLITE_ERRORS,
     Damage,
     check_readable,
@@ -38,8 +40,8 @@ from explorer.server.store.schema import (
     open_file,
     read_id,
 )
-from explorer.server.store.survey import Survey
-from explorer.server.store.transaction import SqliteTransaction, points_query
+from explorer.server.store.sqlite.survey import SqliteSurvey
+from explorer.server.store.sqlite.transaction import SqliteTransaction, points_query
 
 __all__ = ["SqliteStore"]
 
@@ -334,8 +336,8 @@ class Writer:
     def _as_fault(self, error: Exception) -> Exception:
         if damaged := self._note(error):
             return damaged
-        if isinstance(error, sqlite3.OperationalError):
-            return ServerFault(f"the change could not be kept: {error}")
+        if isinstance(error, sqlite3.Error):
+            return StoreFault(f"the change could not be kept: {error}")
         return error
 
 
@@ -560,7 +562,7 @@ class SqliteStore:
         with self._reader() as connection:
             return lineage.handles(connection, urns)
 
-    def known(self, handles: Sequence[int]) -> list[lineage.KnownUrn]:
+    def known(self, handles: Sequence[int]) -> list[KnownUrn]:
         with self._reader() as connection:
             return lineage.known(connection, handles)
 
@@ -649,12 +651,12 @@ class SqliteStore:
             yield SqliteTransaction(connection)
 
     @contextmanager
-    def survey(self) -> Iterator[Survey]:
+    def survey(self) -> Iterator[SqliteSurvey]:
         """One moment of the store, row by row; writers go on meanwhile."""
         with self._reader() as connection:
             connection.execute("BEGIN")
             try:
-                yield Survey(connection)
+                yield SqliteSurvey(connection)
             finally:
                 connection.execute("COMMIT")
 
@@ -685,9 +687,8 @@ class SqliteStore:
         try:
             yield connection
         except SQLITE_ERRORS as error:
-            if damaged := self._damage.note(error):
-                raise damaged from error
-            raise
+            damaged = self._damage.note(error)
+            raise damaged or StoreFault(f"the catalog cannot be read: {error}") from error
         finally:
             self._readers.put(connection)
 

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 
-from explorer.server.store.browse import BrowseFolders
 from explorer.server.store.interface import (
     Placement,
     StoredAspect,
@@ -16,6 +15,7 @@ from explorer.server.store.interface import (
     seen_again,
     version_of,
 )
+from explorer.server.store.sqlite.browse import BrowseFolders
 
 __all__ = ["SqliteTransaction"]
 

@@ -9,10 +9,10 @@ import sqlite3
 from collections.abc import Sequence
 
 import orjson
-from msgspec import Struct
+
+from explorer.server.store.interface import KnownUrn
 
 __all__ = [
-    "KnownUrn",
     "add_indexes",
     "handles",
     "hop",
@@ -60,15 +60,6 @@ _NAMES = """
 SELECT json_group_array(u.urn), json_group_array(u.live)
 FROM json_each(?) f CROSS JOIN urns u ON u.id = f.value
 """
-
-
-class KnownUrn(Struct, frozen=True):
-    """A URN that is stored or pointed at; `exists` when an entity stands behind it."""
-
-    handle: int
-    urn: str
-    entity_type: str
-    exists: bool
 
 
 def add_indexes(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,147 @@
+"""A SQLite catalog read row by row, table beside table."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from explorer.server.store.interface import LogEntry
+from explorer.server.store.sqlite.schema import find_damage
+from explorer.server.store.survey import (
+    Holding,
+    KeptAspect,
+    KeptEdge,
+    KeptFolder,
+    KeptLeaf,
+    KeptPlacement,
+    KeptPoint,
+    KeptVersion,
+)
+
+__all__ = ["SqliteSurvey"]
+
+_T = TypeVar("_T")
+
+_ASPECTS = """
+SELECT a.entity, a.name, CAST(a.value AS BLOB), a.superseded, CAST(a.system AS BLOB), r.name
+FROM aspects a LEFT JOIN runs r ON r.id = a.run ORDER BY a.entity, a.name
+"""
+_VERSIONS = "SELECT entity, name, version FROM versions ORDER BY entity, name, version"
+_EDGES = """
+SELECT e.source, e.type, u.urn, e.aspect, e.flow
+FROM edges e LEFT JOIN urns u ON u.id = e.target ORDER BY e.source
+"""
+_PLACEMENTS = "SELECT entity, folder, sort, urn, name FROM placements ORDER BY entity"
+_LEAVES = "SELECT entity, folder, leaf FROM leaves ORDER BY entity"
+_POINTS = """
+SELECT entity, aspect, at_millis, CAST(value AS BLOB)
+FROM points ORDER BY entity, aspect, at_millis, series
+"""
+
+
+class SqliteSurvey:
+    """One moment of a SQLite store. Nothing is read before it is asked for, nor kept after. See
+    `survey.Survey`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._run = connection.execute
+
+    def damage(self) -> list[str]:
+        return find_damage(self._connection)
+
+    def holdings(self) -> Iterator[Holding]:
+        tables = _Tables(self._run)
+        for entity, urn, entity_type, live in self._run(
+            "SELECT id, urn, type, live FROM urns ORDER BY id"
+        ):
+            while (stray := tables.ahead()) is not None and stray < entity:
+                yield tables.holding(stray, None, "", live=False)
+            yield tables.holding(entity, urn, entity_type, live=bool(live))
+        while (stray := tables.ahead()) is not None:
+            yield tables.holding(stray, None, "", live=False)
+
+    def exists(self, urn: str) -> bool:
+        return self._run("SELECT 1 FROM urns WHERE urn = ? AND live", (urn,)).fetchone() is not None
+
+    def value(self, urn: str, aspect: str) -> bytes | None:
+        row = self._run(
+            "SELECT a.value FROM urns u JOIN aspects a ON a.entity = u.id "
+            "WHERE u.urn = ? AND a.name = ?",
+            (urn, aspect),
+        ).fetchone()
+        return row[0] if row else None
+
+    def folders(self) -> Iterator[KeptFolder]:
+        for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
+            yield KeptFolder(*row)
+
+    def log(self) -> Iterator[LogEntry]:
+        for row in self._run(
+            "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
+            "FROM log ORDER BY offset"
+        ):
+            yield LogEntry(*row)
+
+    def note(self, key: str) -> str | None:
+        row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
+        return row[0] if row else None
+
+
+class _Kept(Generic[_T]):
+    """The rows of a table by entity, read along with the entities."""
+
+    def __init__(self, rows: sqlite3.Cursor, kind: Callable[..., _T]) -> None:
+        self._rows = rows
+        self._kind = kind
+        self._next = rows.fetchone()
+
+    @property
+    def entity(self) -> int | None:
+        """The entity of the next row."""
+        return self._next[0] if self._next else None
+
+    def take(self, entity: int) -> list[_T]:
+        """The rows of an entity that is next, or none."""
+        found: list[_T] = []
+        while self._next is not None and self._next[0] == entity:
+            found.append(self._kind(*self._next[1:]))
+            self._next = self._rows.fetchone()
+        return found
+
+
+class _Tables:
+    """Every table that is kept by entity, read side by side."""
+
+    def __init__(self, run: Callable[[str], sqlite3.Cursor]) -> None:
+        self._aspects = _Kept(run(_ASPECTS), KeptAspect)
+        self._versions = _Kept(run(_VERSIONS), KeptVersion)
+        self._edges = _Kept(run(_EDGES), KeptEdge)
+        self._placements = _Kept(run(_PLACEMENTS), KeptPlacement)
+        self._leaves = _Kept(run(_LEAVES), KeptLeaf)
+        self._points = _Kept(run(_POINTS), KeptPoint)
+
+    def ahead(self) -> int | None:
+        """The entity that comes next in any table."""
+        found = (
+            self._aspects.entity,
+            self._versions.entity,
+            self._edges.entity,
+            self._placements.entity,
+            self._leaves.entity,
+            self._points.entity,
+        )
+        return min((entity for entity in found if entity is not None), default=None)
+
+    def holding(self, entity: int, urn: str | None, entity_type: str, *, live: bool) -> Holding:
+        """What the tables have of an entity."""
+        return Holding(
+            urn,
+            entity_type,
+            live,
+            self._aspects.take(entity),
+            self._versions.take(entity),
+            self._edges.take(entity),
+            self._placements.take(entity),
+            self._leaves.take(entity),
+            self._points.take(entity),
+        )
