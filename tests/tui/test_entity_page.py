@@ -221,7 +221,9 @@ async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_ta
         await reader.press("n", "enter")
         # The way to the assertion itself.
         await reader.sees("assertion", "BETWEEN", "stock_cover_weeks", "104")
-        await reader.press("left_square_bracket", "1", "n", "n", "enter")
+        await reader.press("left_square_bracket", "1")
+        await reader.sees("failing since", "active since")
+        await reader.press("n", "n", "enter")
         await reader.sees("incident", "several years", "ACTIVE")
 
 

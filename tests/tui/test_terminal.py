@@ -149,7 +149,7 @@ def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
     stranger.sees("f facets")
     stranger.keys("Enter")
     # Whose it is.
-    stranger.sees("owner Walter Tanner", "of 9 documented", "receipt_line_id")
+    stranger.sees("owner Walter Tanner", "of 9 documented", "receipt_line_id", "times in 30 days")
     # The column most used stands first, and is told of.
     stranger.keys("s", "g")
     shown = stranger.sees("use ↓", " times in 30 days")
