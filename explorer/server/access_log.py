@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import orjson
 
-from explorer.server.http import RequestContext
+from explorer.server.restli import RequestContext
 
 __all__ = ["AccessLog", "LogFormat"]
 
@@ -50,12 +50,12 @@ class AccessLog:
         self._thread = threading.Thread(target=self._serve, name="access-log", daemon=True)
         self._thread.start()
 
-    def note(self, visit: RequestContext) -> None:
+    def note(self, context: RequestContext) -> None:
         """Write down a request that was answered."""
         if len(self._waiting) >= _MAX_WAITING:
             self._dropped += 1
             return
-        self._waiting.append(self._line(visit))
+        self._waiting.append(self._line(context))
         if not self._news.is_set():
             self._news.set()
 
@@ -91,29 +91,29 @@ class AccessLog:
             return orjson.dumps({"time": _now(), "message": said}) + b"\n"
         return f"{_now()} {said}\n".encode()
 
-    def _line(self, visit: RequestContext) -> bytes:
-        agent = visit.headers.get(b"user-agent", b"").decode("latin-1")[:_MAX_TEXT]
-        millis = round(visit.seconds * 1_000, 2)
-        method, path = visit.scope["method"], _path(visit)
-        request_id = visit.request_id.decode("latin-1")
+    def _line(self, context: RequestContext) -> bytes:
+        agent = context.headers.get(b"user-agent", b"").decode("latin-1")[:_MAX_TEXT]
+        millis = round(context.seconds * 1_000, 2)
+        method, path = context.scope["method"], _path(context)
+        request_id = context.request_id.decode("latin-1")
         if self._form == "json":
             return orjson.dumps(
                 {
                     "time": _now(),
                     "method": method,
                     "path": path,
-                    "status": visit.status,
+                    "status": context.status,
                     "millis": millis,
-                    "bytes": visit.sent_bytes,
-                    "actor": visit.actor,
+                    "bytes": context.sent_bytes,
+                    "actor": context.access.actor,
                     "request_id": request_id,
                     "user_agent": agent or None,
                 },
                 option=orjson.OPT_APPEND_NEWLINE,
             )
         words = (
-            f"{_now()} {method} {path} {visit.status} {millis}ms {visit.sent_bytes}B "
-            f"{visit.actor or '-'} {request_id} "
+            f"{_now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
+            f"{context.access.actor or '-'} {request_id} "
         )
         # A name that holds a line break or a terminal's commands must stay one line of text.
         return f"{words}{quote(agent, safe=_PLAIN) or '-'}\n".encode()
@@ -122,11 +122,11 @@ class AccessLog:
 _PLAIN = " !#$%&()*+,-./:;<=>?@[]^_{|}~"
 
 
-def _path(visit: RequestContext) -> str:
-    raw = visit.scope.get("raw_path")
-    sent = raw.partition(b"?")[0].decode("latin-1") if raw else quote(visit.scope["path"])
+def _path(context: RequestContext) -> str:
+    raw = context.scope.get("raw_path")
+    sent = raw.partition(b"?")[0].decode("latin-1") if raw else quote(context.scope["path"])
     path = quote(sent[:_MAX_TEXT], safe="/%():,;=@!$&'*+~")
-    query = visit.scope["query_string"][:_MAX_TEXT].decode("latin-1")
+    query = context.scope["query_string"][:_MAX_TEXT].decode("latin-1")
     if not query:
         return path
     shown = []

@@ -1,7 +1,13 @@
-"""The service as an ASGI application: from a request to its endpoint, and errors to one shape."""
+"""The service as an ASGI application: Starlette's router and the middleware around it."""
 
 import logging
-from functools import partial
+from time import perf_counter
+
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.errors import Busy, CatalogError
 from explorer.server.access_log import AccessLog
@@ -10,20 +16,15 @@ from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.failures import RequestRefusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
-from explorer.server.http import (
+from explorer.server.metrics import Metrics
+from explorer.server.restli import (
     REQUEST_ID,
-    Call,
-    Endpoints,
-    HttpAnswer,
-    Receive,
+    JsonResponse,
     RequestContext,
-    Scope,
-    Send,
-    Stream,
     content_length,
     raw_path,
+    routes,
 )
-from explorer.server.metrics import Metrics
 from explorer.server.routes.aspects import AspectRoutes, VersionRoutes
 from explorer.server.routes.changes import ChangeRoutes, ExportRoutes
 from explorer.server.routes.entities import CountRoutes, DeletionRoutes, EntityRoutes
@@ -39,15 +40,13 @@ __all__ = ["Service"]
 _log = logging.getLogger("explorer.server")
 
 _PROTOCOL = (b"x-restli-protocol-version", b"2.0.0")
-_IS_ERROR = (b"x-restli-error-response", b"true")
-_DEPRECATED = (b"deprecation", b"true")
 
 
 class Service:
-    """Answers for one catalog, under a base path if one is given.
+    """The ASGI application of one catalog, under a base path if one is given.
 
-    `dialect` settles how answers are spelled; when it is None each caller decides. `gate` says who
-    may come in, everybody without one. `journal` gets a line for every request.
+    `dialect` settles how requests are answered; when it is None each request decides. `gate` says
+    who may come in, everybody without one. `journal` gets a line for every request.
     """
 
     def __init__(
@@ -60,119 +59,142 @@ class Service:
         journal: AccessLog | None = None,
     ) -> None:
         self.catalog = catalog
-        self._dialect = dialect
-        self._gate = gate or Gate()
-        self._journal = journal
-        self._metrics = Metrics(catalog)
         self.graphql = GraphqlRoute(catalog)
-        self._base = f"/{base_path.strip('/')}" if base_path.strip("/") else ""
-        self.endpoints = Endpoints(
-            (
-                *StatusRoutes(catalog, self._metrics).endpoints(),
-                *ChangeRoutes(catalog).endpoints(),
-                *ExportRoutes(catalog).endpoints(),
-                *AspectRoutes(catalog).endpoints(),
-                *EntityRoutes(catalog).endpoints(),
-                *IngestionRoutes(catalog).endpoints(),
-                *OpenApiRoutes(catalog).endpoints(),
-                *VersionRoutes(catalog).endpoints(),
-                *SearchRoutes(catalog).endpoints(),
-                *BrowsingRoutes(catalog).endpoints(),
-                *CountRoutes(catalog).endpoints(),
-                *StewardshipRoutes(catalog).endpoints(),
-                *RelationshipRoutes(catalog).endpoints(),
-                *LineageRoutes(catalog).endpoints(),
-                *DeletionRoutes(catalog).endpoints(),
-                *RunRoutes(catalog).endpoints(),
-                *self.graphql.endpoints(),
-                *self._documentation().endpoints(),
-            )
+        metrics = Metrics(catalog)
+        self.endpoints = (
+            *StatusRoutes(catalog, metrics).endpoints(),
+            *ChangeRoutes(catalog).endpoints(),
+            *ExportRoutes(catalog).endpoints(),
+            *AspectRoutes(catalog).endpoints(),
+            *EntityRoutes(catalog).endpoints(),
+            *IngestionRoutes(catalog).endpoints(),
+            *OpenApiRoutes(catalog).endpoints(),
+            *VersionRoutes(catalog).endpoints(),
+            *SearchRoutes(catalog).endpoints(),
+            *BrowsingRoutes(catalog).endpoints(),
+            *CountRoutes(catalog).endpoints(),
+            *StewardshipRoutes(catalog).endpoints(),
+            *RelationshipRoutes(catalog).endpoints(),
+            *LineageRoutes(catalog).endpoints(),
+            *DeletionRoutes(catalog).endpoints(),
+            *RunRoutes(catalog).endpoints(),
+            *self.graphql.endpoints(),
+            *DocumentationRoutes(
+                catalog, lambda: self.endpoints, lambda: self.graphql.ready().schema
+            ).endpoints(),
         )
+        app: ASGIApp = Router(routes(self.endpoints), redirect_slashes=False, default=_NotFound(""))
+        app = _Admission(app, gate or Gate(), dialect)
+        base = base_path.strip("/")
+        if base:
+            app = Router(
+                [Mount(f"/{base}", app)], redirect_slashes=False, default=_NotFound(f"/{base}")
+            )
+        app = ExceptionMiddleware(app, {Exception: _failure})
+        self._app = _Observation(app, metrics, journal)
 
     def stop(self) -> None:
-        """End what would go on for as long as its caller stays; the rest is answered."""
+        """End what would go on for as long as its client stays; the rest is answered."""
         self.catalog.feed.end()
 
     def warm_up(self) -> None:
         """Load, beside the event loop, what the first request of its kind would wait for."""
         self.catalog.start(self.graphql.ready)
 
-    def _documentation(self) -> DocumentationRoutes:
-        return DocumentationRoutes(
-            self.catalog,
-            lambda: self.endpoints.all,
-            lambda: self.graphql.ready().schema,
-            self._base,
-        )
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+class _Observation:
+    """Middleware that makes the context of each request, counts the request, and logs it.
+
+    The router below matches the path as it was sent. Every response gets the version of the
+    protocol and the request's id.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, journal: AccessLog | None) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._journal = journal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request. Only HTTP is spoken; a server that asks for lifespan events gets none."""
         if scope["type"] != "http":
-            raise NotImplementedError(f"{scope['type']} is not served")
-        visit = RequestContext(scope)
+            await self._app(scope, receive, send)
+            return
+        scope["path"] = raw_path(scope.get("raw_path"), scope["path"])
+        context = RequestContext(scope)
+        scope.setdefault("state", {})["context"] = context
+
+        async def observe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                context.status = message["status"]
+                own = (_PROTOCOL, (REQUEST_ID, context.request_id))
+                message["headers"] = [*message["headers"], *own]
+            else:
+                context.sent_bytes += len(message.get("body", b""))
+                context.is_streamed = context.is_streamed or message.get("more_body", False)
+            await send(message)
+
         self._metrics.in_flight += 1
         try:
-            answer = await self._answered(visit, receive)
-            visit.status = answer.status
-            answer.headers = (*answer.headers, _PROTOCOL, (REQUEST_ID, visit.request_id))
-            if isinstance(answer, Stream):
-                await answer.send(visit.weighed(send))
-            else:
-                visit.sent_bytes = len(answer.body)
-                await answer.send(send)
+            await self._app(scope, receive, observe)
         finally:
             self._metrics.in_flight -= 1
-            visit.end()
-        self._metrics.count(visit, timed=not isinstance(answer, Stream))
+            context.seconds = perf_counter() - context.started
+        self._metrics.count(context)
         if self._journal is not None:
-            self._journal.note(visit)
+            self._journal.note(context)
 
-    async def _answered(self, visit: RequestContext, receive: Receive) -> HttpAnswer:
-        try:
-            return await self._answer(visit, receive)
-        except CatalogError as error:
-            return _failed(error)
-        except Exception:  # noqa: BLE001 - the outermost edge of every request
-            _log.exception("%s %s failed", visit.scope["method"], visit.scope["path"])
-            return _failed(RequestRefusal(500, "the server failed; its log says why"))
 
-    async def _answer(self, visit: RequestContext, receive: Receive) -> HttpAnswer:
-        scope = visit.scope
-        path = raw_path(scope.get("raw_path"), scope["path"])
+class _Admission:
+    """Middleware that refuses who may not come in, and finds how the others are answered."""
+
+    def __init__(self, app: ASGIApp, gate: Gate, dialect: Dialect | None) -> None:
+        self._app = app
+        self._gate = gate
+        self._dialect = dialect
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            context: RequestContext = scope["state"]["context"]
+            headers, path = context.headers, _path_in_service(scope)
+            context.received_bytes = content_length(headers)
+            context.access = self._gate.admit(headers, path)
+            context.is_admitted = lambda: self._gate.admits(headers, path)
+            context.dialect = dialect_of(
+                scope["method"], scope["query_string"], headers, self._dialect
+            )
+        await self._app(scope, receive, send)
+
+
+def _path_in_service(scope: Scope) -> str:
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
+class _NotFound:
+    """Refuses every request; `base` is what the path should have begun with."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+
+    async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
         prefix = scope.get("root_path", "") + self._base
-        if prefix:
-            if not path.startswith(f"{prefix}/"):
-                raise RequestRefusal(
-                    404, f"there is nothing at {path[:200]}; paths begin with {prefix}"
-                )
-            path = path[len(prefix) :]
-        visit.received_bytes = content_length(visit.headers)
-        access = self._gate.admit(visit.headers, path)
-        visit.actor = access.actor
-        resource, rest = self.endpoints.locate(path)
-        dialect = dialect_of(scope["method"], scope["query_string"], visit.headers, self._dialect)
-        is_admitted = partial(self._admits, visit, path)
-        call = Call(scope, receive, resource, rest, access, is_admitted, dialect)
-        endpoint = visit.endpoint = self.endpoints.find(call)
-        access.require(endpoint.role, endpoint.title)
-        answer = await endpoint.handler(call)
-        if endpoint.standing == "deprecated":
-            answer.headers = (*answer.headers, _DEPRECATED)
-        return answer
-
-    def _admits(self, visit: RequestContext, path: str) -> bool:
-        try:
-            self._gate.admit(visit.headers, path)
-        except RequestRefusal:
-            return False
-        return True
+        hint = f"; paths begin with {prefix}" if self._base else ""
+        raise RequestRefusal(404, f"there is nothing at {_path_in_service(scope)[:200]}{hint}")
 
 
-def _failed(error: CatalogError) -> HttpAnswer:
-    status = status_of(error)
-    if status >= 500 and not isinstance(error, RequestRefusal):
+async def _failure(request: Request, error: Exception) -> Response:
+    """Return the response to a request that failed."""
+    headers: dict[str, str] = {"x-restli-error-response": "true"}
+    if isinstance(error, RequestRefusal):
+        headers |= error.headers
+    elif not isinstance(error, CatalogError):
+        _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
+        error = RequestRefusal(500, "the server failed; its log says why")
+    elif status_of(error) >= 500:
         _log.error("%s", error)
-    headers = error.headers if isinstance(error, RequestRefusal) else ()
     if isinstance(error, Busy) and error.retry_after_seconds is not None:
-        headers = ((b"retry-after", b"%d" % error.retry_after_seconds),)
-    return HttpAnswer(error_body(status, str(error)), status, (_IS_ERROR, *headers))
+        headers["retry-after"] = f"{error.retry_after_seconds:.0f}"
+    status = status_of(error)
+    return JsonResponse(error_body(status, str(error)), status, headers)

@@ -23,6 +23,7 @@ from explorer.errors import InvalidInput, NotFound, Unusable
 from explorer.server.failures import RequestRefusal
 
 __all__ = [
+    "ANONYMOUS",
     "ROLES",
     "TOKENS_FILE",
     "Access",
@@ -279,7 +280,7 @@ class Access(Struct, frozen=True):
     role: Role = "admin"
 
     def require(self, role: Role, what: str) -> None:
-        """Raise `Refusal` (403) for one who has neither that role nor a higher one."""
+        """Raise `RequestRefusal` (403) for one who has neither that role nor a higher one."""
         if ROLES.index(self.role) < ROLES.index(role):
             raise RequestRefusal(
                 403,
@@ -290,7 +291,7 @@ class Access(Struct, frozen=True):
 
 
 _EVERYBODY = Access()
-_ANONYMOUS = Access(role="reader")
+ANONYMOUS = Access(role="reader")
 
 
 class Keyring:
@@ -398,7 +399,7 @@ class Gate:
     def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
         """Return who asks, and what they may do: everything where no token is asked for.
 
-        Raises `Refusal`: 403 for a host that is not served, 401 without a valid token.
+        Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token.
         """
         if self._hosts is not None and path != "/health":
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
@@ -406,7 +407,7 @@ class Gate:
         if keyring is None or not keyring.is_closed:
             return _EVERYBODY
         if _is_open(path):
-            return _ANONYMOUS
+            return ANONYMOUS
         scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer":
             token = keyring.token_of(shown.strip().decode("latin-1"))
@@ -419,11 +420,19 @@ class Gate:
         raise RequestRefusal(
             401,
             f"Unauthorized to perform this action.{gone if keyring.is_gone else ''}",
-            ((b"www-authenticate", b"Bearer"),),
+            {"www-authenticate": "Bearer"},
         )
 
-    def _check_host(self, asked: str) -> None:
-        host = _bare(asked)
+    def admits(self, headers: Mapping[bytes, bytes], path: str) -> bool:
+        """Return whether `admit` would let the request in."""
+        try:
+            self.admit(headers, path)
+        except RequestRefusal:
+            return False
+        return True
+
+    def _check_host(self, given: str) -> None:
+        host = _bare(given)
         if self._hosts is not None and host not in self._hosts and not is_loopback(host):
             raise RequestRefusal(
                 403,

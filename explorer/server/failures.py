@@ -3,6 +3,7 @@
 A caller's mistake is never answered with 5xx, for real clients send such a request again.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -36,12 +37,10 @@ _KINDS = {
 class RequestRefusal(CatalogError):
     """A request refused with a status of its own; `headers` go out with the answer."""
 
-    def __init__(
-        self, status: int, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()
-    ) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status: int = status
-        self.headers = headers
+        self.headers: Mapping[str, str] = headers or {}
 
 
 def status_of(error: CatalogError) -> int:

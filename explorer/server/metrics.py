@@ -10,11 +10,11 @@ from pathlib import Path
 from explorer import __version__
 from explorer.server.catalog import Catalog
 from explorer.server.changelog import LatencyHistogram
-from explorer.server.http import RequestContext
+from explorer.server.restli import RequestContext
 
 __all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
 
-MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _STARTED_SECONDS = time.time()
@@ -44,9 +44,9 @@ class Metrics:
         self._received_bytes = 0
         self._sent_bytes = 0
 
-    def count(self, visit: RequestContext, *, timed: bool = True) -> None:
-        """Count a request that was answered; one that is not `timed` lasted as its caller chose."""
-        endpoint = visit.endpoint
+    def count(self, context: RequestContext) -> None:
+        """Count a request that was answered; how long a stream lasts is its reader's choice."""
+        endpoint = context.endpoint
         if endpoint is None:
             # Neither the path nor a made-up method becomes a label: anybody could make any number.
             place = _NOWHERE
@@ -55,11 +55,11 @@ class Metrics:
         series = self._series.get(place)
         if series is None:
             series = self._series[place] = _Series()
-        series.statuses[visit.status] = series.statuses.get(visit.status, 0) + 1
-        if timed:
-            series.seconds.observe(visit.seconds)
-        self._received_bytes += visit.received_bytes
-        self._sent_bytes += visit.sent_bytes
+        series.statuses[context.status] = series.statuses.get(context.status, 0) + 1
+        if not context.is_streamed:
+            series.seconds.observe(context.seconds)
+        self._received_bytes += context.received_bytes
+        self._sent_bytes += context.sent_bytes
 
     async def text(self) -> bytes:
         """Everything that is counted, and what the catalog and the process measure now."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from explorer.errors import InvalidInput
 from explorer.query.filters import Criterion, Filter
-from explorer.server.http import Parameters
+from explorer.server.restli import Parameters
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.parser import names_field
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy

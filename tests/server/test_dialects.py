@@ -26,10 +26,8 @@ def hive(name: str) -> str:
 
 def test_the_deprecated_calls_and_no_other_say_so_in_a_header(caller):
     service = Service(caller.catalog)
-    assert {
-        one.title for one in service.endpoints.all if one.standing == "deprecated"
-    } == DEPRECATED
-    for endpoint in service.endpoints.all:
+    assert {one.title for one in service.endpoints if one.standing == "deprecated"} == DEPRECATED
+    for endpoint in service.endpoints:
         if endpoint.method == "GET" and endpoint.path != "/changes/stream":
             path, _ = example_of(endpoint)
             answer = caller.get(path, accept="application/json")
@@ -130,7 +128,7 @@ def test_every_endpoint_is_below_the_base_path_and_nowhere_else(catalog, serve):
     service = Service(catalog, base_path="/x/y")
     address = serve(service)
     with httpx.Client(timeout=30) as http:
-        for endpoint in service.endpoints.all:
+        for endpoint in service.endpoints:
             path, _ = example_of(endpoint)
             # A method that nothing has tells a place that is there from one that is not.
             assert http.request("TRACE", f"{address}/x/y{path}").status_code == 405, path

@@ -61,9 +61,7 @@ def made(tmp_path_factory):
     try:
         service = Service(catalog)
         executor = service.graphql.ready()
-        page = documentation_page(
-            service.endpoints.all, executor.schema, catalog.registry, "/metadata"
-        )
+        page = documentation_page(service.endpoints, executor.schema, catalog.registry, "/metadata")
         yield page.decode(), service, catalog.registry, executor.schema
     finally:
         catalog.close()
@@ -86,7 +84,7 @@ def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made
     text, service, registry, schema = made
     page = Reader(text)
     said = set(page.text)
-    addresses = {one.title.partition(" ")[2] for one in service.endpoints.all}
+    addresses = {one.title.partition(" ")[2] for one in service.endpoints}
     assert addresses - said == set()
     assert set(registry.aspects) - said == set()
     assert set(registry.entities) - said == set()
@@ -136,7 +134,7 @@ def test_the_page_is_served_packed_to_whoever_takes_it(caller):
 
 
 def test_every_endpoint_says_what_it_takes_and_gives(made):
-    for endpoint in made[1].endpoints.all:
+    for endpoint in made[1].endpoints:
         assert endpoint.summary, endpoint.title
         assert endpoint.gives, endpoint.title
         names = [(one.place, one.name) for one in endpoint.parameters]
@@ -158,7 +156,7 @@ def test_every_example_is_answered(fresh, serve):
             }
             http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
         # Those that take away come last.
-        for endpoint in sorted(service.endpoints.all, key=lambda one: one.action in TAKING_AWAY):
+        for endpoint in sorted(service.endpoints, key=lambda one: one.action in TAKING_AWAY):
             if endpoint.path == STREAMED:
                 continue
             path, body = example_of(endpoint)

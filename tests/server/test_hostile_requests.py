@@ -20,7 +20,7 @@ from explorer.sample import sample_proposals
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import check
-from explorer.server.http import Endpoint
+from explorer.server.restli import Endpoint
 
 DATASETS = [f"urn:li:dataset:(urn:li:dataPlatform:hive,hostile.t{n},PROD)" for n in range(5)]
 URNS = [*DATASETS, "urn:li:tag:hostile", "urn:li:corpuser:h", "urn:li:dataPlatform:hive"]
@@ -533,7 +533,7 @@ def bombard(service: Service, count: int, seed: int) -> list[str]:
     schema = service.graphql.ready().schema
     with listening() as told, asyncio.Runner() as runner:
         for _ in range(count):
-            request = any_request(dice, service.endpoints.all, schema)
+            request = any_request(dice, service.endpoints, schema)
             try:
                 reply = runner.run(ask(service, request))
                 problem = wrong(reply)

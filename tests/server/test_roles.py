@@ -24,7 +24,7 @@ from explorer.server.catalog import Catalog
 from explorer.server.docs.page import example_of
 from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
-from explorer.server.http import Endpoint
+from explorer.server.restli import Endpoint
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 TAG = {
@@ -100,7 +100,7 @@ def status_of(client: httpx.Client, endpoint: Endpoint) -> tuple[int, str]:
 @pytest.mark.parametrize("role", ROLES)
 def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> None:
     service, clients = site
-    for endpoint in service.endpoints.all:
+    for endpoint in service.endpoints:
         before = service.catalog.store.log_head()
         status, text = status_of(clients[role], endpoint)
         if may(role, endpoint.role):

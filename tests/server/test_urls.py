@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.server.http import QueryParameters, decode, raw_path, split_list
+from explorer.server.restli import QueryParameters, decode, raw_path, split_list
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 trimmed = texts.filter(lambda text: text == text.strip() and text)

@@ -86,6 +86,16 @@ def test_pages_of_other_sites_may_not_post(caller):
     assert caller.post("/entities?action=exists", body, Origin=own).status_code == 200
 
 
+def test_pages_of_other_sites_may_not_write_over_openapi(caller):
+    body = [{"urn": "urn:li:tag:foreign", "status": {"value": {"removed": False}}}]
+    written = caller.post("/openapi/v3/entity/tag", body, Origin="https://evil.example")
+    assert written.status_code == 403
+    read = caller.post("/openapi/v3/entity/tag/batchGet", body, Origin="https://evil.example")
+    assert read.status_code == 403
+    exists = caller.post("/entities?action=exists", {"urn": "urn:li:tag:foreign"})
+    assert exists.json() == {"value": False}
+
+
 def test_the_configuration_is_one_that_clients_accept(caller):
     caller.ingest("urn:li:tag:configured", "status", {"removed": False})
     config = caller.get("/config").json()

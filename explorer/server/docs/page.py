@@ -16,7 +16,7 @@ from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.graphql.route import GRAPHQL_PATH
-from explorer.server.http import Endpoint, Parameter
+from explorer.server.restli import Endpoint, Parameter
 
 if TYPE_CHECKING:
     from graphql import GraphQLField, GraphQLSchema

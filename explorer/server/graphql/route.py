@@ -4,11 +4,12 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from starlette.responses import Response
 
 from explorer.errors import InvalidInput
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.object_types import DESCRIBED
-from explorer.server.http import Call, Endpoint, HttpAnswer, parameter
+from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest
 
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
@@ -60,21 +61,21 @@ class GraphqlRoute:
             "read what is asked for, and edit: descriptions, links, tags, owners and more",
             role="reader",
             parameters=(
-                parameter("query", "string", "a GraphQL document", _READ),
-                parameter(
+                Parameter("query", "string", "a GraphQL document", _READ),
+                Parameter(
                     "variables",
                     "object",
                     "values for the variables of the document",
                     {"urn": _DATASET},
                     required=False,
                 ),
-                parameter(
+                Parameter(
                     "operationName",
                     "string",
                     "which operation is meant, in a document of several",
                     required=False,
                 ),
-                parameter(
+                Parameter(
                     "extensions",
                     "object",
                     "ifCurrent in it is the condition of an edit: see below",
@@ -136,8 +137,8 @@ class GraphqlRoute:
                 made = self._executor = Executor(self._catalog)
             return made
 
-    async def _run(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _run(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         query = parameters.text("query")
         variables = parameters.given.get("variables")
         if variables is not None and not isinstance(variables, dict):
@@ -148,6 +149,6 @@ class GraphqlRoute:
             executor = await self._catalog.offload(self.ready)
         extensions = parameters.given.get("extensions")
         answer = await executor.run(
-            query, variables or {}, operation, call.access, extensions, call.dialect
+            query, variables or {}, operation, request.access, extensions, request.dialect
         )
-        return HttpAnswer(answer)
+        return JsonResponse(answer)

@@ -17,8 +17,8 @@ from explorer.server.catalog import Catalog
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
 from explorer.server.graphql.session import GraphQLContext, Info
-from explorer.server.http import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.projection import noted_delimiter
+from explorer.server.restli import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.search.document import build_document
 from explorer.server.search.query import FacetCounts, FoundPage, SearchHit, SearchQuery, SortBy
 from explorer.server.search_request import (

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+from starlette.responses import Response
 
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
@@ -11,15 +12,15 @@ from explorer.metadata.registry import key_value
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
-from explorer.server.http import (
+from explorer.server.restli import (
     DEFAULT_PAGE,
     MAX_PAGE,
-    Call,
     Endpoint,
-    HttpAnswer,
+    JsonResponse,
+    Parameter,
     Parameters,
     QueryParameters,
-    parameter,
+    RestliRequest,
 )
 from explorer.server.routes.parameters import (
     ALL_OR_NONE,
@@ -60,11 +61,11 @@ class VersionRoutes:
                 standing="ours",
                 parameters=(
                     PATH_URN,
-                    parameter(
+                    Parameter(
                         "aspect", "string", "the name of an aspect", "ownership", place="query"
                     ),
                     *(
-                        parameter(name, "integer", summary, example, place="query", required=False)
+                        Parameter.query(name, "integer", summary, example)
                         for name, summary, example in (
                             ("from", "one end of the range; the oldest version without it", 1),
                             ("to", "the other end; the latest version without it", 0),
@@ -88,23 +89,23 @@ class VersionRoutes:
             ),
         )
 
-    async def _versions(self, call: Call) -> HttpAnswer:
-        urn = self._catalog.intake.read_urn(call.key)
-        name = call.query.required("aspect")
+    async def _versions(self, request: RestliRequest) -> Response:
+        urn = self._catalog.intake.read_urn(request.key)
+        name = request.query.required("aspect")
         self._check(urn, name)
         ends = (
-            read_number(call.query, "from", 1, least=-_FAR),
-            read_number(call.query, "to", 0, least=-_FAR),
+            read_number(request.query, "from", 1, least=-_FAR),
+            read_number(request.query, "to", 0, least=-_FAR),
         )
-        start = read_number(call.query, "start", 0)
-        count = min(read_number(call.query, "count", DEFAULT_PAGE), MAX_PAGE)
+        start = read_number(request.query, "start", 0)
+        count = min(read_number(request.query, "count", DEFAULT_PAGE), MAX_PAGE)
         found = await self._catalog.offload(
             self._catalog.store.versions, str(urn), name, ends, start, count
         )
         if found is None:
             raise NotFound(f"{urn} has no aspect {name}")
         total, versions = found
-        return HttpAnswer.of(
+        return JsonResponse(
             {
                 "urn": str(urn),
                 "aspectName": name,
@@ -197,9 +198,9 @@ class AspectRoutes:
                 parameters=(
                     URN,
                     ENTITY,
-                    parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
+                    Parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
                     *(
-                        parameter(name, kind, summary, required=False)
+                        Parameter(name, kind, summary, required=False)
                         for name, kind, summary in (
                             ("startTimeMillis", "integer", "from when on; open without it"),
                             ("endTimeMillis", "integer", "up to when; open without it"),
@@ -233,15 +234,8 @@ class AspectRoutes:
                 standing="to be replaced",
                 parameters=(
                     PATH_URN,
-                    parameter("aspect", "string", "its name", "datasetKey", place="query"),
-                    parameter(
-                        "version",
-                        "integer",
-                        "which; 0, the latest, without it",
-                        0,
-                        place="query",
-                        required=False,
-                    ),
+                    Parameter("aspect", "string", "its name", "datasetKey", place="query"),
+                    Parameter.query("version", "integer", "which; 0, the latest, without it", 0),
                 ),
                 gives="version, aspect {<record name>: value}, systemMetadata",
                 notes=(
@@ -253,43 +247,43 @@ class AspectRoutes:
             ),
         )
 
-    async def _ingest(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _ingest(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         given = parameters.record("proposal")
-        _require_role(call, given)
-        proposal = self._read(given, call)
-        proposal = _conditional(proposal, call)
-        await self._catalog.ingest(proposal, call.actor, call.dialect)
-        return HttpAnswer.of({"value": str(proposal.urn)})
+        _require_role(request, given)
+        proposal = self._read(given, request)
+        proposal = _conditional(proposal, request)
+        await self._catalog.ingest(proposal, request.actor, request.dialect)
+        return JsonResponse({"value": str(proposal.urn)})
 
-    def _read(self, wire: Any, call: Call) -> Proposal:
-        return read_proposal(wire, self._catalog.registry, complete=call.dialect == "plain")
+    def _read(self, wire: Any, request: RestliRequest) -> Proposal:
+        return read_proposal(wire, self._catalog.registry, complete=request.dialect == "plain")
 
-    async def _ingest_batch(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _ingest_batch(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         given = parameters.items("proposals")
         for one in given:
-            _require_role(call, one)
+            _require_role(request, one)
         await self._catalog.ingest_batch(
             "proposals",
             given,
-            lambda wire: [self._read(wire, call)],
-            call.actor,
-            call.dialect,
-            all_or_none=all_or_none(call),
+            lambda wire: [self._read(wire, request)],
+            request.actor,
+            request.dialect,
+            all_or_none=all_or_none(request),
         )
-        return HttpAnswer.of({"value": "success"})
+        return JsonResponse({"value": "success"})
 
-    async def _aspect(self, call: Call) -> HttpAnswer:
-        urn = self._catalog.intake.read_urn(call.key)
-        name = call.query.required("aspect")
-        version = _version(call.query.one("version"))
+    async def _aspect(self, request: RestliRequest) -> Response:
+        urn = self._catalog.intake.read_urn(request.key)
+        name = request.query.required("aspect")
+        version = _version(request.query.one("version"))
         stored = self._catalog.store.aspect(str(urn), name, version)
         if stored is None:
             raise NotFound(f"{urn} has no version {version} of the aspect {name}")
         aspect = self._catalog.registry.aspects.get(name)
-        spelled = record_name(aspect.record, call.dialect) if aspect else name
-        return HttpAnswer.of(
+        spelled = record_name(aspect.record, request.dialect) if aspect else name
+        return JsonResponse(
             {
                 "version": stored.version,
                 "aspect": {spelled: orjson.Fragment(stored.value)},
@@ -297,9 +291,9 @@ class AspectRoutes:
             }
         )
 
-    async def _timeseries(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
-        return HttpAnswer(await self._catalog.offload(self._read_timeseries, parameters))
+    async def _timeseries(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        return JsonResponse(await self._catalog.offload(self._read_timeseries, parameters))
 
     def _read_timeseries(self, parameters: Parameters) -> bytes:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
@@ -343,17 +337,17 @@ class AspectRoutes:
         return orjson.dumps({"value": answer | {"limit": limit, "values": values}})
 
 
-def _require_role(call: Call, proposal: Any) -> None:
-    """Raise `Refusal` (403) where the proposal removes something and its sender may not."""
+def _require_role(request: RestliRequest, proposal: Any) -> None:
+    """Raise `RequestRefusal` (403) where the proposal removes something and its sender may not."""
     if isinstance(proposal, dict) and proposal.get("changeType") == "DELETE":
-        call.access.require("admin", "a proposal with changeType DELETE")
+        request.access.require("admin", "a proposal with changeType DELETE")
 
 
-def _conditional(proposal: Proposal, call: Call) -> Proposal:
-    """The proposal with the conditions that the request's own headers say; its own win."""
-    said = {name: call.header(name.lower().encode()) for name in CONDITION_HEADERS}
+def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
+    """Return the proposal with the conditions of the request's headers; its own ones win."""
+    given = {name: request.headers.get(name) for name in CONDITION_HEADERS}
     own = {name.lower() for name in proposal.headers or ()}
-    added = {name: text for name, text in said.items() if text and name.lower() not in own}
+    added = {name: text for name, text in given.items() if text and name.lower() not in own}
     return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal
 
 

@@ -2,19 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
-from contextlib import aclosing
 from typing import Any
 
 import msgspec
 import orjson
+from starlette.responses import Response, StreamingResponse
 
 from explorer.errors import CatalogError, InvalidInput
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
-from explorer.server.changelog import Follower
 from explorer.server.failures import RequestRefusal
-from explorer.server.http import Call, Endpoint, HttpAnswer, Parameter, Send, Stream
+from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest
 from explorer.server.store import LogEntry, Store, StoredAspect
 
 __all__ = ["ChangeRoutes", "ExportRoutes"]
@@ -48,17 +47,11 @@ class ExportRoutes:
                 role="admin",
                 standing="ours",
                 parameters=(
-                    Parameter("after", "URN", "the URN to go on from", "query"),
-                    Parameter(
-                        "limit",
-                        "integer",
-                        "how many entities; 100, at most 1000",
-                        "query",
-                        example=2,
-                    ),
-                    Parameter("entity", "string", "entities of this type only", "query"),
-                    Parameter("platform", "string", "entities of this platform only", "query"),
-                    Parameter("removed", "boolean", "false leaves the removed out", "query"),
+                    Parameter.query("after", "URN", "the URN to go on from"),
+                    Parameter.query("limit", "integer", "how many entities; 100, at most 1000", 2),
+                    Parameter.query("entity", "string", "entities of this type only"),
+                    Parameter.query("platform", "string", "entities of this platform only"),
+                    Parameter.query("removed", "boolean", "false leaves the removed out"),
                 ),
                 gives="proposals, as endpoint 1 takes them, and next: the URN to go on from, null "
                 "when there is no more",
@@ -70,18 +63,18 @@ class ExportRoutes:
             ),
         )
 
-    async def _export(self, call: Call) -> HttpAnswer:
-        after = call.query.one("after") or ""
-        limit = _limit(call.query.one("limit"))
-        platform = call.query.one("platform")
+    async def _export(self, request: RestliRequest) -> Response:
+        after = request.query.one("after") or ""
+        limit = _limit(request.query.one("limit"))
+        platform = request.query.one("platform")
         wanted = _ExportRequest(
-            call.query.one("entity"),
+            request.query.one("entity"),
             platform.removeprefix("urn:li:dataPlatform:") if platform else None,
-            _flag("removed", call.query.one("removed")),
+            _flag("removed", request.query.one("removed")),
         )
         if wanted.entity_type is not None:
             self._catalog.registry.entity(wanted.entity_type)
-        return HttpAnswer(await self._catalog.offload(self._page, after, limit, wanted))
+        return JsonResponse(await self._catalog.offload(self._page, after, limit, wanted))
 
     def _page(self, after: str, limit: int, wanted: _ExportRequest) -> bytes:
         store, registry = self._catalog.store, self._catalog.registry
@@ -166,7 +159,7 @@ def _flag(name: str, given: str | None) -> bool:
 
 _PATH = "/changes"
 _STREAM_PATH = "/changes/stream"
-_EVENTS = b"text/event-stream"
+_EVENTS = "text/event-stream"
 _JSON = "application/json"
 
 _AT_ONCE = 200
@@ -179,10 +172,10 @@ _RETRY_MILLIS = 2_000
 
 _EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 _FILTERS = (
-    Parameter("urn", "URN", "changes of this entity only; may repeat", "query", example=_EXAMPLE),
-    Parameter("aspect", "string", "changes of this aspect only; may repeat", "query"),
-    Parameter("entity", "string", "changes of this entity type only; may repeat", "query"),
-    Parameter("values", "boolean", "false leaves the values out; true by default", "query"),
+    Parameter.query("urn", "URN", "changes of this entity only; may repeat", _EXAMPLE),
+    Parameter.query("aspect", "string", "changes of this aspect only; may repeat"),
+    Parameter.query("entity", "string", "changes of this entity type only; may repeat"),
+    Parameter.query("values", "boolean", "false leaves the values out; true by default"),
 )
 _SHAPE = (
     "each change has offset, entityType, entityUrn, aspectName, changeType, aspect and "
@@ -220,13 +213,17 @@ class ChangeRoutes:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         oldest = "the offset to go on from; without it, the first that is kept"
-        after = Parameter("after", "integer", oldest, "query", example=0)
-        limit = Parameter("limit", "integer", "how many at most; 100, at most 1000", "query")
-        start = Parameter(
-            "after", "integer", "the offset to go on from; without it, only what is new", "query"
+        after = Parameter.query("after", "integer", oldest, 0)
+        limit = Parameter.query("limit", "integer", "how many at most; 100, at most 1000")
+        start = Parameter.query(
+            "after", "integer", "the offset to go on from; without it, only what is new"
         )
         resume = Parameter(
-            "Last-Event-ID", "integer", "as after, and wins over it; browsers send it", "header"
+            "Last-Event-ID",
+            "integer",
+            "as after, and wins over it; browsers send it",
+            place="header",
+            required=False,
         )
         return (
             Endpoint(
@@ -264,16 +261,16 @@ class ChangeRoutes:
             ),
         )
 
-    async def _read(self, call: Call) -> HttpAnswer:
-        if _EVENTS.decode() in (call.header(b"accept") or ""):
-            return await self._stream(call)
-        limit = _number(call, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
+    async def _read(self, request: RestliRequest) -> Response:
+        if _EVENTS in request.headers.get("accept", ""):
+            return await self._stream(request)
+        limit = _number(request, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
         floor = await self._catalog.offload(self._catalog.store.log_floor)
-        after = _number(call, "after", floor, _MAX_OFFSET)
+        after = _number(request, "after", floor, _MAX_OFFSET)
         if limit:
             _check_kept(after, floor)
-        body = await self._catalog.offload(self._page, after, limit, _wanted(call))
-        return HttpAnswer(body)
+        body = await self._catalog.offload(self._page, after, limit, _wanted(request))
+        return JsonResponse(body)
 
     def _page(self, after: int, limit: int, wanted: _Wanted) -> bytes:
         store = self._catalog.store
@@ -295,52 +292,32 @@ class ChangeRoutes:
                 break
         return orjson.dumps({"value": {"changes": changes, "next": at, "head": max(head, at)}})
 
-    async def _stream(self, call: Call) -> HttpAnswer:
-        resumed = call.header(b"last-event-id")
+    async def _stream(self, request: RestliRequest) -> Response:
+        resumed = request.headers.get("last-event-id")
         if resumed:
             after = _parsed("Last-Event-ID", resumed, _MAX_OFFSET)
-        elif "after" in call.query:
-            after = _number(call, "after", 0, _MAX_OFFSET)
+        elif "after" in request.query:
+            after = _number(request, "after", 0, _MAX_OFFSET)
         else:
             after = await self._catalog.offload(self._catalog.store.log_head)
         _check_kept(after, await self._catalog.offload(self._catalog.store.log_floor))
-        return _Events(call, self._catalog, after, _wanted(call))
-
-
-class _Events(Stream):
-    """The stream of one follower: it ends when the follower leaves, its token is revoked, or the
-    service stops. One that takes nothing is disconnected by the server, as any reader is."""
-
-    __slots__ = ("_call", "_events", "_follower")
-
-    def __init__(self, call: Call, catalog: Catalog, after: int, wanted: _Wanted) -> None:
-        self._call = call
-        self._follower = catalog.feed.follow(after)
         # A proxy that gathers what goes through it would hold the events back.
-        headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
-        self._events = _pieces(call, catalog, self._follower, after, wanted)
-        super().__init__(self._events, _EVENTS, headers)
-
-    async def send(self, send: Send) -> None:
-        follower = self._follower
-        leaving = asyncio.create_task(self._call.hung_up())
-        leaving.add_done_callback(lambda _: follower.end())
-        headers = [(b"content-type", self.media_type), *self.headers]
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            async with aclosing(self._events) as pieces:
-                async for piece in pieces:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-        finally:
-            leaving.cancel()
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
+        return StreamingResponse(
+            _events(request, self._catalog, after, _wanted(request)), headers=headers
+        )
 
 
-async def _pieces(
-    call: Call, catalog: Catalog, follower: Follower, after: int, wanted: _Wanted
+async def _events(
+    request: RestliRequest, catalog: Catalog, after: int, wanted: _Wanted
 ) -> AsyncGenerator[bytes, None]:
+    """Yield the events of one follower, until its token is revoked or the service stops.
+
+    Starlette ends it when its reader leaves; one that takes nothing is disconnected by the server,
+    as any reader is.
+    """
     clock = asyncio.get_running_loop().time
-    with follower:
+    with catalog.feed.follow(after) as follower:
         if await catalog.offload(catalog.store.log_floor) > after:
             # Dropped just now; whoever comes back for it is told.
             return
@@ -355,7 +332,7 @@ async def _pieces(
             if not events and not rows:
                 await follower.news(max(due - clock(), 0))
             # A token may have been revoked since the last piece.
-            if (events or clock() >= due) and not call.is_admitted():
+            if (events or clock() >= due) and not request.context.is_admitted():
                 break
             if events:
                 sent, due = at, clock() + _KEEP_ALIVE_SECONDS
@@ -368,13 +345,13 @@ async def _pieces(
 
 
 def _check_kept(after: int, floor: int) -> None:
-    """Raise `Refusal` when rows after an offset are not kept any more."""
+    """Raise `RequestRefusal` (410) when rows after an offset are not kept any more."""
     if after < floor:
         raise RequestRefusal(
             410,
             f"the changes after {after} are not kept any more; read anew what you follow, then go "
             f"on after {floor}, the first place that is whole, or without 'after' from now on",
-            ((b"x-changes-after", str(floor).encode()),),
+            {"x-changes-after": str(floor)},
         )
 
 
@@ -404,15 +381,15 @@ def _entity_type(row: LogEntry) -> str:
     return row.urn.split(":", 3)[2]
 
 
-def _wanted(call: Call) -> _Wanted:
-    urns = call.query.many("urn")
-    values = call.query.one("values") or "true"
+def _wanted(request: RestliRequest) -> _Wanted:
+    urns = request.query.many("urn")
+    values = request.query.one("values") or "true"
     if values not in ("true", "false"):
         raise InvalidInput(f"the query parameter 'values' must be true or false, not {values!r}")
     return _Wanted(
         None if urns is None else frozenset(str(Urn.parse(urn)) for urn in urns),
-        _names(call.query.many("aspect")),
-        _names(call.query.many("entity")),
+        _names(request.query.many("aspect")),
+        _names(request.query.many("entity")),
         values == "true",
     )
 
@@ -421,8 +398,8 @@ def _names(given: list[str] | None) -> frozenset[str] | None:
     return None if given is None else frozenset(given)
 
 
-def _number(call: Call, name: str, default: int, most: int) -> int:
-    given = call.query.one(name)
+def _number(request: RestliRequest, name: str, default: int, most: int) -> int:
+    given = request.query.one(name)
     return default if given is None else _parsed(name, given, most)
 
 

@@ -5,13 +5,14 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
+from starlette.responses import Response
 
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import MAX_URN_BYTES, Urn
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
-from explorer.server.http import Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.ingestion_rules import UNKNOWN_ACTOR
+from explorer.server.restli import Endpoint, JsonResponse, Parameter, Parameters, RestliRequest
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.parameters import COUNT, DATASET, ENTITY, PATH_URN, START, URN
 from explorer.server.store import StoredAspect
@@ -38,14 +39,14 @@ class DeletionRoutes:
                 action="delete",
                 parameters=(
                     URN,
-                    parameter("aspectName", "string", "one aspect; all without it", required=False),
-                    parameter(
+                    Parameter("aspectName", "string", "one aspect; all without it", required=False),
+                    Parameter(
                         "startTimeMillis",
                         "integer",
                         "of an aspect over time, from when on",
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "endTimeMillis",
                         "integer",
                         "of an aspect over time, up to when",
@@ -69,7 +70,7 @@ class DeletionRoutes:
                 action="deleteReferences",
                 parameters=(
                     URN,
-                    parameter(
+                    Parameter(
                         "dryRun",
                         "boolean",
                         "only tell what it would be; false without it",
@@ -93,20 +94,22 @@ class DeletionRoutes:
             ),
         )
 
-    async def _delete(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _delete(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         aspect = parameters.optional_text("aspectName")
         bounds = (_millis(parameters, "startTimeMillis"), _millis(parameters, "endTimeMillis"))
-        rows, points = await self._catalog.delete(urn, aspect, bounds, call.actor, call.dialect)
-        return HttpAnswer.of({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
+        rows, points = await self._catalog.delete(
+            urn, aspect, bounds, request.actor, request.dialect
+        )
+        return JsonResponse({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
-    async def _delete_references(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _delete_references(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         urn = Urn.parse(parameters.text("urn"))
         dry_run = parameters.flag("dryRun", default=False)
-        unlinked = await self._catalog.delete_references(urn, call.actor, dry_run=dry_run)
-        return HttpAnswer.of({"value": unlinked.to_wire()})
+        unlinked = await self._catalog.delete_references(urn, request.actor, dry_run=dry_run)
+        return JsonResponse({"value": unlinked.to_wire()})
 
 
 def _millis(parameters: Parameters, name: str) -> int | None:
@@ -157,7 +160,7 @@ class CountRoutes:
                 role="reader",
                 action="batchGetTotalEntityCount",
                 parameters=(
-                    parameter(
+                    Parameter(
                         "entities", "array of strings", "names of entity types", ["dataset", "tag"]
                     ),
                 ),
@@ -172,8 +175,8 @@ class CountRoutes:
                 role="reader",
                 action="getCount",
                 parameters=(
-                    parameter("aspect", "string", "the name of an aspect", "ownership"),
-                    parameter(
+                    Parameter("aspect", "string", "the name of an aspect", "ownership"),
+                    Parameter(
                         "urnLike",
                         "string",
                         "a pattern that their URNs match: % for any text, _ for any character",
@@ -186,8 +189,8 @@ class CountRoutes:
             ),
         )
 
-    async def _urns(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _urns(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         start, count = parameters.start(), parameters.page("count")
@@ -195,24 +198,24 @@ class CountRoutes:
             self._catalog.store.entity_urns, entity, start, count
         )
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
-        return HttpAnswer.of({"value": value})
+        return JsonResponse({"value": value})
 
-    async def _total(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
-        return HttpAnswer.of({"value": await self._count(parameters.text("entity"))})
+    async def _total(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        return JsonResponse({"value": await self._count(parameters.text("entity"))})
 
-    async def _totals(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _totals(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         parameters.items("entities")
         entities = dict.fromkeys(parameters.texts("entities") or ())
-        return HttpAnswer.of({"value": {entity: await self._count(entity) for entity in entities}})
+        return JsonResponse({"value": {entity: await self._count(entity) for entity in entities}})
 
     async def _count(self, entity: str) -> int:
         self._catalog.registry.entity(entity)
         return await self._catalog.offload(self._catalog.index.total, (entity,))
 
-    async def _aspects(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _aspects(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         aspect = parameters.text("aspect")
         self._catalog.registry.aspect(aspect)
         like = parameters.optional_text("urnLike")
@@ -222,19 +225,17 @@ class CountRoutes:
                 f"{_MOST_ANYTHING} of them %"
             )
         found = await self._catalog.offload(self._catalog.store.aspect_count, aspect, like)
-        return HttpAnswer.of({"value": found})
+        return JsonResponse({"value": found})
 
 
 # Longer batches are read beside the event loop.
 _LONG_BATCH = 8
 
-_ASPECTS = parameter(
+_ASPECTS = Parameter.query(
     "aspects",
     "array of strings",
     "names of aspects, List(status,ownership) or repeated; all without it",
     "List(ownership)",
-    place="query",
-    required=False,
 )
 _GIVES_ENTITY = (
     "urn, entityName, and aspects by name: name, type, version (0), value, created {time, actor}, "
@@ -272,7 +273,7 @@ class EntityRoutes:
                 "many entities' latest aspects",
                 role="reader",
                 parameters=(
-                    parameter(
+                    Parameter(
                         "ids",
                         "array of URNs",
                         "the entities, List(<urn>,<urn>), each percent-encoded",
@@ -309,7 +310,7 @@ class EntityRoutes:
                 action="exists",
                 parameters=(
                     URN,
-                    parameter(
+                    Parameter(
                         "includeSoftDelete",
                         "boolean",
                         "whether a soft-deleted entity counts; true without it",
@@ -320,21 +321,21 @@ class EntityRoutes:
             ),
         )
 
-    async def _entity(self, call: Call) -> HttpAnswer:
-        urn = self._catalog.intake.read_urn(call.key)
-        names = call.query.many("aspects")
+    async def _entity(self, request: RestliRequest) -> Response:
+        urn = self._catalog.intake.read_urn(request.key)
+        names = request.query.many("aspects")
         stored = self._read([urn], names)
-        return HttpAnswer(orjson.dumps(self._wire(urn, stored.get(str(urn), ()))))
+        return JsonResponse(self._wire(urn, stored.get(str(urn), ())))
 
-    async def _entities(self, call: Call) -> HttpAnswer:
-        ids = call.query.many("ids")
+    async def _entities(self, request: RestliRequest) -> Response:
+        ids = request.query.many("ids")
         if ids is None:
             raise InvalidInput("the query parameter 'ids' is required: ids=List(<urn>,<urn>)")
         urns = [self._catalog.intake.read_urn(text) for text in dict.fromkeys(ids)]
-        names = call.query.many("aspects")
+        names = request.query.many("aspects")
         if len(urns) > _LONG_BATCH:
-            return HttpAnswer(await self._catalog.offload(self._results, urns, names))
-        return HttpAnswer(self._results(urns, names))
+            return JsonResponse(await self._catalog.offload(self._results, urns, names))
+        return JsonResponse(self._results(urns, names))
 
     def _results(self, urns: Sequence[Urn], names: list[str] | None) -> bytes:
         stored = self._read(urns, names)
@@ -361,8 +362,8 @@ class EntityRoutes:
         name = self._catalog.registry.entity(urn.entity_type).key
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")
 
-    async def _snapshot(self, call: Call) -> HttpAnswer:
-        urn = self._catalog.intake.read_urn(call.key)
+    async def _snapshot(self, request: RestliRequest) -> Response:
+        urn = self._catalog.intake.read_urn(request.key)
         registry = self._catalog.registry
         registry.entity(urn.entity_type)
         if urn.entity_type not in WITH_SNAPSHOT:
@@ -375,24 +376,24 @@ class EntityRoutes:
         stored.sort(key=lambda aspect: aspect.name != key)
         aspects = [
             {
-                record_name(registry.aspect(aspect.name).record, call.dialect): orjson.Fragment(
+                record_name(registry.aspect(aspect.name).record, request.dialect): orjson.Fragment(
                     aspect.value
                 )
             }
             for aspect in stored
             if aspect.name in registry.aspects
         ]
-        name = record_name(snapshot_name(registry, urn.entity_type), call.dialect)
-        return HttpAnswer.of({"value": {name: {"urn": str(urn), "aspects": aspects}}})
+        name = record_name(snapshot_name(registry, urn.entity_type), request.dialect)
+        return JsonResponse({"value": {name: {"urn": str(urn), "aspects": aspects}}})
 
-    async def _exists(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _exists(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         found = str(urn) in self._catalog.store.existing([str(urn)])
         if found and not parameters.flag("includeSoftDelete", default=True):
             status = self._catalog.store.aspect(str(urn), "status")
             found = status is None or orjson.loads(status.value).get("removed") is not True
-        return HttpAnswer.of({"value": found})
+        return JsonResponse({"value": found})
 
 
 def _wrapped(aspect: StoredAspect) -> dict[str, Any]:

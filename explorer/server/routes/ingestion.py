@@ -3,13 +3,22 @@
 from dataclasses import replace
 from typing import Any
 
+from starlette.responses import Response
+
 from explorer.errors import InvalidAspect, InvalidInput, UnknownName
 from explorer.metadata.files import read_record
 from explorer.metadata.proposal import Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
-from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, Parameters, parameter
+from explorer.server.restli import (
+    MAX_PAGE,
+    Endpoint,
+    JsonResponse,
+    Parameter,
+    Parameters,
+    RestliRequest,
+)
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, all_or_none
 from explorer.server.store import RunRow
 
@@ -50,8 +59,8 @@ def snapshot_name(registry: Registry, entity_type: str) -> str:
 
 
 _PAGE = 100
-_RUN = parameter("runId", "string", "the id that the run named in its systemMetadata", "sample")
-_WITH_REMOVED = parameter(
+_RUN = Parameter("runId", "string", "the id that the run named in its systemMetadata", "sample")
+_WITH_REMOVED = Parameter(
     "includeSoft",
     "boolean",
     "what belongs to soft-deleted entities too; false without it",
@@ -75,10 +84,10 @@ class RunRoutes:
                 role="reader",
                 action="list",
                 parameters=(
-                    parameter(
+                    Parameter(
                         "pageOffset", "integer", "how many to skip; 0 without it", 0, required=False
                     ),
-                    parameter(
+                    Parameter(
                         "pageSize",
                         "integer",
                         "how many at most; 100 without it",
@@ -102,14 +111,14 @@ class RunRoutes:
                 action="describe",
                 parameters=(
                     _RUN,
-                    parameter(
+                    Parameter(
                         "start", "integer", "how many to skip; 0 without it", 0, required=False
                     ),
-                    parameter(
+                    Parameter(
                         "count", "integer", "how many at most; 100 without it", 100, required=False
                     ),
                     _WITH_REMOVED,
-                    parameter(
+                    Parameter(
                         "includeAspect",
                         "boolean",
                         "the values too; false without it",
@@ -131,14 +140,14 @@ class RunRoutes:
                 action="rollback",
                 parameters=(
                     _RUN,
-                    parameter(
+                    Parameter(
                         "dryRun",
                         "boolean",
                         "only tell what it would be; false without it",
                         True,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "safe",
                         "boolean",
                         "spare entities that others wrote to; true without it",
@@ -162,15 +171,15 @@ class RunRoutes:
             ),
         )
 
-    async def _list(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _list(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         runs = await self._catalog.offload(
             self._catalog.store.runs,
             parameters.count("pageOffset", 0, 2**31),
             parameters.count("pageSize", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return HttpAnswer.of(
+        return JsonResponse(
             {
                 "value": [
                     {"runId": run.run, "timestamp": run.time_millis, "rows": run.rows}
@@ -179,8 +188,8 @@ class RunRoutes:
             }
         )
 
-    async def _describe(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _describe(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         run = parameters.text("runId")
         with_values = parameters.flag("includeAspect", default=False)
         rows = await self._catalog.offload(
@@ -190,7 +199,7 @@ class RunRoutes:
             parameters.count("count", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return HttpAnswer.of({"value": [self._row(run, row, with_values) for row in rows]})
+        return JsonResponse({"value": [self._row(run, row, with_values) for row in rows]})
 
     def _row(self, run: str, row: RunRow, with_value: bool) -> dict[str, Any]:
         entity = self._catalog.registry.entities.get(Urn.parse(row.urn).entity_type)
@@ -207,15 +216,15 @@ class RunRoutes:
             wire["aspect"] = {"value": row.value.decode(), "contentType": "application/json"}
         return wire
 
-    async def _roll_back(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _roll_back(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         undone = await self._catalog.roll_back(
             parameters.text("runId"),
-            call.actor,
+            request.actor,
             dry_run=parameters.flag("dryRun", default=False),
             safe=parameters.flag("safe", default=True),
         )
-        return HttpAnswer.of({"value": undone.to_wire(call.dialect)})
+        return JsonResponse({"value": undone.to_wire(request.dialect)})
 
 
 _SNAPSHOT = {
@@ -239,19 +248,19 @@ _NAMES = (
 _WITHOUT = (
     "Entity types that never had a snapshot record are refused; ingestProposal writes any type."
 )
-_ENTITY = parameter(
+_ENTITY = Parameter(
     "entity",
     "snapshot",
     "value holds one snapshot record with the entity's urn and its aspects",
     _SNAPSHOT,
 )
-_SYSTEM = parameter(
+_SYSTEM = Parameter(
     "systemMetadata",
     "object or JSON string",
     "which run brought it (runId) and when it was seen (lastObserved)",
     required=False,
 )
-_AUDIT = parameter("auditHeader", "object", "whose change it is (actor)", required=False)
+_AUDIT = Parameter("auditHeader", "object", "whose change it is (actor)", required=False)
 
 
 class IngestionRoutes:
@@ -283,8 +292,8 @@ class IngestionRoutes:
                 action="batchIngest",
                 standing="deprecated",
                 parameters=(
-                    parameter("entities", "array of snapshots", "the snapshots", [_SNAPSHOT]),
-                    parameter(
+                    Parameter("entities", "array of snapshots", "the snapshots", [_SNAPSHOT]),
+                    Parameter(
                         "systemMetadata",
                         "array",
                         "the system metadata of each snapshot, in the same order",
@@ -305,7 +314,7 @@ class IngestionRoutes:
                 action="batchIngest",
                 standing="deprecated",
                 parameters=(
-                    parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
+                    Parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
                     ALL_OR_NONE,
                 ),
                 gives="nothing: 200 and an empty body",
@@ -313,16 +322,16 @@ class IngestionRoutes:
             ),
         )
 
-    async def _ingest(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _ingest(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
         system = parameters.given.get("systemMetadata")
         proposals = self._proposals(parameters.record("entity"), system, auditor)
-        await self._catalog.ingest_all(proposals, call.actor, call.dialect)
-        return HttpAnswer()
+        await self._catalog.ingest_all(proposals, request.actor, request.dialect)
+        return JsonResponse()
 
-    async def _ingest_batch(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _ingest_batch(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
         entities = parameters.items("entities")
         systems = parameters.given.get("systemMetadata")
@@ -336,23 +345,23 @@ class IngestionRoutes:
             "entities",
             list(zip(entities, systems, strict=True)),
             lambda one: self._proposals(*one, auditor),
-            call.actor,
-            call.dialect,
-            all_or_none=all_or_none(call),
+            request.actor,
+            request.dialect,
+            all_or_none=all_or_none(request),
         )
-        return HttpAnswer()
+        return JsonResponse()
 
-    async def _ingest_usage(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _ingest_usage(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         await self._catalog.ingest_batch(
             "buckets",
             parameters.items("buckets"),
             self._usage,
-            call.actor,
-            call.dialect,
-            all_or_none=all_or_none(call),
+            request.actor,
+            request.dialect,
+            all_or_none=all_or_none(request),
         )
-        return HttpAnswer()
+        return JsonResponse()
 
     def _usage(self, bucket: Any) -> list[Proposal]:
         _check_lists(bucket)

@@ -4,21 +4,21 @@ from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
 import orjson
+from starlette.responses import Response
 
 from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
 from explorer.server.catalog import Catalog
-from explorer.server.http import (
-    MAX_PAGE,
-    Call,
-    Endpoint,
-    HttpAnswer,
-    Parameter,
-    Parameters,
-    parameter,
-)
 from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
 from explorer.server.lineage_walk import EVERY_HOP, MOST, WalkLimits
+from explorer.server.restli import (
+    MAX_PAGE,
+    Endpoint,
+    JsonResponse,
+    Parameter,
+    Parameters,
+    RestliRequest,
+)
 from explorer.server.routes.aspects import read_number
 from explorer.server.routes.parameters import DATASET
 from explorer.server.search.fields import REMOVED
@@ -70,12 +70,12 @@ class RelationshipRoutes:
             ),
         )
 
-    async def _relationships(self, call: Call) -> HttpAnswer:
-        types = call.query.many("types")
+    async def _relationships(self, request: RestliRequest) -> Response:
+        types = request.query.many("types")
         if types is None or types == [""]:
             raise InvalidInput("the query parameter 'types' is required, such as types=OwnedBy")
-        start, total, edges = await self._read(call, types, MAX_PAGE)
-        return HttpAnswer.of(
+        start, total, edges = await self._read(request, types, MAX_PAGE)
+        return JsonResponse(
             {
                 "start": start,
                 "count": len(edges),
@@ -85,10 +85,10 @@ class RelationshipRoutes:
             }
         )
 
-    async def _related(self, call: Call) -> HttpAnswer:
-        types = call.query.many("relationshipTypes") or []
-        start, total, edges = await self._read(call, [one for one in types if one], _PAGE)
-        return HttpAnswer.of(
+    async def _related(self, request: RestliRequest) -> Response:
+        types = request.query.many("relationshipTypes") or []
+        start, total, edges = await self._read(request, [one for one in types if one], _PAGE)
+        return JsonResponse(
             {
                 "start": start,
                 "count": len(edges),
@@ -98,9 +98,9 @@ class RelationshipRoutes:
         )
 
     async def _read(
-        self, call: Call, types: list[str], most: int
+        self, request: RestliRequest, types: list[str], most: int
     ) -> tuple[int, int, list[tuple[str, str]]]:
-        query = call.query
+        query = request.query
         urn = self._catalog.intake.read_urn(query.required("urn"))
         direction = _direction(query.required("direction"))
         start = read_number(query, "start", 0)
@@ -118,9 +118,9 @@ class RelationshipRoutes:
 
 def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Parameter, ...]:
     return (
-        parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="query"),
-        parameter("direction", "string", "INCOMING or OUTGOING", "OUTGOING", place="query"),
-        parameter(
+        Parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="query"),
+        Parameter("direction", "string", "INCOMING or OUTGOING", "OUTGOING", place="query"),
+        Parameter(
             types,
             "array of strings",
             "names of relationships",
@@ -128,16 +128,8 @@ def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Paramet
             place="query",
             required=is_required,
         ),
-        parameter(
-            "start", "integer", "how many to skip; 0 without it", place="query", required=False
-        ),
-        parameter(
-            "count",
-            "integer",
-            f"how many at most; {default} without it",
-            place="query",
-            required=False,
-        ),
+        Parameter.query("start", "integer", "how many to skip; 0 without it"),
+        Parameter.query("count", "integer", f"how many at most; {default} without it"),
     )
 
 
@@ -182,42 +174,42 @@ class LineageRoutes:
                 role="reader",
                 action="getLineage",
                 parameters=(
-                    parameter(
+                    Parameter(
                         "urn", "URN", "an entity, or a column by its schemaField URN", _EXAMPLE
                     ),
-                    parameter(
+                    Parameter(
                         "direction",
                         "string",
                         "UPSTREAM (also OUTGOING) or DOWNSTREAM (also INCOMING)",
                         "DOWNSTREAM",
                     ),
-                    parameter("start", "integer", "where the page begins; 0", 0, required=False),
-                    parameter("count", "integer", "how long the page is; 100", 100, required=False),
-                    parameter(
+                    Parameter("start", "integer", "where the page begins; 0", 0, required=False),
+                    Parameter("count", "integer", "how long the page is; 100", 100, required=False),
+                    Parameter(
                         "maxHops", "integer", "how far to walk, from 1 up; 1", 3, required=False
                     ),
-                    parameter(
+                    Parameter(
                         "entities",
                         "list of strings",
                         "the entity types that are wanted; the walk goes through the others",
                         ["dataset"],
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "platforms",
                         "list of URNs",
                         "the platforms that are wanted; the walk goes through the others",
                         ["urn:li:dataPlatform:hive"],
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "includeEdges",
                         "boolean",
                         "whether every edge that was walked is given too",
                         True,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "includeGhostEntities",
                         "boolean",
                         "whether entities that were never stored are among the entries; true for "
@@ -225,7 +217,7 @@ class LineageRoutes:
                         False,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "includeSoftDelete",
                         "boolean",
                         "whether soft-deleted entities are among the entries; true for plain "
@@ -233,7 +225,7 @@ class LineageRoutes:
                         False,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "form",
                         "string",
                         "`entries`, or `lists` for all at once without paths, as large answers "
@@ -241,21 +233,21 @@ class LineageRoutes:
                         "lists",
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "maxEntities",
                         "integer",
                         f"how many entities to walk to; {_USUAL.nodes}, {MOST.nodes} at most",
                         1000,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "maxEdges",
                         "integer",
                         f"how many edges to look at; {_USUAL.edges}, {MOST.edges} at most",
                         10000,
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "maxMillis",
                         "integer",
                         f"how long to walk, in milliseconds; {_USUAL.seconds * 1000:.0f}, "
@@ -298,11 +290,11 @@ class LineageRoutes:
             ),
         )
 
-    async def _get_lineage(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
-        question = self._question(parameters, leaves_out=call.dialect == "datahub")
+    async def _get_lineage(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        question = self._question(parameters, leaves_out=request.dialect == "datahub")
         if _reads_lists(parameters):
-            return HttpAnswer(await self._catalog.offload(self._lists, question))
+            return JsonResponse(await self._catalog.offload(self._lists, question))
         answer = await self._catalog.offload(self._lineage.answer, question)
         value: dict[str, Any] = {
             "start": question.start,
@@ -318,7 +310,7 @@ class LineageRoutes:
             ]
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
-        return HttpAnswer.of({"value": value})
+        return JsonResponse({"value": value})
 
     def _lists(self, question: LineageQuestion) -> bytes:
         found = self._lineage.lists(question, self._removed)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from starlette.responses import Response
 
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
@@ -13,7 +14,7 @@ from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.failures import RequestRefusal
-from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, parameter
+from explorer.server.restli import MAX_PAGE, Endpoint, JsonResponse, Parameter, RestliRequest
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, URN, all_or_none
 from explorer.server.store import StoredAspect
 
@@ -42,30 +43,23 @@ class OpenApiRoutes:
                 role="reader",
                 item=True,
                 parameters=(
-                    parameter(
+                    Parameter(
                         "entity",
                         "string",
                         "an entity type, and batchGet to read",
                         "dataset/batchGet",
                         place="path",
                     ),
-                    parameter(
-                        "systemMetadata",
-                        "boolean",
-                        "with each aspect's system metadata",
-                        "true",
-                        place="query",
-                        required=False,
+                    Parameter.query(
+                        "systemMetadata", "boolean", "with each aspect's system metadata", "true"
                     ),
-                    parameter(
+                    Parameter.query(
                         "createIfNotExists",
                         "boolean",
                         "write only the aspects that are not there yet",
-                        place="query",
-                        required=False,
                     ),
                     URN,
-                    parameter(
+                    Parameter(
                         "ownership",
                         "object",
                         "to read, an empty object for each aspect wanted, under its name, all "
@@ -95,9 +89,9 @@ class OpenApiRoutes:
                 role="editor",
                 item=True,
                 parameters=(
-                    parameter("entity", "string", "an entity type", "dataset", place="path"),
+                    Parameter("entity", "string", "an entity type", "dataset", place="path"),
                     URN,
-                    parameter(
+                    Parameter(
                         "globalTags",
                         "object",
                         "by aspect name an object whose value is a patch: patch, and "
@@ -119,20 +113,18 @@ class OpenApiRoutes:
                 role="admin",
                 item=True,
                 parameters=(
-                    parameter(
+                    Parameter(
                         "entity",
                         "string",
                         "an entity type, and a URN",
                         f"dataset/{DATASET}",
                         place="path",
                     ),
-                    parameter(
+                    Parameter.query(
                         "aspects",
                         "array of strings",
                         "aspects by name; the parameter may be repeated",
                         "embed",
-                        place="query",
-                        required=False,
                     ),
                 ),
                 gives="nothing: 200 and an empty body",
@@ -146,7 +138,7 @@ class OpenApiRoutes:
                 role="reader",
                 item=True,
                 parameters=(
-                    parameter(
+                    Parameter(
                         "id",
                         "string",
                         "the second part of the header traceparent that a write was answered with",
@@ -164,31 +156,31 @@ class OpenApiRoutes:
             ),
         )
 
-    async def _post(self, call: Call) -> HttpAnswer:
-        entity, _, verb = call.key.partition("/")
+    async def _post(self, request: RestliRequest) -> Response:
+        entity, _, verb = request.key.partition("/")
         if verb == "batchGet":
-            return await self._read(call, entity)
+            return await self._read(request, entity)
         if verb:
             raise RequestRefusal(
                 404,
-                f"there is nothing at {call.path}/{call.key[:200]}; "
-                f"read with {call.path}/<entity>/batchGet",
+                f"there is nothing at {_PATH}/{request.key[:200]}; "
+                f"read with {_PATH}/<entity>/batchGet",
             )
-        call.access.require("editor", "writing")
-        is_new = _is_true(call, "createIfNotExists")
-        return await self._write(call, entity, "CREATE" if is_new else "UPSERT")
+        request.access.require("editor", "writing")
+        is_new = _is_true(request, "createIfNotExists")
+        return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
 
-    async def _patch(self, call: Call) -> HttpAnswer:
-        return await self._write(call, call.key, "PATCH")
+    async def _patch(self, request: RestliRequest) -> Response:
+        return await self._write(request, request.key, "PATCH")
 
-    async def _read(self, call: Call, entity: str) -> HttpAnswer:
+    async def _read(self, request: RestliRequest, entity: str) -> Response:
         self._catalog.registry.entity(entity)
-        asked = _asked(_items(await call.body(), _ASKED), entity)
+        asked = _asked(await _items(request, _ASKED), entity)
         for urn in asked:
             self._catalog.intake.check_urn(Urn.parse(urn))
-        with_system = _is_true(call, "systemMetadata")
+        with_system = _is_true(request, "systemMetadata")
         stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
-        return HttpAnswer.of(
+        return JsonResponse(
             [
                 {"urn": urn, **_aspects(stored[urn], names, with_system)}
                 for urn, names in asked.items()
@@ -196,37 +188,35 @@ class OpenApiRoutes:
             ]
         )
 
-    async def _write(self, call: Call, entity: str, change: ChangeType) -> HttpAnswer:
+    async def _write(self, request: RestliRequest, entity: str, change: ChangeType) -> Response:
         self._catalog.registry.entity(entity)
-        given = _items(await call.body(), _WRITTEN)
+        given = await _items(request, _WRITTEN)
         await self._catalog.ingest_batch(
             "entities",
             given,
             lambda one: _proposals(self._catalog.registry, one, entity, change),
-            call.actor,
-            call.dialect,
-            all_or_none=all_or_none(call),
+            request.actor,
+            request.dialect,
+            all_or_none=all_or_none(request),
         )
-        answer = HttpAnswer.of(given)
-        answer.headers = ((b"traceparent", _trace_parent()),)
-        return answer
+        return JsonResponse(given, headers={"traceparent": _trace_parent()})
 
-    async def _delete(self, call: Call) -> HttpAnswer:
-        entity, _, text = call.key.partition("/")
+    async def _delete(self, request: RestliRequest) -> Response:
+        entity, _, text = request.key.partition("/")
         urn = self._catalog.intake.read_urn(text)
         if urn.entity_type != entity:
             raise InvalidInput(f"{urn} is no {entity}")
-        for aspect in call.query.many("aspects") or (None,):
-            await self._catalog.delete(urn, aspect, (None, None), call.actor, call.dialect)
-        return HttpAnswer()
+        for aspect in request.query.many("aspects") or (None,):
+            await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
+        return JsonResponse()
 
-    async def _trace(self, call: Call) -> HttpAnswer:
-        given = _loaded(await call.body())
+    async def _trace(self, request: RestliRequest) -> Response:
+        given = await request.json()
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
             raise InvalidInput("the body is an object with a list of aspect names by URN")
         stored = await self._catalog.offload(self._catalog.store.aspects, list(given))
         registry = self._catalog.registry
-        return HttpAnswer.of(
+        return JsonResponse(
             {
                 urn: {
                     str(name): _traced(_is_there(registry, stored.get(urn, ()), name))
@@ -237,23 +227,17 @@ class OpenApiRoutes:
         )
 
 
-def _loaded(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"the body is not JSON: {error}") from None
-
-
-def _items(body: bytes, form: str) -> list[Any]:
-    given = _loaded(body)
+async def _items(request: RestliRequest, form: str) -> list[Any]:
+    """Return the elements of the body, which is a list or a single one."""
+    given = await request.json()
     items = [given] if isinstance(given, dict) else given
     if not isinstance(items, list):
         raise InvalidInput(f"the body is {form}")
     return items
 
 
-def _is_true(call: Call, name: str) -> bool:
-    return (call.query.one(name) or "").lower() == "true"
+def _is_true(request: RestliRequest, name: str) -> bool:
+    return (request.query.one(name) or "").lower() == "true"
 
 
 def _is_there(registry: Registry, stored: Sequence[StoredAspect], name: Any) -> bool:
@@ -299,10 +283,10 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
     return found or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
 
 
-def _trace_parent() -> bytes:
+def _trace_parent() -> str:
     """A trace of its own for a write, whose id begins with the time in microseconds."""
     micros = time.time_ns() // 1_000
-    return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01".encode()
+    return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01"
 
 
 def _traced(written: bool) -> dict[str, Any]:

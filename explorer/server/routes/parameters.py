@@ -1,7 +1,7 @@
 """Parameters that several endpoints take, and the examples of their documentation."""
 
 from explorer.errors import InvalidInput
-from explorer.server.http import Call, parameter
+from explorer.server.restli import Parameter, RestliRequest
 
 __all__ = [
     "ALL_OR_NONE",
@@ -28,43 +28,43 @@ __all__ = [
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
-URN = parameter("urn", "URN", "the entity", DATASET)
-PATH_URN = parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="path")
-ENTITY = parameter("entity", "string", "the name of an entity type", "dataset")
-ENTITIES = parameter(
+URN = Parameter("urn", "URN", "the entity", DATASET)
+PATH_URN = Parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="path")
+ENTITY = Parameter("entity", "string", "the name of an entity type", "dataset")
+ENTITIES = Parameter(
     "entities", "array of strings", "names of entity types; all without it", required=False
 )
-INPUT = parameter(
+INPUT = Parameter(
     "input",
     "string",
     "words, quoted phrases, field:value, OR, NOT and *; * or nothing finds everything",
     "*",
 )
-FILTER = parameter(
+FILTER = Parameter(
     "filter",
     "filter",
     "an OR of ANDs of criteria on searchable fields",
     {"or": [{"and": [{"field": "origin", "values": ["PROD"], "condition": "EQUAL"}]}]},
     required=False,
 )
-SORT = parameter(
+SORT = Parameter(
     "sort",
     "sort",
     "{field, order}: any searchable field, name, urn or _entityType; ASCENDING or DESCENDING",
     {"field": "name", "order": "ASCENDING"},
     required=False,
 )
-SORT_CRITERIA = parameter(
+SORT_CRITERIA = Parameter(
     "sortCriteria",
     "array of sorts",
     "several sorts, each for what is alike in those before; wins over sort",
     required=False,
 )
-START = parameter("start", "integer", "how many to skip; 0 without it", 0, required=False)
-COUNT = parameter(
+START = Parameter("start", "integer", "how many to skip; 0 without it", 0, required=False)
+COUNT = Parameter(
     "count", "integer", "how many at most; 10 without it, 10000 at most", 10, required=False
 )
-LIMIT = parameter(
+LIMIT = Parameter(
     "limit", "integer", "how many at most; 10 without it, 10000 at most", 10, required=False
 )
 
@@ -82,7 +82,7 @@ _EXAMPLE = {
     },
 }
 
-PROPOSAL = parameter(
+PROPOSAL = Parameter(
     "proposal",
     "proposal",
     "entityType, entityUrn (or entityKeyAspect, the key as an aspect), changeType, aspectName, and "
@@ -90,11 +90,11 @@ PROPOSAL = parameter(
     "systemMetadata (runId, lastObserved), headers and auditHeader may be added",
     _EXAMPLE,
 )
-PROPOSALS = parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
-ASYNC = parameter(
+PROPOSALS = Parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
+ASYNC = Parameter(
     "async", "string", "taken and not looked at: every answer follows the commit", required=False
 )
-ALL_OR_NONE = parameter(
+ALL_OR_NONE = Parameter(
     _ALL_OR_NONE,
     "boolean",
     "whether one element that is refused keeps all others from being written; true for plain "
@@ -109,7 +109,7 @@ BATCHED = (
     "them and says how many were written. The header X-Catalog-All-Or-None settles it."
 )
 CONDITIONS = (
-    parameter(
+    Parameter(
         "If-Version-Match",
         "integer",
         "write only while the aspect has this version, as its systemMetadata says; -1 while there "
@@ -117,21 +117,21 @@ CONDITIONS = (
         place="header",
         required=False,
     ),
-    parameter(
+    Parameter(
         "If-Unmodified-Since",
         "time",
         "write only if the aspect did not change after this time (ISO 8601)",
         place="header",
         required=False,
     ),
-    parameter(
+    Parameter(
         "If-Modified-Since",
         "time",
         "write only if the aspect changed after this time (ISO 8601)",
         place="header",
         required=False,
     ),
-    parameter(
+    Parameter(
         "If-None-Match",
         "*",
         "with CREATE_ENTITY or CREATE: what exists already is left as it is, which is no error",
@@ -170,12 +170,12 @@ NOTES = (
 )
 
 
-def all_or_none(call: Call) -> bool:
+def all_or_none(request: RestliRequest) -> bool:
     """Return whether a batch is written as a whole or not at all; raises `InvalidInput` for a
     header that is neither true nor false."""
-    said = call.header(_ALL_OR_NONE.lower().encode())
-    if said is None:
-        return call.dialect == "plain"
-    if said.lower() not in ("true", "false"):
-        raise InvalidInput(f"{_ALL_OR_NONE} is true or false, not {said!r:.60}")
-    return said.lower() == "true"
+    given = request.headers.get(_ALL_OR_NONE)
+    if given is None:
+        return request.dialect == "plain"
+    if given.lower() not in ("true", "false"):
+        raise InvalidInput(f"{_ALL_OR_NONE} is true or false, not {given!r:.60}")
+    return given.lower() == "true"

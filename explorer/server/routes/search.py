@@ -4,12 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+from starlette.responses import Response
 
 from explorer.server.browse import browse_paths, components
 from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, search_hits
-from explorer.server.http import Call, Endpoint, HttpAnswer, Parameters, parameter
 from explorer.server.projection import noted_delimiter
+from explorer.server.restli import Endpoint, JsonResponse, Parameter, Parameters, RestliRequest
 from explorer.server.routes.parameters import (
     COUNT,
     ENTITIES,
@@ -126,7 +127,7 @@ class BrowsingRoutes:
                 role="reader",
                 action="browse",
                 parameters=(
-                    parameter("path", "string", "folders between slashes; / is the top", "/prod"),
+                    Parameter("path", "string", "folders between slashes; / is the top", "/prod"),
                     ENTITY,
                     START,
                     LIMIT,
@@ -155,21 +156,21 @@ class BrowsingRoutes:
             ),
         )
 
-    async def _browse(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _browse(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entity, path = parameters.text("entity"), parameters.text("path")
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
         narrowed_by = read_filter(parameters.given.get("filter"))
         narrowed_by = expand_related(narrowed_by, self._catalog.store)
-        if call.dialect == "datahub":
+        if request.dialect == "datahub":
             narrowed_by = drop_unknown_fields(
                 narrowed_by, (entity,), self._catalog.index.vocabulary
             )
         query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None
         page = await self._catalog.offload(self._read, entity, path, start, limit, query)
         groups = [{"name": name, "count": count} for name, count in page.groups]
-        return HttpAnswer.of(
+        return JsonResponse(
             {
                 "value": {
                     "numEntities": page.total_entities,
@@ -198,8 +199,8 @@ class BrowsingRoutes:
             entity, folders, start, limit, self._catalog.index.found_urns(query)
         )
 
-    async def _paths(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _paths(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         self._catalog.registry.entity(urn.entity_type)
         store = self._catalog.store
@@ -209,7 +210,7 @@ class BrowsingRoutes:
             value = orjson.loads(stored.value) if stored else {}
             delimiter = noted_delimiter(store.note, urn.platform)
             found = browse_paths(urn, value.get("paths"), delimiter)
-        return HttpAnswer.of({"value": found})
+        return JsonResponse({"value": found})
 
 
 _NARROWED = (FILTER, SORT, SORT_CRITERIA)
@@ -263,13 +264,13 @@ class SearchRoutes:
                     ENTITIES,
                     COUNT,
                     *_NARROWED,
-                    parameter(
+                    Parameter(
                         "scrollId",
                         "string",
                         "what the page before answered; nothing for the first",
                         required=False,
                     ),
-                    parameter(
+                    Parameter(
                         "keepAlive",
                         "string",
                         "taken and not needed: a scroll id does not expire",
@@ -315,7 +316,7 @@ class SearchRoutes:
                 role="reader",
                 action="autocomplete",
                 parameters=(
-                    parameter("query", "string", "the beginning of a name", "fct_us"),
+                    Parameter("query", "string", "the beginning of a name", "fct_us"),
                     ENTITY,
                     LIMIT,
                     START,
@@ -326,25 +327,31 @@ class SearchRoutes:
             ),
         )
 
-    async def _search(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _search(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entity = parameters.text("entity")
-        return await self._found(call, read_search(parameters, parameters.text("input"), (entity,)))
+        return await self._found(
+            request, read_search(parameters, parameters.text("input"), (entity,))
+        )
 
-    async def _search_across(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _search_across(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
-        return await self._found(call, read_search(parameters, parameters.text("input"), entities))
+        return await self._found(
+            request, read_search(parameters, parameters.text("input"), entities)
+        )
 
-    async def _filter(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
-        return await self._found(call, read_search(parameters, "*", (parameters.text("entity"),)))
+    async def _filter(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        return await self._found(
+            request, read_search(parameters, "*", (parameters.text("entity"),))
+        )
 
-    async def _list(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _list(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         query = read_search(parameters, "*", (parameters.text("entity"),))
-        page = await self._asked(call, query)
-        return HttpAnswer.of(
+        page = await self._asked(request, query)
+        return JsonResponse(
             {
                 "value": {
                     "start": query.start,
@@ -355,38 +362,38 @@ class SearchRoutes:
             }
         )
 
-    async def _scroll(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _scroll(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
         asked = read_search(parameters, parameters.text("input"), entities)
         query = begin_scroll(asked, parameters.optional_text("scrollId"))
-        page = await self._asked(call, query)
-        value = search_value(query, page, call.dialect)
-        return HttpAnswer.of({"value": value | {"scrollId": scroll_id(query, page)}})
+        page = await self._asked(request, query)
+        value = search_value(query, page, request.dialect)
+        return JsonResponse({"value": value | {"scrollId": scroll_id(query, page)}})
 
-    async def _found(self, call: Call, query: SearchQuery) -> HttpAnswer:
-        page = await self._asked(call, query)
-        return HttpAnswer.of({"value": search_value(query, page, call.dialect)})
+    async def _found(self, request: RestliRequest, query: SearchQuery) -> Response:
+        page = await self._asked(request, query)
+        return JsonResponse({"value": search_value(query, page, request.dialect)})
 
-    async def _asked(self, call: Call, query: SearchQuery) -> FoundPage:
+    async def _asked(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
         index = self._catalog.index
         query = replace(query, filter=expand_related(query.filter, self._catalog.store))
-        if call.dialect == "datahub":
+        if request.dialect == "datahub":
             query = forgive_query(query, index.vocabulary)
         query = leave_out_unlisted(query, index.vocabulary)
         return await self._catalog.offload(index.search, query)
 
-    async def _autocomplete(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _autocomplete(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         text = parameters.text("query")
         index = self._catalog.index
         narrowed_by = read_filter(parameters.given.get("filter"))
         narrowed_by = expand_related(narrowed_by, self._catalog.store)
-        if call.dialect == "datahub":
+        if request.dialect == "datahub":
             narrowed_by = drop_unknown_fields(narrowed_by, (entity,), index.vocabulary)
         suggestions = await self._catalog.offload(
             index.autocomplete,
@@ -396,7 +403,7 @@ class SearchRoutes:
             parameters.start(),
             parameters.page("limit"),
         )
-        return HttpAnswer.of(
+        return JsonResponse(
             {
                 "value": {
                     "suggestions": [suggestion.text for suggestion in suggestions],

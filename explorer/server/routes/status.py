@@ -5,27 +5,28 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from starlette.responses import HTMLResponse, Response
+
 from explorer.server.catalog import Catalog
-from explorer.server.http import Call, Endpoint, HttpAnswer
 from explorer.server.metrics import MEDIA_TYPE, Metrics
+from explorer.server.restli import Endpoint, JsonResponse, RestliRequest
 
 if TYPE_CHECKING:
     from graphql import GraphQLSchema
 
 __all__ = ["DocumentationRoutes", "StatusRoutes"]
 
-_HTML = b"text/html; charset=utf-8"
 # Nothing is loaded from anywhere, and nothing but this service is asked.
 _POLICY = (
-    b"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    b"img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    b"frame-ancestors 'none'"
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
-_HEADERS = (
-    (b"content-security-policy", _POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"vary", b"accept-encoding"),
-)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "vary": "accept-encoding",
+}
 
 
 class DocumentationRoutes:
@@ -36,12 +37,10 @@ class DocumentationRoutes:
         catalog: Catalog,
         endpoints: Callable[[], Iterable[Endpoint]],
         schema: "Callable[[], GraphQLSchema]",
-        base: str,
     ) -> None:
         self._catalog = catalog
         self._endpoints = endpoints
         self._schema = schema
-        self._base = base
         self._making = Lock()
         self._made: dict[str, tuple[bytes, bytes]] = {}
 
@@ -49,16 +48,15 @@ class DocumentationRoutes:
         summary = "this page: every address, aspect, field, relationship and decision"
         return (Endpoint("GET", "/restli/docs", self._page, summary, role="reader", gives="HTML"),)
 
-    async def _page(self, call: Call) -> HttpAnswer:
-        base = f"{call.scope.get('root_path', '')}{self._base}"
+    async def _page(self, request: RestliRequest) -> Response:
+        base = request.scope.get("root_path", "")
         made = self._made.get(base)
         if made is None:
             made = await self._catalog.offload(self._make, base)
         page, packed = made
-        if "gzip" in (call.header(b"accept-encoding") or ""):
-            headers = (*_HEADERS, (b"content-encoding", b"gzip"))
-            return HttpAnswer(packed, headers=headers, media_type=_HTML)
-        return HttpAnswer(page, headers=_HEADERS, media_type=_HTML)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return HTMLResponse(packed, headers={**_HEADERS, "content-encoding": "gzip"})
+        return HTMLResponse(page, headers=_HEADERS)
 
     def _make(self, base: str) -> tuple[bytes, bytes]:
         from explorer.server.docs.page import documentation_page
@@ -130,8 +128,8 @@ class StatusRoutes:
             ),
         )
 
-    async def _config(self, _call: Call) -> HttpAnswer:
-        return HttpAnswer.of(
+    async def _config(self, _request: RestliRequest) -> Response:
+        return JsonResponse(
             {
                 "models": {},
                 "patchCapable": True,
@@ -151,9 +149,9 @@ class StatusRoutes:
             }
         )
 
-    async def _health(self, _call: Call) -> HttpAnswer:
+    async def _health(self, _request: RestliRequest) -> Response:
         await self._catalog.prove_writer()
-        return HttpAnswer()
+        return JsonResponse()
 
-    async def _measured(self, _call: Call) -> HttpAnswer:
-        return HttpAnswer(await self._metrics.text(), media_type=MEDIA_TYPE)
+    async def _measured(self, _request: RestliRequest) -> Response:
+        return Response(await self._metrics.text(), media_type=MEDIA_TYPE)

@@ -6,13 +6,21 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
+from starlette.responses import Response
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
 from explorer.server.catalog import Catalog
-from explorer.server.http import MAX_PAGE, Call, Endpoint, HttpAnswer, Parameters, parameter
+from explorer.server.restli import (
+    MAX_PAGE,
+    Endpoint,
+    JsonResponse,
+    Parameter,
+    Parameters,
+    RestliRequest,
+)
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import forgive_query, read_filter
@@ -36,9 +44,9 @@ __all__ = ["StewardshipRoutes"]
 _DATASET = "dataset"
 _MOST_DAYS = 365
 _LOOK_SECONDS = 0.02
-_URNS = parameter("urns", "array of URNs", "the datasets meant, 10000 at most", required=False)
-_INPUT = parameter("input", "string", "those that a search for this finds", required=False)
-_FOLDER = parameter(
+_URNS = Parameter("urns", "array of URNs", "the datasets meant, 10000 at most", required=False)
+_INPUT = Parameter("input", "string", "those that a search for this finds", required=False)
+_FOLDER = Parameter(
     "folder", "string", "those in and below this browse path, such as /prod", required=False
 )
 _WHICH = (_URNS, _INPUT, FILTER, _FOLDER)
@@ -68,7 +76,7 @@ class StewardshipRoutes:
                     *_WHICH,
                     START,
                     COUNT,
-                    parameter(
+                    Parameter(
                         "days", "integer", "count the use of so many days", USE_DAYS, required=False
                     ),
                 ),
@@ -89,7 +97,7 @@ class StewardshipRoutes:
                 action="coverage",
                 parameters=(
                     *_WHICH,
-                    parameter("by", "string", f"in groups: {', '.join(GROUPINGS)}", required=False),
+                    Parameter("by", "string", f"in groups: {', '.join(GROUPINGS)}", required=False),
                 ),
                 gives=(
                     "datasets, tables and columns {total, documented, edited, ingested}, by, and "
@@ -108,14 +116,14 @@ class StewardshipRoutes:
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _worklist(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _worklist(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         await self._wait()
         days = parameters.count("days", USE_DAYS)
         if not 1 <= days <= _MOST_DAYS:
             raise InvalidInput(f"'days' is from 1 to {_MOST_DAYS}, not {days}")
         start, count = parameters.start(), parameters.page("count")
-        ranked = await self._catalog.offload(self._ranked, parameters, call, start, count, days)
+        ranked = await self._catalog.offload(self._ranked, parameters, request, start, count, days)
         value = {
             "datasets": ranked.datasets,
             "total": ranked.total,
@@ -123,22 +131,22 @@ class StewardshipRoutes:
             "days": days,
             "items": [_item(one) for one in ranked.items],
         }
-        return HttpAnswer.of({"value": value})
+        return JsonResponse({"value": value})
 
-    async def _coverage(self, call: Call) -> HttpAnswer:
-        parameters = await call.parameters()
+    async def _coverage(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
         await self._wait()
         asked = parameters.optional_text("by")
         by = next((one for one in GROUPINGS if one == asked), None)
         if asked is not None and by is None:
             raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {asked!r}")
-        value = await self._catalog.offload(self._covered, parameters, call, by)
-        return HttpAnswer.of({"value": value})
+        value = await self._catalog.offload(self._covered, parameters, request, by)
+        return JsonResponse({"value": value})
 
     def _ranked(
-        self, parameters: Parameters, call: Call, start: int, count: int, days: int
+        self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
     ) -> WorklistPage:
-        chosen = self._chosen(parameters, call)
+        chosen = self._chosen(parameters, request)
         with self._catalog.ledger.entries() as entries:
             some = _some(entries, chosen)
             return rank(some, start, count, None if days == USE_DAYS else self._used(days))
@@ -146,8 +154,10 @@ class StewardshipRoutes:
     def _used(self, days: int) -> "_UseOf":
         return _UseOf(self._catalog, days)
 
-    def _covered(self, parameters: Parameters, call: Call, by: Grouping | None) -> dict[str, Any]:
-        chosen = self._chosen(parameters, call)
+    def _covered(
+        self, parameters: Parameters, request: RestliRequest, by: Grouping | None
+    ) -> dict[str, Any]:
+        chosen = self._chosen(parameters, request)
         with self._catalog.ledger.entries() as entries:
             covered = cover((entry for _, entry in _some(entries, chosen)), by)
         names = self._names([one.key for one in covered.groups])
@@ -178,7 +188,7 @@ class StewardshipRoutes:
             for text in urns
         }
 
-    def _chosen(self, parameters: Parameters, call: Call) -> Collection[str] | None:
+    def _chosen(self, parameters: Parameters, request: RestliRequest) -> Collection[str] | None:
         """The URNs of the datasets that are meant; None for all that are not soft-deleted."""
         urns = parameters.texts("urns")
         text = parameters.optional_text("input") or "*"
@@ -197,7 +207,7 @@ class StewardshipRoutes:
             return None
         query = SearchQuery(text, (_DATASET,), narrowed_by, 0, 0)
         index = self._catalog.index
-        if call.dialect == "datahub":
+        if request.dialect == "datahub":
             query = forgive_query(query, index.vocabulary)
         return index.found_urns(query)
 

@@ -1,0 +1,539 @@
+"""Rest.li over Starlette: addresses, parameters, and the endpoints of a resource.
+
+Starlette's router matches the path as it was sent. Every part of an address is decoded exactly
+once, after it was cut out:
+
+/entitiesV2/urn%3Ali%3Adataset%3A%28…%2Fx%29      the slash inside the URN splits no path
+?aspects=List(a,b)&types=OwnedBy&types=Contains   lists, and parameters that repeat
+"""
+
+import itertools
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from time import perf_counter
+from typing import Any, Literal, Self
+from urllib.parse import quote, unquote_plus, unquote_to_bytes
+
+import orjson
+from msgspec import Struct
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from explorer.errors import InvalidInput
+from explorer.server.authentication import ANONYMOUS, Access, Role
+from explorer.server.dialect import Dialect
+from explorer.server.failures import RequestRefusal
+
+__all__ = [
+    "DEFAULT_PAGE",
+    "MAX_PAGE",
+    "REQUEST_ID",
+    "Endpoint",
+    "JsonResponse",
+    "Parameter",
+    "Parameters",
+    "QueryParameters",
+    "RequestContext",
+    "RestliRequest",
+    "content_length",
+    "decode",
+    "raw_path",
+    "routes",
+    "split_list",
+]
+
+
+def raw_path(path: bytes | None, decoded: str) -> str:
+    """Return the path as it was sent, or `decoded` encoded where a server does not give it."""
+    if path is None:
+        return quote(decoded)
+    return path.partition(b"?")[0].decode("latin-1")
+
+
+def decode(part: str) -> str:
+    """Return a path segment or list element decoded once; a plus stays a plus.
+
+    Raises `InvalidInput` when it is not UTF-8.
+    """
+    # uvicorn passes bytes on as Latin-1; clients that do not encode send UTF-8.
+    try:
+        return unquote_to_bytes(part.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{part[:80]!r} is not UTF-8 once it is decoded") from None
+
+
+class QueryParameters:
+    """The query parameters of an address, decoded when they are read."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, query: bytes) -> None:
+        self._raw: dict[str, list[str]] = {}
+        for pair in query.decode("latin-1").split("&") if query else ():
+            key, _, value = pair.partition("=")
+            self._raw.setdefault(unquote_plus(key), []).append(value)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._raw
+
+    def one(self, name: str) -> str | None:
+        """Return the first value of a parameter; None without one."""
+        values = self._raw.get(name)
+        return decode(values[0].replace("+", " ")) if values else None
+
+    def required(self, name: str) -> str:
+        """Return the first value of a parameter; raises `InvalidInput` when it is missing or
+        empty."""
+        value = self.one(name)
+        if not value:
+            raise InvalidInput(f"the query parameter {name!r} is required")
+        return value
+
+    def many(self, name: str) -> list[str] | None:
+        """Return every value of a parameter: repeated, or the elements of `List(…)`."""
+        values = self._raw.get(name)
+        if values is None:
+            return None
+        found: list[str] = []
+        for raw in values:
+            if raw.startswith("List("):
+                found.extend(decode(element) for element in split_list(raw))
+                continue
+            value = decode(raw.replace("+", " "))
+            found.extend(split_list(value) if value.startswith("List(") else [value])
+        return found
+
+
+def split_list(text: str) -> list[str]:
+    """Return the elements of `List(a,b)`, still encoded: the parts between the commas that are
+    outside inner parentheses.
+
+    White space around an element is dropped. Raises `InvalidInput` when the list is not closed.
+    """
+    elements: list[str] = []
+    depth = 0
+    begin = len("List(")
+    for at in range(begin, len(text)):
+        char = text[at]
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            if depth == 0:
+                if at != len(text) - 1:
+                    raise InvalidInput(f"nothing may follow the ')' that closes {text[:80]!r}")
+                elements.append(text[begin:at])
+                break
+            depth -= 1
+        elif char == "," and depth == 0:
+            elements.append(text[begin:at])
+            begin = at + 1
+    else:
+        raise InvalidInput(f"List( is not closed with ')' in {text[:80]!r}")
+    stripped = [_strip(element) for element in elements]
+    return [] if stripped == [""] else stripped
+
+
+def _strip(element: str) -> str:
+    element = element.strip()
+    while element.startswith(("+", "%20")):
+        element = element[1:] if element[0] == "+" else element[3:]
+    while element.endswith(("+", "%20")):
+        element = element[:-1] if element[-1] == "+" else element[:-3]
+    return element
+
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+# A body that is somewhat too large is read and dropped, so that its sender gets to the answer.
+_MAX_DRAIN_BYTES = 4 * MAX_BODY_BYTES
+_MAX_LENGTH_DIGITS = 20
+MAX_PAGE = 10_000
+DEFAULT_PAGE = 10
+
+
+class JsonResponse(Response):
+    """A JSON response: of a value, or of bytes that are JSON already. Empty without content."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        if content is None:
+            return b""
+        return content if isinstance(content, bytes) else orjson.dumps(content)
+
+
+REQUEST_ID = b"x-request-id"
+
+_GIVEN_ID = re.compile(rb"[\w.:/+=-]{1,128}")
+_run = secrets.token_hex(4)
+_count = itertools.count(1)
+
+
+class RequestContext:
+    """What is known of one request, for its handler, the metrics and the access log.
+
+    `headers` are by lower-case name. `request_id` is the client's own where it sent a valid one.
+    `access` is who sent it and what they may do, `dialect` how it is answered; `is_admitted` tells
+    whether they would still be let in, for responses that go on for long. `endpoint` is None until
+    one was found. `received_bytes` is what the request declared.
+    """
+
+    __slots__ = (
+        "access",
+        "dialect",
+        "endpoint",
+        "headers",
+        "is_admitted",
+        "is_streamed",
+        "received_bytes",
+        "request_id",
+        "scope",
+        "seconds",
+        "sent_bytes",
+        "started",
+        "status",
+    )
+
+    def __init__(self, scope: Scope) -> None:
+        self.started = perf_counter()
+        self.scope = scope
+        self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
+        given = self.headers.get(REQUEST_ID)
+        if given is not None and _GIVEN_ID.fullmatch(given):
+            self.request_id = given
+        else:
+            self.request_id = f"{_run}-{next(_count):x}".encode()
+        self.access: Access = ANONYMOUS
+        self.dialect: Dialect = "plain"
+        self.is_admitted: Callable[[], bool] = lambda: True
+        self.endpoint: Endpoint | None = None
+        self.status = 0
+        self.seconds = 0.0
+        self.sent_bytes = 0
+        self.received_bytes = 0
+        self.is_streamed = False
+
+
+class RestliRequest(Request):
+    """A request with its Rest.li parameters, who sent it, and how it is to be answered."""
+
+    @property
+    def context(self) -> RequestContext:
+        """What is known of the request besides its content."""
+        context: RequestContext = self.scope["state"]["context"]
+        return context
+
+    @property
+    def access(self) -> Access:
+        """Who sent the request, and what they may do."""
+        return self.context.access
+
+    @property
+    def actor(self) -> str | None:
+        """The URN of the actor of the request's token; None when it carries none."""
+        return self.context.access.actor
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the request is answered, and how strictly what it sends is read."""
+        return self.context.dialect
+
+    @property
+    def query(self) -> QueryParameters:
+        """The parameters of the address."""
+        return QueryParameters(self.scope["query_string"])
+
+    @property
+    def key(self) -> str:
+        """What follows the resource in the path, decoded once: a URN."""
+        return decode(self.path_params["key"])
+
+    async def body(self) -> bytes:
+        """Return the whole body.
+
+        Raises `RequestRefusal` (413) for one that is too large, `InvalidInput` for one that ends
+        early.
+        """
+        if self.context.received_bytes > _MAX_DRAIN_BYTES:
+            raise _too_large()
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async for piece in self.stream():
+                size += len(piece)
+                if size <= MAX_BODY_BYTES:
+                    pieces.append(piece)
+                elif size > _MAX_DRAIN_BYTES:
+                    break
+        except ClientDisconnect:
+            raise InvalidInput("the request ended before its body was complete") from None
+        if size > MAX_BODY_BYTES:
+            raise _too_large()
+        return b"".join(pieces)
+
+    async def json(self) -> Any:
+        """Return the body's JSON.
+
+        Raises `InvalidInput` when it is none, and `RequestRefusal` (403) when a web page of
+        another site made a browser send it.
+        """
+        origin = self.headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != self.headers.get("host"):
+            raise RequestRefusal(403, f"requests from pages of {origin} are not taken")
+        try:
+            return orjson.loads(await self.body())
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"the body is not JSON: {error}") from None
+
+    async def parameters(self) -> "Parameters":
+        """Return the JSON object of the body, an action's parameters; raises as `json` does."""
+        given = await self.json()
+        if not isinstance(given, dict):
+            raise InvalidInput("the body must be a JSON object")
+        return Parameters(given)
+
+
+def content_length(headers: Mapping[bytes, bytes]) -> int:
+    """Return the length that the headers declare, 0 without one.
+
+    Raises `RequestRefusal` (400) for one that is no number, or has more digits than any body needs.
+    """
+    declared = headers.get(b"content-length", b"0")
+    if not declared.isdigit() or len(declared) > _MAX_LENGTH_DIGITS:
+        raise RequestRefusal(
+            400, f"Content-Length must be a number of bytes, not {declared[:40]!r}"
+        )
+    return int(declared)
+
+
+def _too_large() -> RequestRefusal:
+    return RequestRefusal(
+        413,
+        f"the body is larger than {MAX_BODY_BYTES // 1024 // 1024} MB; send it in parts",
+        # What is still under way is not read, so the connection cannot go on.
+        {"connection": "close"},
+    )
+
+
+class Parameters:
+    """The parameters of an action, each read as its type; null is a parameter left out.
+
+    Every method raises `InvalidInput` for a value of another type.
+    """
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+
+    def text(self, name: str) -> str:
+        """Return a required string."""
+        value = self.given.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a string", value)
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """Return a string, or None."""
+        return None if self.given.get(name) is None else self.text(name)
+
+    def texts(self, name: str) -> list[str] | None:
+        """Return a list of strings, or None."""
+        value = self.given.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._wrong(name, "a list of strings", value)
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        """Return a required list."""
+        value = self.given.get(name)
+        if not isinstance(value, list):
+            raise self._wrong(name, "a list", value)
+        return value
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Return a required object."""
+        value = self.given.get(name)
+        if not isinstance(value, dict):
+            raise self._wrong(name, "an object", value)
+        return value
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return a boolean, which may be written as a string."""
+        value = self.given.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return bool(value == "true")
+        raise self._wrong(name, "true or false", value)
+
+    def integer(self, name: str) -> int | None:
+        """Return an integer, or None."""
+        value = self.given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._wrong(name, "an integer", value)
+        return value
+
+    def count(self, name: str, default: int, most: int | None = None) -> int:
+        """Return a count from 0 up, or `most` where it is more."""
+        value = self.integer(name)
+        if value is None:
+            return default
+        if value < 0:
+            raise InvalidInput(f"the parameter {name!r} must not be negative, it is {value}")
+        return value if most is None else min(value, most)
+
+    def start(self) -> int:
+        """Return where a page begins; 0 without it."""
+        # No catalog reaches this far; beyond it the numbers no longer fit the engines.
+        return self.count("start", 0, 2**31)
+
+    def page(self, name: str) -> int:
+        """Return how long a page is: 10 without it, 10000 at most."""
+        return self.count(name, DEFAULT_PAGE, MAX_PAGE)
+
+    @staticmethod
+    def _wrong(name: str, expected: str, value: Any) -> InvalidInput:
+        if value is None:
+            return InvalidInput(f"the parameter {name!r} is required: {expected}")
+        return InvalidInput(f"the parameter {name!r} must be {expected}, not {value!r:.60}")
+
+
+Handler = Callable[[RestliRequest], Awaitable[Response]]
+Standing = Literal["current", "deprecated", "to be replaced", "ours"]
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter as the documentation page shows it.
+
+    `kind` names its type (`string`, `integer`, `URN`, `filter`, …). `example` is a value that works
+    on any catalog with datasets.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    example: Any = None
+    place: Literal["body", "query", "path", "header"] = "body"
+    required: bool = True
+
+    @classmethod
+    def query(cls, name: str, kind: str, summary: str, example: Any = None) -> Self:
+        """A parameter of the address that may be left out."""
+        return cls(name, kind, summary, example, "query", required=False)
+
+
+class Endpoint(Struct, frozen=True):
+    """One call of the service, for those who have `role` or a higher one.
+
+    `item` says that a URN follows the path; `action` is the value of the query parameter that
+    tells the actions of one resource apart. The documentation page shows `parameters`, `gives`
+    (what the response holds) and `notes` (what was decided where the specification is silent), and
+    makes an example request of the parameters' examples. `standing` is `ours` for a call that no
+    other server of this kind has.
+    """
+
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    path: str
+    handler: Handler
+    summary: str
+    role: Role
+    item: bool = False
+    action: str | None = None
+    standing: Standing = "current"
+    parameters: tuple[Parameter, ...] = ()
+    gives: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its name, which no other endpoint has: `POST /aspects?action=ingestProposal`."""
+        action = f"?action={self.action}" if self.action else ""
+        return f"{self.method} {self.path}{'/<urn>' if self.item else ''}{action}"
+
+
+class Resource:
+    """The endpoints at one address, as an ASGI application that selects one for each request: by
+    its method and, among the actions of the resource, by its query parameter `action`."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._endpoints: dict[tuple[str, str | None], Endpoint] = {
+            (one.method, one.action): one for one in endpoints
+        }
+        (self._path,) = {one.path for one in self._endpoints.values()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = RestliRequest(scope, receive, send)
+        endpoint = request.context.endpoint = self._find(request)
+        request.access.require(endpoint.role, endpoint.title)
+        response = await endpoint.handler(request)
+        if endpoint.standing == "deprecated":
+            response.headers["deprecation"] = "true"
+        await response(scope, receive, send)
+
+    def _find(self, request: RestliRequest) -> Endpoint:
+        """Return the endpoint of a request.
+
+        Raises `RequestRefusal`: 405 for its method, 400 for its action.
+        """
+        # The response to HEAD is that to GET, whose body the server leaves out.
+        method = "GET" if request.method == "HEAD" else request.method
+        found = self._endpoints.get((method, None))
+        if found is not None:
+            return found
+        actions = sorted(
+            action for known, action in self._endpoints if known == method and action is not None
+        )
+        if not actions:
+            allowed = ", ".join(sorted({known for known, _ in self._endpoints}))
+            raise RequestRefusal(
+                405,
+                f"{method} is not supported on {self._path}; use {allowed}",
+                {"allow": allowed},
+            )
+        name = request.query.one("action")
+        found = self._endpoints.get((method, name))
+        if found is None:
+            address = f"{self._path}?action={name}" if name else self._path
+            raise RequestRefusal(
+                400,
+                f"{method} operation named {name} not supported on resource "
+                f"'{self._path}' URI: '{address}'; the actions are {', '.join(actions)}",
+            )
+        return found
+
+
+class _Key(StringConvertor):
+    regex = "/*[^/].*"
+
+
+class _Slashes(StringConvertor):
+    regex = "/*"
+
+
+register_url_convertor("key", _Key())
+register_url_convertor("slashes", _Slashes())
+
+
+def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """Return a route for each address that endpoints are at.
+
+    Slashes at the end of an address mean nothing, unless they end a key.
+    """
+    resources: dict[tuple[str, bool], list[Endpoint]] = defaultdict(list)
+    for one in endpoints:
+        resources[one.path, one.item].append(one)
+    return [
+        Route(path + ("/{key:key}" if item else "{end:slashes}"), Resource(found))
+        for (path, item), found in resources.items()
+    ]
