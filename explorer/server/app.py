@@ -135,11 +135,11 @@ class _Observation:
                 context.is_streamed = context.is_streamed or message.get("more_body", False)
             await send(message)
 
-        self._metrics.in_flight += 1
+        self._metrics.in_flight.inc()
         try:
             await self._app(scope, receive, observe)
         finally:
-            self._metrics.in_flight -= 1
+            self._metrics.in_flight.dec()
             context.seconds = perf_counter() - context.started
         self._metrics.count(context)
         if self._journal is not None:

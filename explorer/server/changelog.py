@@ -7,37 +7,22 @@ derived from it, so it is the same for every engine.
 
 import asyncio
 import threading
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from time import perf_counter
 from typing import Self, TypeVar
 
+from prometheus_client import Histogram
+
 from explorer.server.store import Job, LogEntry, Observer, Store, Transaction
 
-__all__ = ["Commits", "Feed", "Follower", "LatencyHistogram"]
+__all__ = ["Commits", "Feed", "Follower"]
 
 T = TypeVar("T")
 
-COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-
-
-class LatencyHistogram:
-    """How often a measure fell below each of some bounds. One thread at a time may observe."""
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def observe(self, measure: float) -> None:
-        """Count one measure."""
-        self.counts[bisect_left(self.bounds, measure)] += 1
-        self.total += measure
+_COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+_GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
 class Commits:
@@ -54,8 +39,18 @@ class Commits:
         self._jobs_in_group = 0
         self._transaction: Transaction | None = None
         self.waiting = 0
-        self.seconds = LatencyHistogram(COMMIT_SECONDS)
-        self.group_jobs = LatencyHistogram(GROUP_JOBS)
+        self.seconds = Histogram(
+            "catalog_commit_seconds",
+            "How long commits took.",
+            registry=None,
+            buckets=_COMMIT_SECONDS,
+        )
+        self.group_jobs = Histogram(
+            "catalog_commit_jobs",
+            "Writes that shared a commit.",
+            registry=None,
+            buckets=_GROUP_JOBS,
+        )
         self.listeners: list[Callable[[int], None]] = []
 
     def counted(self, job: Job[T], queue: Callable[[Job[T]], Future[T]]) -> Future[T]:

@@ -1,169 +1,124 @@
-"""What the service counts of itself, and the text that Prometheus reads (exposition 0.0.4)."""
+"""What the service counts and measures of itself, for Prometheus (text format 0.0.4)."""
 
 import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    Metric,
+    generate_latest,
+)
 
 from explorer import __version__
 from explorer.server.catalog import Catalog
-from explorer.server.changelog import LatencyHistogram
 from explorer.server.restli import RequestContext
 
 __all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LABELS = ("method", "resource", "action")
 _STARTED_SECONDS = time.time()
 
-_Labels = dict[str, str]
-_Place = tuple[str, str, str]
-_NOWHERE: _Place = ("", "", "")
 
+class _Registry(CollectorRegistry):
+    """A registry without the times at which series were made, which would be as many again."""
 
-class _Series:
-    """What is counted of one endpoint."""
-
-    __slots__ = ("seconds", "statuses")
-
-    def __init__(self) -> None:
-        self.statuses: dict[int, int] = {}
-        self.seconds = LatencyHistogram(_SECONDS)
+    def collect(self) -> Iterable[Metric]:
+        for metric in super().collect():
+            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
+            yield metric
 
 
 class Metrics:
-    """Counts requests in the event loop, where nothing needs a lock: about a microsecond each."""
+    """The metrics of one service: of its requests, its catalog and its process."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._series: dict[_Place, _Series] = {}
-        self.in_flight = 0
-        self._received_bytes = 0
-        self._sent_bytes = 0
+        self._registry = registry = _Registry()
+        self._requests = Counter(
+            "catalog_http_requests", "Requests answered.", (*_LABELS, "status"), registry=registry
+        )
+        self._seconds = Histogram(
+            "catalog_http_request_seconds",
+            "How long answers took.",
+            _LABELS,
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        self.in_flight = Gauge(
+            "catalog_http_requests_in_flight", "Requests being answered.", registry=registry
+        )
+        self._received = Counter(
+            "catalog_http_received_bytes", "Bytes of request bodies.", registry=registry
+        )
+        self._sent = Counter("catalog_http_sent_bytes", "Bytes of answers.", registry=registry)
+        commits, store, index = catalog.commits, catalog.store, catalog.index
+        registry.register(commits.group_jobs)
+        registry.register(commits.seconds)
+        build = Info("catalog_build", "The release that runs.", registry=registry)
+        build.info({"version": __version__, "python": platform.python_version()})
+        measures: list[tuple[str, str, Callable[[], float]]] = [
+            ("catalog_write_queue_jobs", "Writes not yet committed.", lambda: commits.waiting),
+            ("catalog_log_offset", "Last offset of the change log.", store.log_head),
+            (
+                "catalog_index_offset",
+                "Offset that the search index on disk is good for.",
+                lambda: index.committed_offset,
+            ),
+            (
+                "catalog_index_lag",
+                "Changes that the search index on disk lacks.",
+                lambda: store.log_head() - index.committed_offset,
+            ),
+            ("catalog_entities", "Entities stored.", store.entity_count),
+            ("catalog_store_bytes", "Size of the store on disk.", store.size_bytes),
+            (
+                "catalog_followers",
+                "Who follows the change log.",
+                lambda: len(catalog.feed.followers),
+            ),
+            (
+                "process_start_time_seconds",
+                "When the process began, since 1970.",
+                lambda: _STARTED_SECONDS,
+            ),
+        ]
+        if resident_bytes() is not None:
+            measures.append(
+                ("process_resident_memory_bytes", "Memory in use.", lambda: resident_bytes() or 0)
+            )
+        for name, text, measure in measures:
+            Gauge(name, text, registry=registry).set_function(measure)
 
     def count(self, context: RequestContext) -> None:
         """Count a request that was answered; how long a stream lasts is its reader's choice."""
         endpoint = context.endpoint
         if endpoint is None:
             # Neither the path nor a made-up method becomes a label: anybody could make any number.
-            place = _NOWHERE
+            place = ("", "", "")
         else:
             place = (endpoint.method, endpoint.path, endpoint.action or "")
-        series = self._series.get(place)
-        if series is None:
-            series = self._series[place] = _Series()
-        series.statuses[context.status] = series.statuses.get(context.status, 0) + 1
+        self._requests.labels(*place, str(context.status)).inc()
+        seconds = self._seconds.labels(*place)
         if not context.is_streamed:
-            series.seconds.observe(context.seconds)
-        self._received_bytes += context.received_bytes
-        self._sent_bytes += context.sent_bytes
+            seconds.observe(context.seconds)
+        self._received.inc(context.received_bytes)
+        self._sent.inc(context.sent_bytes)
 
     async def text(self) -> bytes:
-        """Everything that is counted, and what the catalog and the process measure now."""
-        lines = [*self._requests()]
-        lines.extend(await self._catalog.offload(lambda: [*self._measures()]))
-        return "\n".join([*lines, ""]).encode()
-
-    def _requests(self) -> Iterator[str]:
-        counts: list[tuple[_Labels, float]] = []
-        seconds: list[tuple[_Labels, LatencyHistogram]] = []
-        for (method, resource, action), series in sorted(self._series.items()):
-            labels = {"method": method, "resource": resource, "action": action}
-            seconds.append((labels, series.seconds))
-            for status, count in sorted(series.statuses.items()):
-                counts.append(({**labels, "status": str(status)}, count))
-        yield from _metric("catalog_http_requests_total", "counter", "Requests answered.", counts)
-        yield from _histogram("catalog_http_request_seconds", "How long answers took.", seconds)
-        yield from _one(
-            "catalog_http_requests_in_flight", "Requests being answered.", self.in_flight
-        )
-        yield from _one(
-            "catalog_http_received_bytes_total",
-            "Bytes of request bodies.",
-            self._received_bytes,
-            "counter",
-        )
-        yield from _one(
-            "catalog_http_sent_bytes_total", "Bytes of answers.", self._sent_bytes, "counter"
-        )
-
-    def _measures(self) -> Iterator[str]:
-        catalog = self._catalog
-        commits, store = catalog.commits, catalog.store
-        head, indexed = store.log_head(), catalog.index.committed_offset
-        yield from _one("catalog_write_queue_jobs", "Writes not yet committed.", commits.waiting)
-        yield from _histogram(
-            "catalog_commit_jobs", "Writes that shared a commit.", [({}, commits.group_jobs)]
-        )
-        yield from _histogram(
-            "catalog_commit_seconds", "How long commits took.", [({}, commits.seconds)]
-        )
-        yield from _one("catalog_log_offset", "Last offset of the change log.", head)
-        yield from _one(
-            "catalog_index_offset", "Offset that the search index on disk is good for.", indexed
-        )
-        yield from _one(
-            "catalog_index_lag", "Changes that the search index on disk lacks.", head - indexed
-        )
-        yield from _one("catalog_entities", "Entities stored.", store.entity_count())
-        yield from _one("catalog_store_bytes", "Size of the store on disk.", store.size_bytes())
-        yield from _one(
-            "catalog_followers", "Who follows the change log.", len(catalog.feed.followers)
-        )
-        yield from _metric(
-            "catalog_build_info",
-            "gauge",
-            "The release that runs.",
-            [({"version": __version__, "python": platform.python_version()}, 1)],
-        )
-        yield from _one(
-            "process_start_time_seconds", "When the process began, since 1970.", _STARTED_SECONDS
-        )
-        resident = resident_bytes()
-        if resident is not None:
-            yield from _one("process_resident_memory_bytes", "Memory in use.", resident)
-
-
-def _one(name: str, help_text: str, value: float, kind: str = "gauge") -> Iterator[str]:
-    return _metric(name, kind, help_text, [({}, value)])
-
-
-def _metric(
-    name: str, kind: str, help_text: str, samples: Iterable[tuple[_Labels, float]]
-) -> Iterator[str]:
-    yield f"# HELP {name} {help_text}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in samples:
-        yield f"{name}{_written(labels)} {value}"
-
-
-def _histogram(
-    name: str, help_text: str, samples: Iterable[tuple[_Labels, LatencyHistogram]]
-) -> Iterator[str]:
-    yield f"# HELP {name} {help_text}"
-    yield f"# TYPE {name} histogram"
-    for labels, histogram in samples:
-        below = 0
-        counts = tuple(histogram.counts)
-        for bound, count in zip((*map(str, histogram.bounds), "+Inf"), counts, strict=True):
-            below += count
-            yield f"{name}_bucket{_written({**labels, 'le': bound})} {below}"
-        yield f"{name}_sum{_written(labels)} {histogram.total}"
-        yield f"{name}_count{_written(labels)} {below}"
-
-
-def _written(labels: _Labels) -> str:
-    if not labels:
-        return ""
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-    return f"{{{pairs}}}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+        """Return everything that is counted, and what is measured now."""
+        return await self._catalog.offload(generate_latest, self._registry)
 
 
 def resident_bytes() -> int | None:

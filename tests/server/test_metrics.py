@@ -32,8 +32,15 @@ def measured(site: str) -> dict[str, float]:
             assert match, line
             name = re.sub(r"_(bucket|sum|count)$", "", match[1])
             assert match[1] in typed or name in typed, line
-            found[line.rpartition(" ")[0]] = float(match[3])
+            found[series(match[1], *re.findall(r'([a-z_]+)="([^"]*)"', match[2] or ""))] = float(
+                match[3]
+            )
     return found
+
+
+def series(name: str, *labels: tuple[str, str]) -> str:
+    """A series as it is named here: its labels by name, in whichever order they were given."""
+    return f"{name} {dict(sorted(labels))}" if labels else name
 
 
 def write(site: str, name: str) -> httpx.Response:
@@ -54,20 +61,25 @@ def test_requests_are_counted_by_endpoint_and_status(site: str) -> None:
         httpx.get(f"{site}{path}")
     found = measured(site)
     requests = {
-        name.removeprefix("catalog_http_requests_total"): value
+        name: value
         for name, value in found.items()
         if name.startswith("catalog_http_requests_total")
     }
+    none = (("method", ""), ("resource", ""), ("action", ""))
+    read = (("method", "GET"), ("resource", "/entitiesV2"), ("action", ""))
+    written = (("method", "POST"), ("resource", "/aspects"), ("action", "ingestProposal"))
     assert requests == {
-        '{method="",resource="",action="",status="404"}': 2,
-        '{method="GET",resource="/entitiesV2",action="",status="200"}': 2,
-        '{method="POST",resource="/aspects",action="ingestProposal",status="200"}': 1,
-        '{method="POST",resource="/aspects",action="ingestProposal",status="400"}': 1,
+        series("catalog_http_requests_total", *place, ("status", status)): count
+        for place, status, count in (
+            (none, "404", 2),
+            (read, "200", 2),
+            (written, "200", 1),
+            (written, "400", 1),
+        )
     }
-    place = '{method="POST",resource="/aspects",action="ingestProposal"'
-    assert found[f"catalog_http_request_seconds_count{place}}}"] == 2
-    assert found[f'catalog_http_request_seconds_bucket{place},le="+Inf"}}'] == 2
-    assert found[f"catalog_http_request_seconds_sum{place}}}"] > 0
+    assert found[series("catalog_http_request_seconds_count", *written)] == 2
+    assert found[series("catalog_http_request_seconds_bucket", *written, ("le", "+Inf"))] == 2
+    assert found[series("catalog_http_request_seconds_sum", *written)] > 0
     assert found["catalog_http_requests_in_flight"] == 1
     assert found["catalog_http_received_bytes_total"] > 100
     assert found["catalog_http_sent_bytes_total"] > 100
@@ -80,7 +92,7 @@ def test_buckets_add_up(site: str) -> None:
     buckets = [
         value
         for name, value in found.items()
-        if name.startswith("catalog_http_request_seconds_bucket") and '"/config"' in name
+        if name.startswith("catalog_http_request_seconds_bucket") and "'/config'" in name
     ]
     assert buckets == sorted(buckets)
     assert buckets[-1] == 5
