@@ -3,9 +3,8 @@ and labels, shown and changed.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
@@ -15,7 +14,7 @@ from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import Column, Table, note, print_json, said
 from explorer.client.display import line, moment
-from explorer.client.editable import OWNERS, TAGS, TERMS, LabelKind, urns_of
+from explorer.client.editable import LABEL_KINDS, OWNERS, LabelKind, LabelWhat, domains_of
 from explorer.client.records import Edit, Held, What
 from explorer.errors import (
     CatalogError,
@@ -37,17 +36,16 @@ __all__ = [
     "Change",
     "EditRun",
     "Labels",
+    "NamedLabel",
     "as_record",
     "change_each",
     "change_labels",
-    "domains_of",
     "finish",
     "given_urns",
     "go_through",
     "keep_journal",
     "part",
     "place_words",
-    "planned",
     "read_stdin",
     "refuse_read_only",
     "show_labels",
@@ -195,13 +193,6 @@ def tell(edits: Sequence[Edit]) -> None:
         note(head, Text(f"{before} → {after}"))
 
 
-def planned(
-    urn: str | Urn, what: What, before: Held, after: Held, column: str | None = None
-) -> Edit:
-    """An edit as it would be made."""
-    return Edit(Urn.parse(urn), what, before, after, datetime.now(UTC), column)
-
-
 def as_record(edit: Edit) -> dict[str, Any]:
     """An edit as JSON; `at` is a moment in UTC."""
     return {
@@ -276,13 +267,9 @@ def _say_how_many(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> N
     note(Text(f"{counts}, {len(done.failed):,} failed" if done.failed else counts))
 
 
-_What = Literal["tags", "terms", "owners", "domain"]
-_SHELVES: Final[Mapping[_What, LabelKind]] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
-_TYPES: Final[Mapping[_What, tuple[str, ...]]] = {
-    "tags": ("tag",),
-    "terms": ("glossaryTerm",),
-    "owners": ("corpuser", "corpGroup"),
-}
+_What = LabelWhat | Literal["domain"]
+NamedLabel = tuple[str, str | None]
+"""The name or URN of a label. With an owner comes the kind of ownership, None for all kinds."""
 _Found = tuple[Urn, str | None, tuple[str, ...]]
 """An entity, the exact path of its column where one is meant, and its labels."""
 _NAME_WIDTH: Final = 56
@@ -290,13 +277,17 @@ _NAME_WIDTH: Final = 56
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels of one kind to put on and to take off. Of owners each is the owner and the kind of
-    ownership, `None` where all kinds are meant."""
+    """Labels of one kind to add and to remove, on an entity or one of its columns."""
 
-    what: Literal["tags", "terms", "owners"]
-    add: Sequence[tuple[str, str | None]]
-    remove: Sequence[tuple[str, str | None]]
+    what: LabelWhat
+    add: Sequence[NamedLabel]
+    remove: Sequence[NamedLabel]
     column: str | None = None
+
+    @property
+    def kind(self) -> LabelKind:
+        """The kind of label."""
+        return LABEL_KINDS[self.what]
 
 
 def change_labels(
@@ -307,7 +298,7 @@ def change_labels(
         raise click.UsageError(f"{name} is both to be added and to be removed")
     # What is wrong with the labels themselves is wrong for every entity.
     for name, _ in (*labels.add, *labels.remove):
-        urns_of(name, *_TYPES[labels.what])
+        labels.kind.named(name)
     change: Change = _plan(labels) if dry_run else _write(labels)
     change_each(target, words, change, dry_run=dry_run, as_json=as_json)
 
@@ -345,100 +336,63 @@ def show_labels(
     finish(done)
 
 
-def domains_of(entity: "Entity") -> tuple[str, ...]:
-    """The domains of an entity, as an edit has them."""
-    held = (entity.raw("domains") or {}).get("domains") or ()
-    return tuple(one for one in held if isinstance(one, str))
-
-
 def _held(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
     if what == "domain":
-        return domains_of(entity)
+        return domains_of(entity.raw("domains") or {})
     if path is not None and what in ("tags", "terms"):
         column = column_at(entity, path)
         # Also those that ingestion brought.
         return tuple(map(str, column.tags if what == "tags" else column.terms))
-    return _edited(entity, _SHELVES[what], path)
+    return _edited(entity, LABEL_KINDS[what], path)
 
 
-def _edited(entity: "Entity", shelf: LabelKind, path: str | None) -> tuple[str, ...]:
-    return shelf.labels(entity.raw(shelf.home(path)) or {}, path)
+def _edited(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[str, ...]:
+    return kind.labels(entity.raw(kind.home(path)) or {}, path)
 
 
 def _write(labels: Labels) -> Change:
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
-        path = _path(catalog, urn, labels.column)
-        for kind, names in _by_kind(labels.add):
-            yield _adding(catalog, labels.what, path, kind)(urn, names)
-        for kind, names in _by_kind(labels.remove):
-            yield _removing(catalog, labels.what, path, kind)(urn, names)
+        where: dict[str, str] = {}
+        if labels.column is not None:
+            where["column"] = column_at(read_existing(catalog, urn), labels.column).path.raw
+        for verb, given in (("add", labels.add), ("remove", labels.remove)):
+            method = getattr(catalog, f"{verb}_{labels.what}")
+            for ownership, names in _by_ownership(given):
+                kind = {} if ownership is None else {"ownership": ownership}
+                yield method(urn, names, **where, **kind)
 
     return change
 
 
-def _path(catalog: "Catalog", urn: str, column: str | None) -> str | None:
-    return None if column is None else column_at(read_existing(catalog, urn), column).path.raw
-
-
-def _adding(
-    catalog: "Catalog", what: _What, path: str | None, kind: str | None
-) -> Callable[[str, list[str]], Edit]:
-    match what:
-        case "tags":
-            return lambda urn, names: catalog.add_tags(urn, names, column=path)
-        case "terms":
-            return lambda urn, names: catalog.add_terms(urn, names, column=path)
-        case _:
-            named = {} if kind is None else {"ownership": kind}
-            return lambda urn, names: catalog.add_owners(urn, names, **named)
-
-
-def _removing(
-    catalog: "Catalog", what: _What, path: str | None, kind: str | None
-) -> Callable[[str, list[str]], Edit]:
-    match what:
-        case "tags":
-            return lambda urn, names: catalog.remove_tags(urn, names, column=path)
-        case "terms":
-            return lambda urn, names: catalog.remove_terms(urn, names, column=path)
-        case _:
-            return lambda urn, names: catalog.remove_owners(urn, names, ownership=kind)
-
-
-def _by_kind(
-    labels: Sequence[tuple[str, str | None]],
-) -> Iterator[tuple[str | None, list[str]]]:
+def _by_ownership(labels: Sequence[NamedLabel]) -> Iterator[tuple[str | None, list[str]]]:
     for kind in dict.fromkeys(kind for _, kind in labels):
         yield kind, [name for name, own in labels if own == kind]
 
 
 def _plan(labels: Labels) -> Change:
-    shelf = _SHELVES[labels.what]
-
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
         entity = read_existing(catalog, urn)
         path = column_at(entity, labels.column).path.raw if labels.column else None
-        before = _edited(entity, shelf, path)
-        gone = {label for label in before if _is_among(label, labels)}
-        new = (_label(name, kind, labels.what) for name, kind in labels.add)
-        after = dict.fromkeys((*(one for one in before if one not in gone), *new))
-        yield planned(urn, labels.what, before, tuple(after), path)
+        before = _edited(entity, labels.kind, path)
+        kept = (label for label in before if not _is_among(label, labels))
+        new = (_label(name, ownership, labels) for name, ownership in labels.add)
+        after = tuple(dict.fromkeys((*kept, *new)))
+        yield Edit.now(entity.urn, labels.what, before, after, path)
 
     return change
 
 
-def _label(name: str, kind: str | None, what: _What) -> str:
-    urn = str(urns_of(name, *_TYPES[what])[0])
-    return f"{urn} {kind or 'TECHNICAL_OWNER'}" if what == "owners" else urn
+def _label(name: str, ownership: str | None, labels: Labels) -> str:
+    (urn,) = labels.kind.named(name)
+    return f"{urn} {ownership or 'TECHNICAL_OWNER'}" if labels.kind is OWNERS else urn
 
 
 def _is_among(label: str, labels: Labels) -> bool:
-    if labels.what != "owners":
-        return any(label == _label(name, kind, labels.what) for name, kind in labels.remove)
-    owner, _, kind = label.rpartition(" ")
+    """Whether a label is among those to be removed."""
+    urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
     return any(
-        owner == str(urns_of(name, *_TYPES["owners"])[0]) and own in (None, kind)
-        for name, own in labels.remove
+        labels.kind.named(name) == (urn,) and given in (None, ownership)
+        for name, given in labels.remove
     )
 
 

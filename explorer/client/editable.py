@@ -1,29 +1,41 @@
-"""Where editable texts, tags, terms and owners are stored, and the conflict of two edits of one."""
+"""What can be edited: where each value is stored, how it is read and changed, the kinds of labels,
+and the conflict of two edits of one value."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from explorer.client.records import Held, What
 from explorer.client.responses import Json
+from explorer.client.transport import millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = [
     "COLUMNS",
+    "LABEL_KINDS",
     "OWNERS",
     "TAGS",
     "TERMS",
+    "EditTarget",
     "EditableField",
     "Expectation",
     "LabelKind",
+    "LabelWhat",
+    "Mutation",
     "TextConflict",
     "column_info",
     "column_text",
+    "deprecation",
+    "deprecation_of",
+    "domains_of",
+    "edit_target",
     "held_text",
+    "link_parts",
+    "links_of",
     "place_of",
     "urns_of",
     "with_column",
@@ -94,25 +106,29 @@ def place_of(urn: Urn, column: str | None) -> EditableField:
             f"the description of a {urn.entity_type} cannot be edited; "
             f"those of these can: {', '.join(sorted(_PLACES))}"
         )
-    if column is not None and urn.entity_type != "dataset":
-        raise InvalidInput(f"only a dataset has columns, not a {urn.entity_type}")
+    _check_has_columns(urn, column)
     return place
 
 
+def _check_has_columns(urn: Urn, column: str | None) -> None:
+    if column is not None and urn.entity_type != "dataset":
+        raise InvalidInput(f"only a dataset has columns, not a {urn.entity_type}")
+
+
 def column_text(value: Json, column: str) -> str | None:
-    """What people wrote of a column, out of the aspect for columns."""
+    """Return the edited description of a column, out of the aspect for columns."""
     held = column_info(value, column).get("description")
     return held if isinstance(held, str) else None
 
 
 def column_info(value: Json, column: str) -> Json:
-    """All that people said of a column."""
+    """Return all that people wrote of a column, out of the aspect for columns."""
     infos = value.get(_INFOS) or ()
     return next((info for info in infos if info.get("fieldPath") == column), {})
 
 
 def with_column(value: Json, column: str, changed: Json) -> Json:
-    """The aspect for columns with something else said of one; the others stay as they are."""
+    """Return the aspect for columns with another entry for one; the others stay as they are."""
     infos = list(value.get(_INFOS) or ())
     new = {**changed, "fieldPath": column}
     if any(info.get("fieldPath") == column for info in infos):
@@ -120,6 +136,122 @@ def with_column(value: Json, column: str, changed: Json) -> Json:
     else:
         infos.append(new)
     return {**value, _INFOS: infos}
+
+
+def domains_of(value: Json) -> tuple[str, ...]:
+    """Return the domains that the aspect `domains` holds."""
+    return tuple(one for one in value.get("domains") or () if isinstance(one, str))
+
+
+def deprecation(
+    note: str, decommission: datetime | None = None, replacement: str | Urn | None = None
+) -> dict[str, Any]:
+    """Return a deprecation as edits have it: `note`, `decommissionTime`, `replacement`.
+
+    Raises `InvalidInput` for a datetime without a time zone, `InvalidUrn` for the replacement.
+    """
+    held: dict[str, Any] = {"note": note}
+    if decommission is not None:
+        held["decommissionTime"] = millis(decommission)
+    if replacement is not None:
+        held["replacement"] = str(Urn.parse(replacement))
+    return held
+
+
+def deprecation_of(value: Json) -> dict[str, Any] | None:
+    """Return the deprecation that the aspect holds, as `deprecation` does; None where there is
+    none."""
+    if value.get("deprecated") is not True:
+        return None
+    known = ("decommissionTime", "replacement")
+    given = {key: value[key] for key in known if value.get(key) is not None}
+    return {"note": value.get("note") or "", **given}
+
+
+def links_of(value: Json) -> tuple[str, ...]:
+    """Return the links of the aspect `institutionalMemory` as edits have them."""
+    elements = (one for one in value.get("elements") or () if isinstance(one, dict))
+    return tuple(f"{url} {label}" for url, label in map(link_parts, elements))
+
+
+def link_parts(element: Json) -> tuple[Any, Any]:
+    """Return the address and the label of a link."""
+    return element.get("url"), element.get("description") or ""
+
+
+def _status_of(value: Json) -> str:
+    return "hidden" if value.get("removed") is True else "shown"
+
+
+@dataclass(frozen=True, slots=True)
+class EditTarget:
+    """The value that an edit changes, within an aspect of an entity.
+
+    `read` returns it out of the JSON of the aspect, in the form that `Edit` describes.
+    """
+
+    urn: Urn
+    what: What
+    aspect: str
+    read: Callable[[Json], Held]
+    column: str | None = None
+
+    def __str__(self) -> str:
+        where = str(self.urn) if self.column is None else f"{self.column} of {self.urn}"
+        return f"the {self.what} of {where}"
+
+
+def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
+    """Return where a value is stored. Raises `InvalidInput` for a value that this entity has not,
+    and for `entity`, which is many aspects."""
+    match what:
+        case "description":
+            place = place_of(urn, column)
+            if column is None:
+                return EditTarget(urn, what, place.aspect, place.text)
+            return EditTarget(urn, what, COLUMNS, lambda v: column_text(v, column), column)
+        case "tags" | "terms" | "owners":
+            _check_has_columns(urn, column)
+            kind = LABEL_KINDS[what]
+            return EditTarget(
+                urn, what, kind.home(column), lambda v: kind.labels(v, column), column
+            )
+        case "domain":
+            return EditTarget(urn, what, "domains", domains_of)
+        case "deprecation":
+            return EditTarget(urn, what, "deprecation", deprecation_of)
+        case "links":
+            return EditTarget(urn, what, "institutionalMemory", links_of)
+        case "status":
+            return EditTarget(urn, what, "status", _status_of)
+        case "entity":
+            raise InvalidInput("an entity is not edited as one value; edit its aspects")
+
+
+class Mutation(NamedTuple):
+    """A GraphQL mutation: its name, document and variables."""
+
+    name: str
+    document: str
+    variables: Mapping[str, Any]
+
+    @classmethod
+    def with_input(cls, name: str, fields: Json, input_type: str | None = None) -> "Mutation":
+        """Return a mutation of one variable, `input`, whose type is named after the mutation
+        unless given, and whose answer is a scalar."""
+        kind = input_type or f"{name[0].upper()}{name[1:]}Input"
+        document = f"mutation {name}($input: {kind}!) {{ {name}(input: $input) }}"
+        return cls(name, document, {"input": fields})
+
+    @classmethod
+    def of_entity(cls, name: str, urn: Urn, fields: Json) -> "Mutation":
+        """Return an update of an entity (`updateDataset`), which takes its URN beside the input."""
+        kind = name.removeprefix("update")
+        document = (
+            f"mutation {name}($urn: String!, $input: {kind}UpdateInput!) "
+            f"{{ {name}(urn: $urn, input: $input) {{ urn }} }}"
+        )
+        return cls(name, document, {"urn": str(urn), "input": fields})
 
 
 class TextConflict(Conflict):
@@ -145,18 +277,17 @@ class TextConflict(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a writer saw of the one thing that an edit changes, and what the edit makes of it.
+    """The condition of an edit: what its writer saw (`seen`), and what the edit makes of it
+    (`mine`).
 
-    The edit is made only while the server holds what was seen. Where it holds what the edit makes
-    already, there is no conflict and nothing to do: so an edit whose answer got lost can be made
-    again. `versioned` says whether the server counts the versions of the aspect.
+    The edit is made only while the server holds what was seen. Where the server holds `mine`
+    already, there is no conflict and nothing to do, so that an edit whose answer got lost can be
+    made again. `versioned` says whether the server counts the versions of the aspect.
     """
 
-    urn: Urn
-    what: What
+    target: EditTarget
     seen: Held
     mine: Held
-    column: str | None = None
     versioned: bool = False
 
     def check(self, now: Held, stamp: AuditStamp | None = None) -> None:
@@ -167,14 +298,12 @@ class Expectation:
 
     def conflict(self, now: Held, stamp: AuditStamp | None = None) -> TextConflict:
         """The error for what is there now."""
-        where = str(self.urn) if self.column is None else f"{self.column} of {self.urn}"
-        texts = (held_text(held) for held in (self.seen, now, self.mine))
-        error = TextConflict(f"the {self.what} of {where}", *texts)
+        error = TextConflict(str(self.target), *map(held_text, (self.seen, now, self.mine)))
         if stamp is not None and stamp.time > 0:
             error.author, error.at = stamp.actor, stamp.at
         return error
 
-    def conflict_told(self, current: Mapping[str, Any]) -> TextConflict:
+    def conflict_from_wire(self, current: Mapping[str, Any]) -> TextConflict:
         """The error for what the server said is there now."""
         value = current.get("value")
         error = self.conflict(tuple(map(str, value)) if isinstance(value, list) else value)
@@ -187,8 +316,10 @@ class Expectation:
 
     def to_wire(self) -> dict[str, Any]:
         """The condition as our service takes it in the `extensions` of a GraphQL request."""
-        column = {} if self.column is None else {"column": self.column}
-        return {"urn": str(self.urn), "what": self.what, "value": self.seen} | column
+        target = self.target
+        column = {} if target.column is None else {"column": target.column}
+        seen = None if self.seen == {} else self.seen
+        return {"urn": str(target.urn), "what": target.what, "value": seen} | column
 
 
 def _comparable(held: Held) -> object:
@@ -209,52 +340,84 @@ def held_text(held: Held) -> str:
             return ""
 
 
-_BUILT_IN = "urn:li:ownershipType:__system__"
+LabelWhat = Literal["tags", "terms", "owners"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelKind:
-    """One kind of label: the aspect that holds it, its list there, what an element is told by.
+    """One kind of label: what it is called, which entities are labels of this kind, the aspect
+    that holds them, its list there, the key of an element; and the mutations that add and remove
+    labels, with the field of their input.
 
-    A label is a text: the URN, and for owners the kind of ownership after a space.
+    A label is a text: its URN.
     """
 
+    what: LabelWhat
+    entity_types: tuple[str, ...]
     aspect: str
     field: str
     key: str
+    adding: str
+    removing: str
+    input_field: str
     stamp: str | None = None
 
+    def named(self, names: str | Urn | Iterable[str | Urn]) -> tuple[str, ...]:
+        """Return the URNs of labels that are given by name or URN. Raises `InvalidInput`."""
+        return tuple(map(str, urns_of(names, *self.entity_types)))
+
     def home(self, column: str | None) -> str:
-        """The aspect that holds the labels of an entity, or of its columns."""
+        """Return the aspect that holds the labels of an entity, or of its columns."""
         return self.aspect if column is None else COLUMNS
 
     def labels(self, value: Json, column: str | None) -> tuple[str, ...]:
-        """The labels that the home aspect holds, in its order."""
-        return tuple(self._label(one) for one in self._list(self._holder(value, column)))
+        """Return the labels that the home aspect holds, in its order."""
+        return tuple(self.label(one) for one in self._list(self._holder(value, column)))
 
-    def added(self, value: Json, labels: Iterable[str], column: str | None) -> Json:
-        """The home aspect with these labels as well."""
-        held = self._list(self._holder(value, column))
-        present = {self._label(one) for one in held}
-        new = [self._element(label) for label in labels if label not in present]
-        return self._with(value, [*held, *new], column) if new else value
+    def changed(
+        self, value: Json, labels: Iterable[str], column: str | None, *, adding: bool
+    ) -> Json:
+        """Return the home aspect with these labels as well, or without them."""
+        held, given = self._list(self._holder(value, column)), dict.fromkeys(labels)
+        present = {self.label(one) for one in held}
+        if adding:
+            new = [*held, *(self.element(label) for label in given if label not in present)]
+        else:
+            new = [one for one in held if self.label(one) not in given]
+        return self._with(value, new, column) if len(new) != len(held) else value
 
-    def removed(self, value: Json, labels: Iterable[str], column: str | None) -> Json:
-        """The home aspect without these labels."""
-        held, gone = self._list(self._holder(value, column)), frozenset(labels)
-        kept = [one for one in held if self._label(one) not in gone]
-        return self._with(value, kept, column) if len(kept) < len(held) else value
+    def patch(self, labels: Iterable[str], column: str | None, *, adding: bool) -> list[Json]:
+        """Return the JSON Patch of the home aspect that adds labels, or removes them."""
+        paths = ((label, self._path(label, column)) for label in labels)
+        if adding:
+            return [
+                {"op": "add", "path": path, "value": self.element(label)} for label, path in paths
+            ]
+        return [{"op": "remove", "path": path} for _, path in paths]
 
-    def addition(self, labels: Iterable[str], column: str | None) -> list[Json]:
-        """The same as a patch."""
-        return [
-            {"op": "add", "path": self._path(label, column), "value": self._element(label)}
-            for label in labels
-        ]
+    def mutations(
+        self, labels: tuple[str, ...], resource: Json, *, adding: bool
+    ) -> list[tuple[tuple[str, ...], Mutation]]:
+        """Return the mutations that add labels to a resource, or remove them, each with its
+        labels; none without labels."""
+        if not labels:
+            return []
+        fields = {self.input_field: list(labels)}
+        if adding:
+            return [(labels, Mutation.with_input(self.adding, fields | resource))]
+        return [(labels, Mutation.with_input(self.removing, fields | {"resources": [resource]}))]
 
-    def removal(self, labels: Iterable[str], column: str | None) -> list[Json]:
-        """The same as a patch."""
-        return [{"op": "remove", "path": self._path(label, column)} for label in labels]
+    def label(self, element: Json) -> str:
+        """Return the label that an element of the list stands for."""
+        return str(element.get(self.key, ""))
+
+    def element(self, label: str) -> Json:
+        """Return the element of the list for a label."""
+        return {self.key: label}
+
+    def _steps(self, label: str) -> list[str]:
+        """Return what a patch tells an element by."""
+        return [label]
 
     def _holder(self, value: Json, column: str | None) -> Json:
         if column is None:
@@ -273,30 +436,98 @@ class LabelKind:
         holder = {**beside, **(info.get(self.aspect) or {}), self.field: elements}
         return with_column(value, column, {**info, self.aspect: holder})
 
-    def _label(self, element: Json) -> str:
-        urn = str(element.get(self.key, ""))
-        return f"{urn} {_kind(element)}" if self.key == "owner" else urn
+    def _path(self, label: str, column: str | None) -> str:
+        above = [self.field] if column is None else [_INFOS, column, self.aspect, self.field]
+        return "".join(f"/{_escaped(step)}" for step in (*above, *self._steps(label)))
 
-    def _element(self, label: str) -> Json:
-        if self.key != "owner":
-            return {self.key: label}
+
+_BUILT_IN = "urn:li:ownershipType:__system__"
+
+
+class OwnerKind(LabelKind):
+    """Owners. A label is the URN of the owner and, after a space, the kind of ownership: a word
+    or the URN of an ownership type."""
+
+    __slots__ = ()
+
+    def label(self, element: Json) -> str:
+        """Return the owner and the kind of ownership; the built-in types are words."""
+        named: Any = element.get("typeUrn")
+        kind = str(element.get("type") or "NONE")
+        if isinstance(named, str) and named:
+            word = named.removeprefix(_BUILT_IN)
+            kind = named if word == named else word.upper()
+        return f"{element.get(self.key, '')} {kind}"
+
+    def element(self, label: str) -> Json:
+        """Return the owner as the aspect has it."""
         owner, kind = label.rsplit(" ", 1)
         if kind.startswith("urn:li:"):
             return {"owner": owner, "type": "CUSTOM", "typeUrn": kind}
         return {"owner": owner, "type": kind}
 
-    def _path(self, label: str, column: str | None) -> str:
-        element = self._element(label)
-        last = [element[self.key]]
-        if self.key == "owner":
-            last.append(element["type"])
-        above = [self.field] if column is None else [_INFOS, column, self.aspect, self.field]
-        return "".join(f"/{_escaped(step)}" for step in (*above, *last))
+    def mutations(
+        self, labels: tuple[str, ...], resource: Json, *, adding: bool
+    ) -> list[tuple[tuple[str, ...], Mutation]]:
+        """Return one mutation that adds owners, or one for each kind of ownership that removes
+        them, each with its labels."""
+        if adding:
+            fields: Json = {self.input_field: [_owner_input(label) for label in labels]} | resource
+            return [(labels, Mutation.with_input(self.adding, fields))] if labels else []
+        by_kind: dict[str, list[str]] = {}
+        for label in labels:
+            by_kind.setdefault(label.rpartition(" ")[2], []).append(label)
+        found = []
+        for kind, some in by_kind.items():
+            fields = {
+                "ownerUrns": [label.rpartition(" ")[0] for label in some],
+                "ownershipTypeUrn": kind if kind.startswith("urn:") else _BUILT_IN + kind.lower(),
+                "resources": [resource],
+            }
+            found.append((tuple(some), Mutation.with_input(self.removing, fields)))
+        return found
+
+    def _steps(self, label: str) -> list[str]:
+        element = self.element(label)
+        return [element["owner"], element["type"]]
 
 
-TAGS = LabelKind("globalTags", "tags", "tag")
-TERMS = LabelKind("glossaryTerms", "terms", "urn", "auditStamp")
-OWNERS = LabelKind("ownership", "owners", "owner", "lastModified")
+_OWNER_TYPES = {"corpuser": "CORP_USER", "corpGroup": "CORP_GROUP"}
+
+
+def _owner_input(label: str) -> Json:
+    owner, _, kind = label.rpartition(" ")
+    named = {"ownershipTypeUrn": kind} if kind.startswith("urn:") else {"type": kind}
+    entity_type = _OWNER_TYPES[Urn.parse(owner).entity_type]
+    return {"ownerUrn": owner, "ownerEntityType": entity_type, **named}
+
+
+TAGS = LabelKind(
+    "tags", ("tag",), "globalTags", "tags", "tag", "addTags", "batchRemoveTags", "tagUrns"
+)
+TERMS = LabelKind(
+    "terms",
+    ("glossaryTerm",),
+    "glossaryTerms",
+    "terms",
+    "urn",
+    "addTerms",
+    "batchRemoveTerms",
+    "termUrns",
+    "auditStamp",
+)
+OWNERS = OwnerKind(
+    "owners",
+    tuple(_OWNER_TYPES),
+    "ownership",
+    "owners",
+    "owner",
+    "addOwners",
+    "batchRemoveOwners",
+    "owners",
+    "lastModified",
+)
+LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 
 
 def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, ...]:
@@ -317,14 +548,6 @@ def _urn(name: str | Urn, types: tuple[str, ...]) -> Urn:
     if urn.entity_type not in types:
         raise InvalidInput(f"{urn} is no {' and no '.join(types)}")
     return urn
-
-
-def _kind(owner: Json) -> str:
-    named: Any = owner.get("typeUrn")
-    if isinstance(named, str) and named:
-        own = named.removeprefix(_BUILT_IN)
-        return own.upper() if named != own else named
-    return str(owner.get("type") or "NONE")
 
 
 def _escaped(step: str) -> str:

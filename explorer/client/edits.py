@@ -23,135 +23,25 @@ from typing import Any
 import msgspec
 
 from explorer.client.editable import (
-    COLUMNS,
     EditableField,
+    EditTarget,
     Expectation,
+    Mutation,
     column_info,
-    column_text,
+    edit_target,
     place_of,
     with_column,
 )
-from explorer.client.ingestion import ConditionalWrites, aspect_value
+from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
 from explorer.client.journal import Journal
-from explorer.client.records import Edit, Held, StatusChange, What
+from explorer.client.records import Edit, Held, StatusChange
 from explorer.client.responses import Json
 from explorer.client.transport import Request, graphql_request
 from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, Unusable
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
-__all__ = [
-    "ADD_LINK",
-    "ADD_OWNERS",
-    "ADD_TAGS",
-    "ADD_TERMS",
-    "REMOVE_LINK",
-    "REMOVE_OWNERS",
-    "REMOVE_TAGS",
-    "REMOVE_TERMS",
-    "SET_DOMAIN",
-    "UNSET_DOMAIN",
-    "UPDATE_DATASET",
-    "UPDATE_DEPRECATION",
-    "WHO",
-    "EditMethods",
-]
-
-UPDATE_DESCRIPTION = """
-mutation updateDescription($input: DescriptionUpdateInput!) {
-  updateDescription(input: $input)
-}
-"""
-
-UPDATE_DATASET = """
-mutation updateDataset($urn: String!, $input: DatasetUpdateInput!) {
-  updateDataset(urn: $urn, input: $input) { urn }
-}
-"""
-
-UPDATE_CHART = """
-mutation updateChart($urn: String!, $input: ChartUpdateInput!) {
-  updateChart(urn: $urn, input: $input) { urn }
-}
-"""
-
-UPDATE_DASHBOARD = """
-mutation updateDashboard($urn: String!, $input: DashboardUpdateInput!) {
-  updateDashboard(urn: $urn, input: $input) { urn }
-}
-"""
-
-UPDATE_DATA_FLOW = """
-mutation updateDataFlow($urn: String!, $input: DataFlowUpdateInput!) {
-  updateDataFlow(urn: $urn, input: $input) { urn }
-}
-"""
-
-UPDATE_DATA_JOB = """
-mutation updateDataJob($urn: String!, $input: DataJobUpdateInput!) {
-  updateDataJob(urn: $urn, input: $input) { urn }
-}
-"""
-
-UPDATES: Mapping[str, str] = {
-    "updateChart": UPDATE_CHART,
-    "updateDashboard": UPDATE_DASHBOARD,
-    "updateDataFlow": UPDATE_DATA_FLOW,
-    "updateDataJob": UPDATE_DATA_JOB,
-    "updateDataset": UPDATE_DATASET,
-}
-"""The mutations that take an entity's URN and set its edited description, by name."""
-
-ADD_LINK = """
-mutation addLink($input: AddLinkInput!) { addLink(input: $input) }
-"""
-
-REMOVE_LINK = """
-mutation removeLink($input: RemoveLinkInput!) { removeLink(input: $input) }
-"""
-
-ADD_TAGS = """
-mutation addTags($input: AddTagsInput!) { addTags(input: $input) }
-"""
-
-REMOVE_TAGS = """
-mutation batchRemoveTags($input: BatchRemoveTagsInput!) { batchRemoveTags(input: $input) }
-"""
-
-ADD_TERMS = """
-mutation addTerms($input: AddTermsInput!) { addTerms(input: $input) }
-"""
-
-REMOVE_TERMS = """
-mutation batchRemoveTerms($input: BatchRemoveTermsInput!) { batchRemoveTerms(input: $input) }
-"""
-
-ADD_OWNERS = """
-mutation addOwners($input: AddOwnersInput!) { addOwners(input: $input) }
-"""
-
-REMOVE_OWNERS = """
-mutation batchRemoveOwners($input: BatchRemoveOwnersInput!) { batchRemoveOwners(input: $input) }
-"""
-
-SET_DOMAIN = """
-mutation setDomain($entityUrn: String!, $domainUrn: String!) {
-  setDomain(entityUrn: $entityUrn, domainUrn: $domainUrn)
-}
-"""
-
-UNSET_DOMAIN = """
-mutation unsetDomain($entityUrn: String!) { unsetDomain(entityUrn: $entityUrn) }
-"""
-
-UPDATE_DEPRECATION = """
-mutation updateDeprecation($input: UpdateDeprecationInput!) { updateDeprecation(input: $input) }
-"""
-
-WHO = """
-query who { me { corpUser { urn } } }
-"""
-
+__all__ = ["EditMethods", "resource_of"]
 
 # How long an edit that is called off is still waited for.
 _GRACE_SECONDS = 5.0
@@ -225,28 +115,19 @@ class EditMethods(ConditionalWrites):
 
         Example: `cat.describe(urn, "One row an order.")`
         """
-        target = Urn.parse(urn)
-        place = place_of(target, column)
-        aspect = place.aspect if column is None else COLUMNS
-        found = await self._stored(target, aspect)
-        value = found.value(aspect)
-        before = place.text(value) if column is None else column_text(value, column)
-        held = before or ""
-        if held == text:
-            return self._edit(target, "description", before, before, column)
-
-        expected = None
-        if instead_of is not None and not force:
-            versioned = found.version(aspect) is not None
-            expected = Expectation(target, "description", instead_of, text, column, versioned)
-            expected.check(before, found.stamps.get(aspect))
+        entity = Urn.parse(urn)
+        place, target = place_of(entity, column), edit_target(entity, "description", column)
+        found = await self._stored(target.urn, target.aspect)
+        before = target.read(found.value(target.aspect))
+        edit = Edit.now(target.urn, "description", before, text, column)
+        if (before or "") == text:
+            return replace(edit, after=before)
+        expected = self._expect(target, found, None if force else instead_of, text)
         if column is not None:
             work = self._describe_column(target, column, text, expected)
-        elif place.mutation in UPDATES:
-            work = self._describe_entity(target, place, text, expected)
         else:
-            work = self._describe_other(target, place, text, expected)
-        return await self._made(work, self._edit(target, "description", before, text, column))
+            work = self._describe_entity(target, place, text, expected)
+        return await self._made(work, edit)
 
     async def create(
         self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
@@ -261,19 +142,21 @@ class EditMethods(ConditionalWrites):
         """
         target = Urn.parse(urn)
         name, content = aspect_value(aspect, value)
+        shown = Edit.now(target, "status", "shown", "shown")
         try:
             was = (await self._stored(target, "status")).value("status").get("removed") is True
         except NotFound:
             absent = -1 if (await self.abilities()).conditional_edits else None
             made = self._put(Proposal(target, name, content), absent)
             try:
-                return await self._made(made, self._edit(target, "entity", None, {name: content}))
+                return await self._made(made, Edit.now(target, "entity", None, {name: content}))
             except Conflict:
                 # Somebody else created it at the same moment.
-                return self._edit(target, "status", _status(False), _status(False))
-        if was:
-            await self._set_removed(target, False, dry_run=False)
-        return self._edit(target, "status", _status(was), _status(False))
+                return shown
+        if not was:
+            return shown
+        await self._set_removed(target, False, dry_run=False)
+        return Edit.now(target, "status", "hidden", "shown")
 
     async def soft_delete(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
         """Take an entity away from search and browsing; nothing of it is lost, and its page stays.
@@ -294,68 +177,50 @@ class EditMethods(ConditionalWrites):
         return await self._set_removed(Urn.parse(urn), False, dry_run=dry_run)
 
     async def _describe_entity(
-        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
+        self, target: EditTarget, place: EditableField, text: str, expected: Expectation | None
     ) -> None:
-        edit = {"urn": str(urn), "input": {"editableProperties": {"description": text}}}
-        await self._mutate_or_rewrite(
-            (place.mutation, UPDATES[place.mutation], edit),
-            lambda: self._rewrite_text(urn, place, text, expected),
-            expected,
-        )
-
-    async def _describe_other(
-        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
-    ) -> None:
-        edit = {"input": {"description": text, "resourceUrn": str(urn)}}
-        kind = urn.entity_type
+        urn, kind = target.urn, target.urn.entity_type
 
         def rewrite() -> Awaitable[None]:
-            return self._rewrite_text(urn, place, text, expected)
+            return self._rewrite_target(
+                target, lambda value: place.with_text(urn, value, text), expected
+            )
 
+        if place.mutation != "updateDescription":
+            fields = {"editableProperties": {"description": text}}
+            mutation = Mutation.of_entity(place.mutation, urn, fields)
+            await self._mutate_or_rewrite(mutation, rewrite, expected)
+            return
         # Servers differ in what this mutation takes; containers are taken by all.
         if kind in self._not_described:
             await rewrite()
             return
-        mutation = ("updateDescription", UPDATE_DESCRIPTION, edit)
         try:
-            await self._mutate_or_rewrite(mutation, rewrite, expected)
+            await self._mutate_or_rewrite(_describing(target, text), rewrite, expected)
         except (InvalidInput, ServerFault):
             if kind == "container":
                 raise
             await rewrite()
             self._not_described |= {kind}
 
-    async def _rewrite_text(
-        self, urn: Urn, place: EditableField, text: str, expected: Expectation | None
-    ) -> None:
-        def change(value: Json) -> Json:
-            # Again: a rewrite starts anew from what another wrote meanwhile.
-            if expected is not None:
-                expected.check(place.text(value))
-            return place.with_text(urn, value, text)
-
-        await self._rewrite(urn, place.aspect, change)
-
     async def _describe_column(
-        self, urn: Urn, column: str, text: str, expected: Expectation | None
+        self, target: EditTarget, column: str, text: str, expected: Expectation | None
     ) -> None:
-        edit = {"description": text, "resourceUrn": str(urn)} | _column_of(column)
-
-        def change(value: Json) -> Json:
-            if expected is not None:
-                expected.check(column_text(value, column))
-            return with_column(value, column, {**column_info(value, column), "description": text})
-
         async def rewrite() -> None:
-            await self._check_column(urn, column)
-            await self._rewrite(urn, COLUMNS, change)
+            await self._check_column(target.urn, column)
+            await self._rewrite_target(
+                target,
+                lambda value: with_column(
+                    value, column, {**column_info(value, column), "description": text}
+                ),
+                expected,
+            )
 
-        mutation = ("updateDescription", UPDATE_DESCRIPTION, {"input": edit})
         try:
-            await self._mutate_or_rewrite(mutation, rewrite, expected)
+            await self._mutate_or_rewrite(_describing(target, text), rewrite, expected)
         except (InvalidInput, ServerFault):
             # Not every server says that it is the column that is missing.
-            await self._check_column(urn, column)
+            await self._check_column(target.urn, column)
             raise
 
     async def _check_column(self, urn: Urn, column: str) -> None:
@@ -373,18 +238,45 @@ class EditMethods(ConditionalWrites):
         if dry_run or was == removed:
             return StatusChange(urn, was, removed, written=False)
         change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
-        await self._made(change, self._edit(urn, "status", _status(was), _status(removed)))
+        before, after = ("shown", "hidden") if removed else ("hidden", "shown")
+        await self._made(change, Edit.now(urn, "status", before, after))
         return StatusChange(urn, was, removed, written=True)
+
+    def _expect(
+        self, target: EditTarget, found: Stored, seen: Held, mine: Held
+    ) -> Expectation | None:
+        """Return the condition of an edit whose writer saw `seen`; None for None, which stands for
+        no condition. Raises `TextConflict` where the server holds something else already."""
+        if seen is None:
+            return None
+        expected = Expectation(target, seen, mine, found.version(target.aspect) is not None)
+        expected.check(target.read(found.value(target.aspect)), found.stamps.get(target.aspect))
+        return expected
+
+    async def _rewrite_target(
+        self,
+        target: EditTarget,
+        change: Callable[[Json], Json],
+        expected: Expectation | None,
+    ) -> None:
+        """Write the aspect of a target as `change` makes it of what is stored; checks what is
+        expected each time, for a rewrite starts anew from what another wrote meanwhile."""
+
+        def checked(value: Json) -> Json:
+            if expected is not None:
+                expected.check(target.read(value))
+            return change(value)
+
+        await self._rewrite(target.urn, target.aspect, checked)
 
     async def _mutate_or_rewrite(
         self,
-        mutation: tuple[str, str, Mapping[str, Any]],
+        mutation: Mutation,
         rewrite: Callable[[], Awaitable[None]],
         expected: Expectation | None,
     ) -> None:
-        """Have a mutation (its name, document and variables) make an edit; or `rewrite`, on servers
-        that do not offer it or that know a condition only there. `rewrite` checks what is
-        expected by itself.
+        """Have a mutation make an edit; or `rewrite`, on servers that do not offer it or that know
+        a condition only there. `rewrite` checks what is expected by itself.
 
         Raises `TextConflict` where the server holds something else than is expected.
         """
@@ -400,32 +292,28 @@ class EditMethods(ConditionalWrites):
                 pass
             else:
                 return
-        if not await self._mutate(*mutation, expected):
+        if not await self._mutate(mutation, expected):
             await rewrite()
 
-    async def _mutate(
-        self,
-        name: str,
-        document: str,
-        variables: Mapping[str, Any],
-        expected: Expectation | None = None,
-    ) -> bool:
-        """Have the server do it, where it can only while it holds what is expected; false, and
-        nothing done, where it does not offer that."""
-        if not await self._offers("Mutation", name):
+    async def _mutate(self, mutation: Mutation, expected: Expectation | None = None) -> bool:
+        """Send a mutation, with the condition where the server knows conditions. Returns false,
+        and sends nothing, where the server does not offer the mutation."""
+        if not await self._offers("Mutation", mutation.name):
             return False
         if expected is None or not (await self.abilities()).conditional_edits:
-            data = await self.graphql(document, dict(variables))
+            data = await self.graphql(mutation.document, dict(mutation.variables))
         else:
-            operation = graphql_request(document, dict(variables), expected.to_wire())
+            operation = graphql_request(
+                mutation.document, dict(mutation.variables), expected.to_wire()
+            )
             try:
                 data = await self._operate(operation)
             except Conflict as error:
                 if error.current is None:
                     raise
-                raise expected.conflict_told(error.current) from error
-        if data.get(name) in (None, False):
-            raise ServerFault(f"the server did not say that it did {name}")
+                raise expected.conflict_from_wire(error.current) from error
+        if data.get(mutation.name) in (None, False):
+            raise ServerFault(f"the server did not say that it did {mutation.name}")
         return True
 
     async def _operate(self, operation: Request) -> dict[str, Any]:
@@ -434,11 +322,6 @@ class EditMethods(ConditionalWrites):
             raise ServerFault("the server's GraphQL answer is not an object")
         data = body.get("data")
         return data if isinstance(data, dict) else {}
-
-    def _edit(
-        self, urn: Urn, what: What, before: Held, after: Held, column: str | None = None
-    ) -> Edit:
-        return Edit(urn, what, before, after, datetime.now(UTC), column)
 
     async def _made(self, work: Awaitable[None], edit: Edit) -> Edit:
         """The edit, stored by the work and written down."""
@@ -475,9 +358,14 @@ class EditMethods(ConditionalWrites):
         return edit
 
 
-def _status(removed: bool) -> str:
-    return "hidden" if removed else "shown"
+def _describing(target: EditTarget, text: str) -> Mutation:
+    fields = {"description": text, **resource_of(target)}
+    return Mutation.with_input("updateDescription", fields, "DescriptionUpdateInput")
 
 
-def _column_of(column: str | None) -> dict[str, str]:
-    return {} if column is None else {"subResource": column, "subResourceType": "DATASET_FIELD"}
+def resource_of(target: EditTarget) -> dict[str, str]:
+    """Return how the inputs of mutations name an entity, or a column of it."""
+    entity = {"resourceUrn": str(target.urn)}
+    if target.column is None:
+        return entity
+    return {**entity, "subResource": target.column, "subResourceType": "DATASET_FIELD"}

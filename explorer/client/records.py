@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
 import msgspec
@@ -99,6 +99,13 @@ class Edit:
     after: Held
     at: datetime
     column: str | None = None
+
+    @classmethod
+    def now(
+        cls, urn: Urn, what: What, before: Held, after: Held, column: str | None = None
+    ) -> "Edit":
+        """Return an edit of this moment."""
+        return cls(urn, what, before, after, datetime.now(UTC), column)
 
     @property
     def changed(self) -> bool:

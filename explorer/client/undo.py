@@ -5,27 +5,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from explorer.client.editable import (
-    COLUMNS,
-    OWNERS,
-    TAGS,
-    TERMS,
-    LabelKind,
+    LABEL_KINDS,
     TextConflict,
-    column_text,
+    edit_target,
     held_text,
-    place_of,
 )
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
 from explorer.client.journal import JournalEntry, JournalSave, last_save, last_undo, one_save
-from explorer.client.labels import LabelMethods, LinkMethods, deprecation_of, domains_of, shown
-from explorer.client.records import Edit, Held, What
+from explorer.client.labels import LabelMethods, LinkMethods
+from explorer.client.records import Edit, Held
 from explorer.errors import Forbidden, InvalidInput, NotFound
-from explorer.metadata.urn import Urn
 
 __all__ = ["UndoMethods"]
 
-_SHELVES: dict[What, LabelKind] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 # What a server or a reader of it may add by itself to an entity that was just created.
 _BESIDE = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
 
@@ -143,45 +136,34 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
                     done.urn, held, instead_of=None if force else left
                 )
             case "tags" | "terms" | "owners":
-                return await self._undo_labels(done, force=force)
+                added, taken = _difference(done, await self._now(done), force=force)
+                kind = LABEL_KINDS[done.what]
+                return await self._label(kind, done.urn, done.column, add=taken, remove=added)
             case "status":
                 change = await self._set_removed(done.urn, done.before == "hidden", dry_run=False)
                 was = done.after if change.written else done.before
-                return self._edit(done.urn, "status", was, done.before)
+                return Edit.now(done.urn, "status", was, done.before)
             case "entity":
                 return await self._undo_entity(done)
 
     async def _check_standing(self, edit: Edit) -> None:
-        """Raises `TextConflict` where the server no longer holds what an edit left."""
-        match edit.what:
-            case "tags" | "terms" | "owners":
-                shelf = _SHELVES[edit.what]
-                home = shelf.home(edit.column)
-                value = (await self._stored(edit.urn, home)).value(home)
-                _difference(edit, shelf.labels(value, edit.column))
-            case "links":
-                _difference(edit, shown(await self._elements(edit.urn)))
-            case "description":
-                now = await self._description(edit.urn, edit.column)
-                if now not in (held_text(edit.after), held_text(edit.before)):
-                    raise _changed(edit, now)
-            case "domain":
-                domains = domains_of((await self._stored(edit.urn, "domains")).value("domains"))
-                if domains != edit.after:
-                    raise _changed(edit, domains)
-            case "deprecation":
-                value = (await self._stored(edit.urn, "deprecation")).value("deprecation")
-                if deprecation_of(value) != edit.after:
-                    raise _changed(edit, deprecation_of(value))
-            case "status" | "entity":
-                # Hiding and showing overwrite nothing, and what others use is not removed.
-                return
+        """Raise `TextConflict` where the server no longer holds what an edit left."""
+        if edit.what in ("status", "entity"):
+            # Hiding and showing overwrite nothing, and what others use is not removed.
+            return
+        now = await self._now(edit)
+        if edit.what in (*LABEL_KINDS, "links"):
+            _difference(edit, now)
+        elif edit.what == "description":
+            if (now or "") not in (held_text(edit.after), held_text(edit.before)):
+                raise _changed(edit, now)
+        elif now != edit.after:
+            raise _changed(edit, now)
 
-    async def _description(self, urn: Urn, column: str | None) -> str:
-        place = place_of(urn, column)
-        aspect = place.aspect if column is None else COLUMNS
-        value = (await self._stored(urn, aspect)).value(aspect)
-        return (place.text(value) if column is None else column_text(value, column)) or ""
+    async def _now(self, edit: Edit) -> Held:
+        """Return what the server holds where an edit was made. One request."""
+        target = edit_target(edit.urn, edit.what, edit.column)
+        return target.read((await self._stored(edit.urn, target.aspect)).value(target.aspect))
 
     async def _undo_entity(self, done: Edit) -> Edit:
         """Remove what an edit created, or create again what an undo removed."""
@@ -189,7 +171,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             (aspect, value), *_ = done.before.items()
             return await self.create(done.urn, aspect, value)
         created = done.after if isinstance(done.after, dict) else {}
-        unchanged = self._edit(done.urn, "entity", done.after, done.after)
+        unchanged = Edit.now(done.urn, "entity", done.after, done.after)
         if not await self.exists(done.urn):
             return unchanged
         entity = await self.entity(done.urn)
@@ -207,7 +189,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
                 # Not everybody may delete for good; hidden, it is offered to nobody.
                 await self._set_removed(done.urn, True, dry_run=False)
 
-        return await self._made(remove(), self._edit(done.urn, "entity", done.after, None))
+        return await self._made(remove(), Edit.now(done.urn, "entity", done.after, None))
 
     async def _check_server(self, server: str) -> None:
         here = await self._own_address()
@@ -217,18 +199,10 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
                 "take it back with a client of that server"
             )
 
-    async def _undo_labels(self, edit: Edit, *, force: bool) -> Edit:
-        shelf = _SHELVES[edit.what]
-        home = shelf.home(edit.column)
-        value = (await self._stored(edit.urn, home)).value(home)
-        now = shelf.labels(value, edit.column)
-        added, taken = _difference(edit, now, force=force)
-        return await self._label(edit.urn, edit.what, shelf, edit.column, add=taken, remove=added)
-
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
-        now = shown(await self._elements(edit.urn))
+        now = _several(await self._now(edit))
         added, taken = _difference(edit, now, force=force)
-        last = self._edit(edit.urn, "links", now, now)
+        last = Edit.now(edit.urn, "links", now, now)
         for link in added:
             if link in now:
                 url, _, label = link.partition(" ")
@@ -240,14 +214,15 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
 
 
 def _difference(
-    edit: Edit, now: tuple[str, ...], *, force: bool = False
+    edit: Edit, now: Held, *, force: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the edit added and what it took; raises `TextConflict` where not all of it is still as
     the edit left it, unless with `force`."""
     before, after = _several(edit.before), _several(edit.after)
     added = tuple(one for one in after if one not in before)
     taken = tuple(one for one in before if one not in after)
-    is_standing = frozenset(added) <= frozenset(now) and not frozenset(taken) & frozenset(now)
+    held = frozenset(_several(now))
+    is_standing = held.issuperset(added) and held.isdisjoint(taken)
     if not is_standing and not force:
         raise _changed(edit, now)
     return added, taken

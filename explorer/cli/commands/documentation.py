@@ -92,8 +92,9 @@ def link(
 
 
 def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import planned
+    from explorer.client.records import Edit
     from explorer.errors import NotFound
+    from explorer.metadata.urn import Urn
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
         if not dry_run:
@@ -105,7 +106,8 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
         before = tuple(f"{one.url} {one.description}" for one in catalog.links(urn))
         if action == "add":
             added = f"{url} {label}"
-            yield planned(urn, "links", before, tuple(dict.fromkeys((*before, added))))
+            after = tuple(dict.fromkeys((*before, added)))
+            yield Edit.now(Urn.parse(urn), "links", before, after)
             return
         gone = f"{url} {label or ''}"
         after = tuple(
@@ -113,7 +115,7 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
         )
         if after == before:
             raise NotFound(f"{urn} has no link to {url}{f' called “{label}”' if label else ''}")
-        yield planned(urn, "links", before, after)
+        yield Edit.now(Urn.parse(urn), "links", before, after)
 
     return change
 

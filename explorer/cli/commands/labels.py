@@ -10,16 +10,37 @@ from explorer.cli import options
 from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, format_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from explorer.cli.edits import Change
+    from explorer.cli.edits import Change, NamedLabel
     from explorer.client import Catalog
+    from explorer.client.editable import LabelWhat
     from explorer.client.entity import Entity
     from explorer.client.records import Edit
 
 __all__ = ["deprecate", "domain", "own", "tag", "term"]
 
-_TERM_EPILOG = """
+_WITH_EDITS = """
+\b
+With --add or --remove, --json prints an object:
+  dry_run  whether nothing was written
+  edits    urn, column, what, before, after, changed, at
+  failed   urn, error
+"""
+
+_TAG_EPILOG = f"""
+\b
+Examples
+  catalog tag URN                             (shows the tags)
+  catalog tag URN --add PII --remove Old
+  catalog tag URN --column customer.email --add PII
+  catalog search email --urns | catalog tag - --add PII --dry-run
+  catalog tag URN --json | jq -r '.[].tags[]'
+
+A name that is no URN is an id: PII is urn:li:tag:PII. A tag must exist before it is put on.
+{_WITH_EDITS}"""
+
+_TERM_EPILOG = f"""
 \b
 Examples
   catalog term URN                             (shows the terms)
@@ -30,51 +51,9 @@ Examples
 
 A name that is no URN is an id: Revenue is urn:li:glossaryTerm:Revenue. A term must exist before it
 is put on.
+{_WITH_EDITS}"""
 
-\b
-With --add or --remove, --json prints an object:
-  dry_run  whether nothing was written
-  edits    urn, column, what, before, after, changed, at
-  failed   urn, error
-"""
-
-
-@click.command(epilog=_TERM_EPILOG)
-@options.urns
-@click.option("--add", type=WORDS, metavar="TERM", multiple=True, help="Put this term on.")
-@click.option("--remove", type=WORDS, metavar="TERM", multiple=True, help="Take this term off.")
-@options.column_option
-@options.dry_run
-@format_options("json", "csv", "urns")
-@catalog_options
-def term(
-    target: Target,
-    urns: tuple[str, ...],
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    column: str | None,
-    *,
-    dry_run: bool,
-    shown_as: OutputFormat | None,
-) -> None:
-    """Show, put on and take off glossary terms, also of columns.
-
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. Terms that are not named stay.
-    """
-    options.check_forms(shown_as, dry_run=dry_run, writes=bool(add or remove))
-    from explorer.cli import edits
-
-    if not (add or remove):
-        edits.show_labels(target, urns, "terms", column, shown_as)
-        return
-    wanted = edits.Labels(
-        "terms", [(name, None) for name in add], [(name, None) for name in remove], column
-    )
-    edits.change_labels(target, urns, wanted, dry_run=dry_run, as_json=shown_as == "json")
-
-
-_OWN_EPILOG = """
+_OWN_EPILOG = f"""
 \b
 Examples
   catalog own URN                             (shows the owners)
@@ -85,53 +64,81 @@ Examples
 
 A name that is no URN is a user's id: jdoe is urn:li:corpuser:jdoe. The kind of ownership after it
 is a word (TECHNICAL_OWNER unless said) or the URN of an ownership type.
-
-\b
-With --add or --remove, --json prints an object:
-  dry_run  whether nothing was written
-  edits    urn, column, what, before, after, changed, at
-  failed   urn, error
-An owner reads "URN KIND" there.
+{_WITH_EDITS}An owner reads "URN KIND" there.
 """
+
+_SEVERAL = """
+
+    URN may be several, or - for those on standard input, one a line. One that fails loses no
+    other. """
+
+
+def _label_command(
+    name: str,
+    what: "LabelWhat",
+    text: str,
+    epilog: str,
+    *,
+    metavar: str,
+    helps: tuple[str, str],
+    parse: "Callable[[str], NamedLabel]" = lambda word: (word, None),
+    on_columns: bool = True,
+) -> click.Command:
+    """Return the command that shows one kind of label, adds and removes labels. `helps` says what
+    its options --add and --remove do, `parse` reads the label that a word names."""
+
+    def run(
+        target: Target,
+        urns: tuple[str, ...],
+        add: tuple[str, ...],
+        remove: tuple[str, ...],
+        column: str | None = None,
+        *,
+        dry_run: bool,
+        shown_as: OutputFormat | None,
+    ) -> None:
+        options.check_forms(shown_as, dry_run=dry_run, writes=bool(add or remove))
+        from explorer.cli import edits
+
+        if not (add or remove):
+            edits.show_labels(target, urns, what, column, shown_as)
+            return
+        labels = edits.Labels(what, [*map(parse, add)], [*map(parse, remove)], column)
+        edits.change_labels(target, urns, labels, dry_run=dry_run, as_json=shown_as == "json")
+
+    run.__doc__ = text
+    adding, removing = (
+        click.option(f"--{option}", type=WORDS, metavar=metavar, multiple=True, help=said)
+        for option, said in zip(("add", "remove"), helps, strict=True)
+    )
+    command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(run)))
+    if on_columns:
+        command = options.column_option(command)
+    return click.command(name, epilog=epilog)(options.urns(adding(removing(command))))
+
+
+tag = _label_command(
+    "tag",
+    "tags",
+    "Show, put on and take off tags of entities and columns."
+    f"{_SEVERAL}Tags that are not named stay.",
+    _TAG_EPILOG,
+    metavar="TAG",
+    helps=("Put this tag on.", "Take this tag off."),
+)
+term = _label_command(
+    "term",
+    "terms",
+    "Show, put on and take off glossary terms, also of columns."
+    f"{_SEVERAL}Terms that are not named stay.",
+    _TERM_EPILOG,
+    metavar="TERM",
+    helps=("Put this term on.", "Take this term off."),
+)
 
 _OWN_KIND = ":urn:li:ownershipType:"
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
 _URN_PARTS = 4
-
-
-@click.command(epilog=_OWN_EPILOG)
-@options.urns
-@click.option(
-    "--add", type=WORDS, metavar="WHO[:KIND]", multiple=True, help="Make this one an owner."
-)
-@click.option(
-    "--remove", type=WORDS, metavar="WHO[:KIND]", multiple=True, help="Take ownership away."
-)
-@options.dry_run
-@format_options("json", "csv", "urns")
-@catalog_options
-def own(
-    target: Target,
-    urns: tuple[str, ...],
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    *,
-    dry_run: bool,
-    shown_as: OutputFormat | None,
-) -> None:
-    """Show who owns entities, give and take ownership.
-
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. Owners that are not named stay.
-    """
-    options.check_forms(shown_as, dry_run=dry_run, writes=bool(add or remove))
-    from explorer.cli import edits
-
-    if not (add or remove):
-        edits.show_labels(target, urns, "owners", None, shown_as)
-        return
-    wanted = edits.Labels("owners", [*map(_owner, add)], [*map(_owner, remove)])
-    edits.change_labels(target, urns, wanted, dry_run=dry_run, as_json=shown_as == "json")
 
 
 def _owner(text: str) -> tuple[str, str | None]:
@@ -146,6 +153,18 @@ def _owner(text: str) -> tuple[str, str | None]:
     if who.startswith("urn:") and (who.count(":") + 1 < _URN_PARTS or kind != kind.upper()):
         return text, None
     return who, kind.upper()
+
+
+own = _label_command(
+    "own",
+    "owners",
+    f"Show who owns entities, give and take ownership.{_SEVERAL}Owners that are not named stay.",
+    _OWN_EPILOG,
+    metavar="WHO[:KIND]",
+    helps=("Make this one an owner.", "Take ownership away."),
+    parse=_owner,
+    on_columns=False,
+)
 
 
 _DOMAIN_EPILOG = """
@@ -206,19 +225,19 @@ def domain(
 
 
 def _change(name: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import domains_of, planned
     from explorer.cli.options import read_existing
-    from explorer.client.editable import urns_of
+    from explorer.client.editable import domains_of, urns_of
+    from explorer.client.records import Edit
 
     # What is wrong with the name is wrong for every entity.
-    wanted = () if name is None else tuple(map(str, urns_of(name, "domain")))
+    domains = () if name is None else tuple(map(str, urns_of(name, "domain")))
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
         if dry_run:
-            before = domains_of(read_existing(catalog, urn))
-            yield planned(urn, "domain", before, wanted)
+            entity = read_existing(catalog, urn)
+            yield Edit.now(entity.urn, "domain", domains_of(entity.raw("domains") or {}), domains)
         else:
-            yield catalog.set_domain(urn, wanted[0] if wanted else None)
+            yield catalog.set_domain(urn, domains[0] if domains else None)
 
     return change
 
@@ -286,18 +305,11 @@ def deprecate(
     if not writes:
         _show(target, urns, as_json=as_json)
         return
-    from explorer.client.transport import millis
-    from explorer.metadata.urn import Urn
+    from explorer.client.editable import deprecation
 
     moment = until.replace(tzinfo=UTC) if until else None
-    held: dict[str, Any] | None = None
-    if note is not None:
-        held = {"note": note}
-        if moment is not None:
-            held["decommissionTime"] = millis(moment)
-        if replacement is not None:
-            # What is wrong with it is wrong for every entity.
-            held["replacement"] = str(Urn.parse(replacement))
+    # What is wrong with it is wrong for every entity.
+    held = None if note is None else deprecation(note, moment, replacement)
     change = _plan(held) if dry_run else _write(note, moment, replacement)
     edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json)
 
@@ -313,11 +325,12 @@ def _write(note: str | None, until: datetime | None, replacement: str | None) ->
 
 
 def _plan(held: dict[str, Any] | None) -> "Change":
-    from explorer.cli.edits import planned
     from explorer.cli.options import read_existing
+    from explorer.client.records import Edit
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
-        yield planned(urn, "deprecation", _said_of(read_existing(catalog, urn)), held)
+        entity = read_existing(catalog, urn)
+        yield Edit.now(entity.urn, "deprecation", _deprecation_of(entity), held)
 
     return change
 
@@ -333,7 +346,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
 
         def read(urn: str) -> None:
             entity = read_existing(catalog, urn)
-            found.append((entity, _said_of(entity)))
+            found.append((entity, _deprecation_of(entity)))
 
         done = go_through(given_urns(urns), read)
     if as_json:
@@ -348,64 +361,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
     finish(done)
 
 
-def _said_of(entity: "Entity") -> dict[str, Any] | None:
-    value = entity.raw("deprecation") or {}
-    if value.get("deprecated") is not True:
-        return None
-    known = ("decommissionTime", "replacement")
-    said = {key: value[key] for key in known if value.get(key) is not None}
-    return {"note": value.get("note") or "", **said}
+def _deprecation_of(entity: "Entity") -> dict[str, Any] | None:
+    from explorer.client.editable import deprecation_of
 
-
-_TAG_EPILOG = """
-\b
-Examples
-  catalog tag URN                             (shows the tags)
-  catalog tag URN --add PII --remove Old
-  catalog tag URN --column customer.email --add PII
-  catalog search email --urns | catalog tag - --add PII --dry-run
-  catalog tag URN --json | jq -r '.[].tags[]'
-
-A name that is no URN is an id: PII is urn:li:tag:PII. A tag must exist before it is put on.
-
-\b
-With --add or --remove, --json prints an object:
-  dry_run  whether nothing was written
-  edits    urn, column, what, before, after, changed, at
-  failed   urn, error
-"""
-
-
-@click.command(epilog=_TAG_EPILOG)
-@options.urns
-@click.option("--add", type=WORDS, metavar="TAG", multiple=True, help="Put this tag on.")
-@click.option("--remove", type=WORDS, metavar="TAG", multiple=True, help="Take this tag off.")
-@options.column_option
-@options.dry_run
-@format_options("json", "csv", "urns")
-@catalog_options
-def tag(
-    target: Target,
-    urns: tuple[str, ...],
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    column: str | None,
-    *,
-    dry_run: bool,
-    shown_as: OutputFormat | None,
-) -> None:
-    """Show, put on and take off tags of entities and columns.
-
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. Tags that are not named stay.
-    """
-    options.check_forms(shown_as, dry_run=dry_run, writes=bool(add or remove))
-    from explorer.cli import edits
-
-    if not (add or remove):
-        edits.show_labels(target, urns, "tags", column, shown_as)
-        return
-    wanted = edits.Labels(
-        "tags", [(name, None) for name in add], [(name, None) for name in remove], column
-    )
-    edits.change_labels(target, urns, wanted, dry_run=dry_run, as_json=shown_as == "json")
+    return deprecation_of(entity.raw("deprecation") or {})

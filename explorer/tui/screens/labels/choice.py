@@ -157,12 +157,12 @@ class LabelTarget:
 
 def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoice:
     """What an entity, or its column, has of a kind of label."""
-    from explorer.client.editable import OWNERS, TAGS, TERMS
+    from explorer.client.editable import LABEL_KINDS
 
     if kind == "domain":
         return LabelChoice(tuple(map(str, entity.domains)), single=True)
-    shelf = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}[kind]
-    there = shelf.labels(entity.raw(shelf.home(path)) or {}, path)
+    stored = LABEL_KINDS[kind]
+    there = stored.labels(entity.raw(stored.home(path)) or {}, path)
     column = entity.schema.column(path) if path is not None else None
     both = (column.tags if kind == "tags" else column.terms) if column else ()
     return LabelChoice(there, tuple(str(one) for one in both if str(one) not in there))
