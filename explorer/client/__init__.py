@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import AspectRead, Column, Entity, Schema
     from explorer.client.ingestion import LoadInterrupted
     from explorer.client.journal import Journal, JournalEntry, JournalSave, one_save
-    from explorer.client.paging import Pager, Pages
+    from explorer.client.pages import Pager, Pages
     from explorer.client.records import (
         AspectDiff,
         BrowsePage,
@@ -202,8 +202,8 @@ _HOMES = {
     "Offline": "explorer.client.connection",
     "OpenIncident": "explorer.client.records",
     "Origin": "explorer.client.records",
-    "Pager": "explorer.client.paging",
-    "Pages": "explorer.client.paging",
+    "Pager": "explorer.client.pages",
+    "Pages": "explorer.client.pages",
     "Reached": "explorer.client.records",
     "Reference": "explorer.client.records",
     "RefusedChange": "explorer.client.records",

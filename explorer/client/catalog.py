@@ -3,20 +3,18 @@
 from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from explorer import config
-from explorer.client.blocking import BlockingFace, blocking, blocking_iterator
+from explorer.client.blocking_face import BlockingFace, blocking, blocking_iterator, plain
 from explorer.client.changes import ChangeLogMethods
 from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection, Offline, Watching
 from explorer.client.coverage import CoverageMethods
 from explorer.client.history import HistoryMethods
 from explorer.client.journal import JOURNAL
-from explorer.client.paging import paged
-from explorer.client.records import Direction
+from explorer.client.pages import paged
 from explorer.client.transport import Retry, Secret, Transport
 from explorer.client.undo import UndoMethods
 from explorer.metadata.registry import Registry
@@ -24,27 +22,11 @@ from explorer.metadata.registry import Registry
 __all__ = ["AsyncCatalog", "Catalog"]
 
 
-class AsyncCatalog(
-    CompletionMethods, CoverageMethods, HistoryMethods, UndoMethods, ChangeLogMethods
-):
-    """A catalog, asked asynchronously.
+class _OneServer:
+    """What both catalogs share: the constructor, copying and pickling, and what the connection
+    says of itself."""
 
-    `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
-    embedded catalog; without any the environment and the current profile do, and without these
-    the embedded catalog of this machine is found or started. Nothing is sent before the first
-    question. A URN may be given as text wherever one is asked for.
-
-    `token` is shown to the server as it asks for it. `timeout_seconds` bounds one answer from its
-    first byte to its last, 30 unless the profile says otherwise; `retry` says how often what may
-    be sent again is. With `read_only` nothing is ever written. `offline` says whether answers are
-    kept, and given when the server gives none. `transport` carries the requests in place of the
-    network.
-
-    Every method raises `Unreachable` when no answer came (`TimedOut` when it took too long, `Busy`
-    when the server asked for a pause), `NotSignedIn` and `Forbidden` as they say, `ReadOnly` for a
-    write where nothing is written, `InvalidInput` when the server cannot use what it was given,
-    `ServerFault` when it failed, and of those `Unreadable` when what it said makes no sense.
-    """
+    _connection: Connection
 
     def __init__(
         self,
@@ -59,7 +41,7 @@ class AsyncCatalog(
         retry: Retry | None = None,
         transport: Transport | None = None,
     ) -> None:
-        # In the variable's own place, so that no trace of this call shows it.
+        # Bound to the same name, so that no traceback of this call shows the bare text.
         token = Secret.of(token)
         connection = Connection(
             url,
@@ -72,26 +54,107 @@ class AsyncCatalog(
             retry=retry,
             transport=transport,
         )
-        super().__init__(connection)
+        self._start(connection)
+
+    def _start(self, connection: Connection) -> None:
+        """Finish the construction, with the connection that was made of the arguments."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
-        # Also of one that could not be made, in the trace that tells why.
+        # Tracebacks show the repr also where the constructor failed.
         connection = getattr(self, "_connection", None)
-        return f"AsyncCatalog({connection.address!r})" if connection else "AsyncCatalog()"
+        address = repr(connection.address) if connection else ""
+        return f"{type(self).__name__}({address})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # A pickle holds what opens the same catalog again; a token that was given is not in it.
+        # A pickle holds the arguments that open the same catalog again, except the token.
         return self._connection.options()
 
     def __setstate__(self, options: dict[str, Any]) -> None:
         self.__init__(**options)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        # What was read with it is copied; the connection is shared.
+        # Copies of what was read with a catalog share its connection.
         return self
 
     def __copy__(self) -> Self:
         return self
+
+    def watch(self, told: Watching | None) -> None:
+        """Have `told` called with every exchange as it ends, on the client's own thread; None
+        ends that. It is called once for each try of a request.
+
+        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
+        """
+        self._connection.watching = told
+
+    def on_warning(self, told: Callable[[str], None]) -> None:
+        """Have `told` called, on the client's own thread, with each warning in place of
+        `warnings.warn`: that a token goes over plain HTTP to another machine (once), and that edits
+        cannot be written into the journal.
+
+        Example: `cat.on_warning(print)`
+        """
+        self._connection.warned = told
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the catalog of this machine rather than a named server."""
+        return self._connection.embedded
+
+    @property
+    def address(self) -> str:
+        """The address of the server; empty before the first request to the embedded catalog."""
+        return self._connection.address
+
+    @property
+    def identity(self) -> str:
+        """A key for what is stored for one server: equal for two clients only if they use the same
+        catalog. Empty for one in this process."""
+        return self._connection.identity
+
+    @property
+    def read_only(self) -> bool:
+        """Whether every write is refused before it is sent."""
+        return self._connection.read_only
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether only kept answers are given, and no request is sent: `offline="only"`."""
+        return self._connection.is_offline
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the oldest of the kept answers was kept that were given since the server last
+        answered. None when the last answer was the server's."""
+        return self._connection.as_of
+
+
+class AsyncCatalog(
+    _OneServer, CompletionMethods, CoverageMethods, HistoryMethods, UndoMethods, ChangeLogMethods
+):
+    """A catalog, read and written with `await`.
+
+    `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
+    embedded catalog; without any the environment and the current profile do, and without these
+    the embedded catalog of this machine is found or started. The constructor sends no request.
+    A URN may be given as text everywhere.
+
+    `token` is sent when the server asks for it. `timeout_seconds` bounds one answer from its
+    first byte to its last, 30 unless the profile says otherwise; `retry` says how often requests
+    are tried again. With `read_only` nothing is ever written. `offline` says whether answers are
+    kept, and given when the server does not answer. `transport` carries the requests in place of
+    the network.
+
+    Every method raises `Unreachable` when no answer came (`TimedOut` when it took too long, `Busy`
+    when the server asked for a pause), `NotSignedIn` and `Forbidden` as they say, `ReadOnly` for a
+    write where nothing is written, `InvalidInput` when the server cannot use its arguments,
+    `ServerFault` when the server failed, and `Unreadable` when its answer cannot be read.
+    """
+
+    def _start(self, connection: Connection) -> None:
+        # The first of the classes of methods; its constructor calls those of the others.
+        CompletionMethods.__init__(self, connection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -105,115 +168,31 @@ class AsyncCatalog(
         await self.close()
 
     async def close(self) -> None:
-        """Hang up. The embedded catalog goes on for others, and away when nobody asks it."""
+        """Close all connections. The embedded catalog goes on for others, and ends by itself after
+        a while without requests."""
         await self._connection.close()
 
-    def watch(self, told: Watching | None) -> None:
-        """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. A request that is tried again is told of each time.
 
-        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
-        """
-        self._connection.watching = told
-
-    def on_warning(self, told: Callable[[str], None]) -> None:
-        """Have `told` called, on the client's own thread, with each sentence of warning in place of
-        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
-        and that edits cannot be written down.
-
-        Example: `cat.on_warning(print)`
-        """
-        self._connection.warned = told
-
-    @property
-    def embedded(self) -> bool:
-        """Whether this is the catalog of this machine rather than a named server."""
-        return self._connection.embedded
-
-    @property
-    def address(self) -> str:
-        """Where the server answers; empty before the embedded catalog was first asked."""
-        return self._connection.address
-
-    @property
-    def identity(self) -> str:
-        """What tells this server from others wherever something is kept for it: equal for two
-        clients only if they ask the same catalog. Empty for one in this process."""
-        return self._connection.identity
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing is ever written here; every write is refused before it is sent."""
-        return self._connection.read_only
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
-        return self._connection.is_offline
-
-    @property
-    def as_of(self) -> datetime | None:
-        """How old what is shown may be: when the oldest of the kept answers was kept that were
-        given since the server last answered. None when the last answer was the server's."""
-        return self._connection.as_of
-
-
-class Catalog(BlockingFace):
-    """A catalog, asked and waited for: every method is that of `AsyncCatalog`, and returns when
-    the answer is there. May be used from several threads."""
+class Catalog(_OneServer, BlockingFace):
+    """A catalog whose methods block: every method is that of `AsyncCatalog`, and returns when the
+    answer is there. May be used from several threads."""
 
     _keeps_journal: ClassVar[bool] = False
     """Whether edits go into the journal of this machine, without being told to."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        token: str | Secret | None = None,
-        data_dir: str | PathLike[str] | None = None,
-        timeout_seconds: float | None = None,
-        read_only: bool | None = None,
-        offline: Offline = "off",
-        retry: Retry | None = None,
-        transport: Transport | None = None,
-    ) -> None:
-        token = Secret.of(token)
-        self._core = AsyncCatalog(
-            url,
-            profile=profile,
-            token=token,
-            data_dir=data_dir,
-            timeout_seconds=timeout_seconds,
-            read_only=read_only,
-            offline=offline,
-            retry=retry,
-            transport=transport,
-        )
-        super().__init__(self._core.close)
+    def _start(self, connection: Connection) -> None:
+        self._connection = connection
+        # Made of the connection; the constructor would open another one.
+        self._core = AsyncCatalog.__new__(AsyncCatalog)
+        CompletionMethods.__init__(self._core, connection)
+        BlockingFace.__init__(self, self._core.close)
         if self._keeps_journal:
-            self._core.journal_in(config.state_dir() / JOURNAL)
+            self.journal_in(config.state_dir() / JOURNAL)
 
     @property
     def core(self) -> AsyncCatalog:
         """The asynchronous client that does the work, on a thread of its own."""
         return self._core
-
-    def __repr__(self) -> str:
-        core = getattr(self, "_core", None)
-        return f"Catalog({core.address!r})" if core else "Catalog()"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self._core.__getstate__()
-
-    def __setstate__(self, options: dict[str, Any]) -> None:
-        self.__init__(**options)  # type: ignore[misc]
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
-    def __copy__(self) -> Self:
-        return self
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +206,7 @@ class Catalog(BlockingFace):
         self.close()
 
     def close(self) -> None:
-        """Hang up and end the client's thread. A closed client is not used again.
+        """Close all connections and end the client's thread. A closed client is not used again.
 
         Example: `Catalog().close()`
         """
@@ -235,58 +214,9 @@ class Catalog(BlockingFace):
         self._end()
 
     @property
-    def address(self) -> str:
-        """Where the server answers; empty before the embedded catalog was first asked."""
-        return self._core.address
-
-    @property
-    def identity(self) -> str:
-        """What tells this server from others wherever something is kept for it: equal for two
-        clients only if they ask the same catalog. Empty for one in this process."""
-        return self._core.identity
-
-    @property
     def registry(self) -> Registry:
         """The vocabulary this client knows."""
         return self._core.registry
-
-    def watch(self, told: Watching | None) -> None:
-        """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. A request that is tried again is told of each time.
-
-        Example: `cat.watch(lambda exchange: print(exchange.seconds))`
-        """
-        self._core.watch(told)
-
-    def on_warning(self, told: Callable[[str], None]) -> None:
-        """Have `told` called, on the client's own thread, with each sentence of warning in place of
-        `warnings.warn`: that a token goes over plain HTTP to another machine, which is told once,
-        and that edits cannot be written down.
-
-        Example: `cat.on_warning(print)`
-        """
-        self._core.on_warning(told)
-
-    @property
-    def embedded(self) -> bool:
-        """Whether this is the catalog of this machine rather than a named server."""
-        return self._core.embedded
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing is ever written here; every write is refused before it is sent."""
-        return self._core.read_only
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether only kept answers are given, and no server is asked: `offline="only"`."""
-        return self._core.is_offline
-
-    @property
-    def as_of(self) -> datetime | None:
-        """How old what is shown may be: when the oldest of the kept answers was kept that were
-        given since the server last answered. None when the last answer was the server's."""
-        return self._core.as_of
 
     abilities = blocking(AsyncCatalog.abilities)
     described = blocking(AsyncCatalog.described)
@@ -360,18 +290,5 @@ class Catalog(BlockingFace):
     changes = blocking(AsyncCatalog.changes)
     every_change = blocking_iterator(AsyncCatalog.every_change)
     follow = blocking_iterator(AsyncCatalog.follow)
-
-    def journal_in(self, path: Path) -> None:
-        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
-        file cannot be made, that is warned of once, and edits are made all the same.
-
-        Example: `cat.journal_in(Path("journal.jsonl"))`
-        """
-        self._core.journal_in(path)
-
-    def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """The relationships that an entity of a type may have in a direction, sorted.
-
-        Example: `cat.relationship_names("dataset", "OUTGOING")`
-        """
-        return self._core.relationship_names(entity_type, direction)
+    journal_in = plain(AsyncCatalog.journal_in)
+    relationship_names = plain(AsyncCatalog.relationship_names)

@@ -24,7 +24,7 @@ from explorer.client import responses
 from explorer.client.connection import Connection
 from explorer.client.entities import EntityMethods
 from explorer.client.entity import Entity
-from explorer.client.paging import (
+from explorer.client.pages import (
     ByScroll,
     ByStart,
     FirstThatWorks,

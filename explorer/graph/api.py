@@ -3,7 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.client.blocking import BlockingFace, blocking
+from explorer.client.blocking_face import BlockingFace, blocking
 from explorer.client.records import Flow
 from explorer.graph.columns import read_columns
 from explorer.graph.impact import Impact, find_impact

@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from explorer.client.blocking import BlockingFace
+    from explorer.client.blocking_face import BlockingFace
     from explorer.stewardship.documentation import Progress
 
 __all__ = ["counted", "each", "with_progress"]

@@ -6,7 +6,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.client.blocking import BlockingFace, blocking
+from explorer.client.blocking_face import BlockingFace, blocking
 from explorer.errors import Busy
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter

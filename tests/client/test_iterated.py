@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from explorer.client.blocking import BlockingFace, blocking_iterator
+from explorer.client.blocking_face import BlockingFace, blocking_iterator
 
 
 class Source:

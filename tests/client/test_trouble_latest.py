@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from explorer.client.blocking import BlockingFace
+from explorer.client.blocking_face import BlockingFace
 from explorer.client.methods import LatestOnly
 from explorer.errors import NotFound, Superseded
 

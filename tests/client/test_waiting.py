@@ -9,7 +9,7 @@ import time
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.blocking import blocking_iterator
+from explorer.client.blocking_face import blocking_iterator
 from explorer.errors import Unusable
 
 pytestmark = pytest.mark.timeout(30)

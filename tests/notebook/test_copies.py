@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from explorer import AsyncCatalog, Catalog
-from explorer.client.blocking import BlockingFace
+from explorer.client.blocking_face import BlockingFace
 
 TOKEN = "s3cret-token-of-mine"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.client.blocking import BlockingFace
+from explorer.client.blocking_face import BlockingFace
 from explorer.graph import AsyncGraphs, Graphs
 
 HERE = Path(__file__).parent

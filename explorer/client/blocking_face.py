@@ -16,7 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from explorer.errors import Unusable
 
-__all__ = ["BlockingFace", "blocking", "blocking_iterator"]
+__all__ = ["BlockingFace", "blocking", "blocking_iterator", "plain"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -188,6 +188,18 @@ def blocking_iterator(
                 yield from ready
         finally:
             self.leave(drawn.end())
+
+    return call
+
+
+def plain(
+    method: Callable[Concatenate[Any, _P], _T],
+) -> Callable[Concatenate[BlockingFace, _P], _T]:
+    """Return the twin of a method that is not asynchronous."""
+
+    @wraps(method)
+    def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return method(self.core, *args, **kwargs)
 
     return call
 

@@ -20,7 +20,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
-from explorer.client.blocking import BlockingFace
+from explorer.client.blocking_face import BlockingFace
 from explorer.errors import InvalidInput, NotFound, ServerFault
 
 __all__ = [
