@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.client.entity import Entity as ClientEntity
-from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
+from explorer.client.records import BrowsePage, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
@@ -24,6 +24,7 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
+from explorer.views.search import FacetGroup, ResultRow, facet_groups, result_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -333,7 +334,8 @@ class Results(Table, SearchPage):
         if not self.hits:
             return
         shown = self.hits[:_MOST_ROWS]
-        rows = [self._row(hit) for hit in shown]
+        found = result_rows(replace(self, hits=shown), self.summaries, self.measures)
+        rows = [_cells(row) for row in found]
         # Nothing is said in a column that is empty for every hit.
         kept = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
         yield Grid(
@@ -345,11 +347,10 @@ class Results(Table, SearchPage):
             yield Say("there are more; .next() reads them, .all() every one")
         if any(hit.reason for hit in shown):
             headers = ("name", "score", "of it for its use", "why", "matched, with its weight")
-            rows = [self._why(hit) for hit in shown]
-            yield Fold("why each was found", [Grid(headers, rows, _NUMBERS)])
-        narrowing = [line for line in map(_facet, self.facets) if line]
+            yield Fold("why each was found", [Grid(headers, list(map(_why, found)), _NUMBERS)])
+        narrowing = [text for text in map(_facet, facet_groups(self.facets)) if text]
         if narrowing:
-            yield Fold("narrow by", [Say(line) for line in narrowing])
+            yield Fold("narrow by", [Say(text) for text in narrowing])
 
     def _count(self) -> str:
         if not self.total:
@@ -360,34 +361,34 @@ class Results(Table, SearchPage):
             )
         return f"{self.total:,} found"
 
-    def _row(self, hit: Hit) -> tuple[Cell, ...]:
-        entity = self.summaries.get(hit.urn) or ClientEntity(hit.urn, {})
-        text = entity.description.strip()
-        first = text.splitlines()[0] if text else ""
-        mark = EDITED if entity.edited_description else ""
-        gone = entity.deprecation is not None
-        measured = self.measures.get(hit.urn) or Measures()
-        rows, queries, changed = measured.rows, measured.queries, measured.changed
-        return (
-            Cell(entity.name, detail=str(hit.urn), tone="loud", mark="deprecated:" if gone else ""),
-            Cell(entity.kind),
-            Cell(entity.platform or ""),
-            Cell("" if rows is None else compact(rows)),
-            Cell("" if queries is None else compact(queries)),
-            Cell("" if changed is None else f"{changed:%Y-%m-%d}"),
-            Cell(first, mark, markdown=True) if first else Cell("no description", tone="quiet"),
-            Cell(_matched(hit), tone="quiet"),
-        )
 
-    def _why(self, hit: Hit) -> tuple[Cell, ...]:
-        weighed = [f"{one.field} {one.weight:g}" for one in hit.matched if one.weight is not None]
-        return (
-            Cell(self._name_of(hit.urn)),
-            Cell("" if hit.score is None else f"{hit.score:.4g}"),
-            Cell(f"{hit.use:.2g}" if hit.use else ""),
-            Cell(hit.reason),
-            Cell(", ".join(dict.fromkeys(weighed))),
-        )
+def _cells(row: ResultRow) -> tuple[Cell, ...]:
+    measured = row.measures or Measures()
+    changed = measured.changed
+    states = ", ".join(row.states)
+    return (
+        Cell(row.name, detail=str(row.urn), tone="loud", mark=f"{states}:" if states else ""),
+        Cell(row.kind),
+        Cell(row.platform or ""),
+        Cell("" if measured.rows is None else compact(measured.rows)),
+        Cell("" if measured.queries is None else compact(measured.queries)),
+        Cell("" if changed is None else f"{changed:%Y-%m-%d}"),
+        Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
+        if row.first_line
+        else Cell("no description", tone="quiet"),
+        Cell(_matched(row.matched_fields), tone="quiet"),
+    )
+
+
+def _why(row: ResultRow) -> tuple[Cell, ...]:
+    weighed = [f"{one.field} {one.weight:g}" for one in row.matched if one.weight is not None]
+    return (
+        Cell(row.name),
+        Cell("" if row.score is None else f"{row.score:.4g}"),
+        Cell(f"{row.use:.2g}" if row.use else ""),
+        Cell(row.reason),
+        Cell(", ".join(dict.fromkeys(weighed))),
+    )
 
 
 def answered(
@@ -401,18 +402,17 @@ def answered(
     return Results(**held, summaries=summaries, measures=measures or {}, question=question)
 
 
-def _matched(hit: Hit) -> str:
-    names = list(dict.fromkeys(match.field for match in hit.matched))
-    more = len(names) - _MOST_MATCHED
-    return ", ".join(names[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
+def _matched(fields: Sequence[str]) -> str:
+    more = len(fields) - _MOST_MATCHED
+    return ", ".join(fields[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
 
 
-def _facet(facet: Facet) -> str:
-    values = [value for value in facet.values if not _OPAQUE.fullmatch(value.label)]
-    shown = [f"{value.label} {value.count:,}" for value in values[:_MOST_VALUES]]
+def _facet(group: FacetGroup) -> str:
+    rows = [row for row in group.rows if not _OPAQUE.fullmatch(row.label)]
+    shown = [f"{row.label} {row.count_label}" for row in rows[:_MOST_VALUES]]
     if not shown:
         return ""
-    more = len(values) - len(shown)
-    least = "at least " if facet.has_more else ""
+    more = len(rows) - len(shown)
+    least = "at least " if group.has_more else ""
     tail = f" · and {least}{more} more" if more else ""
-    return f"{facet.label}: {' · '.join(shown)}{tail}"
+    return f"{group.label}: {' · '.join(shown)}{tail}"

@@ -379,3 +379,15 @@ async def test_results_are_marked_counted_and_unmarked(sample, at):
         await reader.press("space", "1")
         await reader.sees("165 results")
         assert results.marked == ()
+
+
+async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(sample, at):
+    async with at(sample, size=(120, 36)) as reader:
+        await reader.ask("fct_orders platform:snowflake")
+        shown = await reader.sees("results", "fct_orders")
+        row = next(one for one in shown.splitlines() if "PROD" in one)
+        results = reader.app.query_one(Results)
+        results.drafts = frozenset(str(hit.urn) for hit in results.hits.values())
+        results.refresh()
+        marked = await reader.sees(" draft ")
+        assert row in marked

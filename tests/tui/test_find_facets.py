@@ -25,7 +25,7 @@ def rows(reader):
         if row.value is not None:
             (text,) = facets._draw_facet(index, 40)
             plain = text.plain
-            yield row.facet.name, row.value.value, "●" in plain, plain.split()[-1]
+            yield row.group.field, row.value.value, "●" in plain, plain.split()[-1]
 
 
 async def total(reader):
@@ -106,7 +106,7 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample, at):
 
 
 async def test_our_own_server_gives_pages_beyond_what_others_stop_at(sample, at, monkeypatch):
-    monkeypatch.setattr(view, "MOST_RESULTS", 60)
+    monkeypatch.setattr(view, "PAGING_LIMIT", 60)
     async with at(sample) as reader:
         await reader.sees("results")
         results = reader.app.query_one(Results)

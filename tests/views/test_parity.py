@@ -1,5 +1,6 @@
-"""What the page of an entity shows is the same in the terminal, the notebook and the shell."""
+"""What is shown of a thing is the same in the terminal, the notebook and the shell."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,10 +10,14 @@ import pytest
 
 from explorer import Catalog
 from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.explorer.search import Search, measured, read_answer
 from explorer.tui.content import Times
 from explorer.tui.screens.entity.overview import PageLayout, lay_out
+from explorer.tui.screens.search.facets import draw_value
+from explorer.tui.screens.search.results import draw_result
 from explorer.views.entity import detail_parts, entity_parts
 from explorer.views.parts import Fact, Heading, Part
+from explorer.views.search import facet_groups, result_rows
 
 URN = Urn.dataset("hive", "shop.parity")
 
@@ -27,17 +32,33 @@ def catalog(data_dir: Path) -> Iterator[Catalog]:
     """A catalog with an entity that has aspects of many kinds."""
     with Catalog(data_dir=data_dir) as found:
         aspects = {
-            "datasetProperties": {"name": "parity", "customProperties": {"refreshed": "hourly"}},
+            "datasetProperties": {
+                "name": "parity",
+                "description": "All of it.\n\nMore.",
+                "customProperties": {"refreshed": "hourly"},
+            },
             "viewProperties": {
                 "materialized": True,
                 "viewLogic": "select answer from universe",
                 "viewLanguage": "SQL",
+            },
+            "subTypes": {"typeNames": ["View"]},
+            "deprecation": {
+                "deprecated": True,
+                "note": "use another",
+                "actor": "urn:li:corpuser:a",
             },
             "siblings": {"siblings": [str(Urn.dataset("dbt", "shop.parity"))], "primary": True},
         }
         for name, value in aspects.items():
             found.put(URN, name, value)
         yield found
+
+
+def run(data_dir: Path, *arguments: str) -> str:
+    """What a command prints."""
+    command = (sys.executable, "-m", "explorer.cli", *arguments, "--data-dir", str(data_dir))
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def words_of(parts: list[Part]) -> list[str]:
@@ -50,12 +71,10 @@ def pages_of(catalog: Catalog, data_dir: Path) -> dict[str, str]:
     """The page of the entity in each front end, as text."""
     entity = catalog.entity(URN)
     lines = lay_out(entity_parts(entity), PageLayout(100, {}, Times()))
-    command = (sys.executable, "-m", "explorer.cli", "get", str(URN), "--data-dir", str(data_dir))
-    shell = subprocess.run(command, capture_output=True, text=True, check=True)
     return {
         "terminal": "\n".join(line.text.plain for line in lines),
         "notebook": repr(entity),
-        "shell": shell.stdout,
+        "shell": run(data_dir, "get", str(URN)),
     }
 
 
@@ -67,3 +86,38 @@ def test_every_front_end_shows_every_aspect(catalog: Catalog, data_dir: Path) ->
         assert [word for word in wanted if word not in page] == [], front_end
         assert "select answer from universe" in page, front_end
         assert "hourly" in page, front_end
+
+
+def test_every_front_end_shows_the_same_of_a_search_result(
+    catalog: Catalog, data_dir: Path
+) -> None:
+    page = catalog.search("parity", narrowed_by="platform:hive")
+    (row,) = result_rows(page, page.summaries, page.measures)
+    assert (row.name, row.kind, row.states) == ("parity", "View", ("deprecated",))
+    assert row.first_line == "All of it."
+    (hit,) = measured(catalog, read_answer(catalog, Search("parity", "platform:hive"))).told(())[
+        "hits"
+    ]
+    shown = {
+        "terminal": "\n".join(line.plain for line in draw_result(row, "parity", 120)),
+        "notebook": repr(page),
+        "explorer": json.dumps(hit),
+        "shell": run(data_dir, "search", "parity", "--filter", "platform:hive"),
+    }
+    for front_end, text in shown.items():
+        for value in (row.name, row.kind, row.platform, row.first_line, *row.states):
+            assert str(value) in text, front_end
+
+
+def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: Path) -> None:
+    page = catalog.search("parity", narrowed_by="platform:hive")
+    groups = facet_groups(page.facets)
+    values = {(one.field, row.value): row for one in groups for row in one.rows}
+    platform = values["_entityType", "dataset"]
+    assert (platform.label, platform.count) == ("dataset", 1)
+    assert draw_value(platform, 0, 30).plain.split() == ["dataset", "1"]
+    told = read_answer(catalog, Search("parity", "platform:hive")).told(())["facets"]
+    assert [one["field"] for one in told] == [one.field for one in groups]
+    assert repr(page).count("entity type: dataset 1") == 1
+    found = json.loads(run(data_dir, "search", "parity", "--filter", "platform:hive", "--json"))
+    assert found["facets"]["_entityType"] == {"dataset": 1}

@@ -15,9 +15,10 @@ from explorer.cli.output import EDITED, note, print_json, results, said
 from explorer.client import Catalog
 from explorer.client.display import line
 from explorer.client.entity import Entity
-from explorer.client.records import Folder, Hit, Named, SearchPage
+from explorer.client.records import Folder, Named, SearchPage
 from explorer.errors import NotFound
 from explorer.metadata.urn import Urn
+from explorer.views.search import ResultRow, result_rows
 
 __all__ = [
     "fitting",
@@ -313,10 +314,9 @@ def print_urns(page: SearchPage) -> None:
 def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     """A line for each hit, with what JSON says of it; `matched` are the fields that did."""
     rows = []
-    for hit in page:
-        said_of_it = _as_json(hit, summaries.get(hit.urn))
-        said_of_it["matched"] = list(dict.fromkeys(match.field for match in hit.matched))
-        rows.append([said_of_it[name] for name in _CSV])
+    for row in result_rows(page, summaries):
+        values = _as_json(row) | {"matched": list(row.matched_fields)}
+        rows.append([values[name] for name in _CSV])
     output.print_csv(output.Table([output.Column(name) for name in _CSV], rows))
     _say_how_many(page)
 
@@ -329,7 +329,7 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
             "start": page.start,
             "total": page.total,
             "corrected": page.corrected,
-            "hits": [_as_json(hit, summaries.get(hit.urn)) for hit in page],
+            "hits": [_as_json(row) for row in result_rows(page, summaries)],
             "facets": {
                 facet.name: {value.value: value.count for value in facet.values}
                 for facet in page.facets
@@ -341,16 +341,13 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     """For each hit its place and score, the reason, and the fields that matched."""
     console = results()
-    for rank, hit in enumerate(page, page.start + 1):
-        entity = summaries.get(hit.urn)
-        score = "" if hit.score is None else f"  score {hit.score:.4g}"
-        use = f", {hit.use:.2g} of it for its use" if hit.use else ""
-        name = said(entity.name if entity else hit.urn.name, "bold")
-        kind = said(entity.kind if entity else hit.urn.entity_type)
-        lines = [Text.assemble(f"{rank:>4}  ", name, "  ", kind, (f"{score}{use}", "dim"))]
-        if hit.reason:
-            lines.append(Text("      ") + said(hit.reason))
-        for match in hit.matched:
+    for rank, row in enumerate(result_rows(page, summaries), page.start + 1):
+        score = f"  {row.score_label}" if row.score_label else ""
+        head = (f"{rank:>4}  ", said(row.name, "bold"), "  ", said(row.kind), (score, "dim"))
+        lines = [Text.assemble(*head)]
+        if row.reason:
+            lines.append(Text("      ") + said(row.reason))
+        for match in row.matched:
             weight = "" if match.weight is None else f"  weight {match.weight:g}"
             value = next(iter(match.value.split("\n")))
             lines.append(
@@ -365,7 +362,7 @@ def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     """A line for each hit: what it is, what it says, and why it is there."""
     if page.hits:
-        rows = [_row(hit, summaries.get(hit.urn)) for hit in page]
+        rows = [_row(row) for row in result_rows(page, summaries)]
         console = results()
         console.print(_wide(rows, console.width) if console.width >= _WIDE else _narrow(rows))
     _say_how_many(page)
@@ -424,41 +421,30 @@ def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
         table.add_column(header, width=width, no_wrap=not whole, overflow=overflow)
 
 
-def _row(hit: Hit, entity: Entity | None) -> _Row:
-    name = said(entity.name if entity else hit.urn.name, "bold")
-    if entity and entity.deprecation is not None:
-        name.append("  deprecated", "dim italic")
-    cells = (
-        name,
-        said(entity.kind if entity else hit.urn.entity_type),
-        said(entity.platform if entity else hit.urn.platform),
-        said(", ".join(dict.fromkeys(match.field for match in hit.matched)), "dim"),
-    )
-    return _Row(cells, _description(entity))
+def _row(row: ResultRow) -> _Row:
+    name = said(row.name, "bold")
+    if row.states:
+        name.append(f"  {', '.join(row.states)}", "dim italic")
+    matched = said(", ".join(row.matched_fields), "dim")
+    shown = said(row.first_line, missing="no description")
+    description = Text(f"{EDITED} ") + shown if row.is_edited else shown
+    return _Row((name, said(row.kind), said(row.platform), matched), description)
 
 
-def _description(entity: Entity | None) -> Text:
-    if entity is None:
-        return Text()
-    first = next(iter(entity.description.strip().splitlines()), "")
-    shown = said(first, missing="no description")
-    return Text(f"{EDITED} ") + shown if entity.edited_description else shown
-
-
-def _as_json(hit: Hit, entity: Entity | None) -> dict[str, Any]:
+def _as_json(row: ResultRow) -> dict[str, Any]:
     return {
-        "urn": str(hit.urn),
-        "name": entity.name if entity else hit.urn.name,
-        "type": hit.urn.entity_type,
-        "kind": entity.kind if entity else hit.urn.entity_type,
-        "platform": entity.platform if entity else hit.urn.platform,
-        "description": entity.description if entity else "",
-        "edited": bool(entity and entity.edited_description),
-        "score": hit.score,
-        "reason": hit.reason,
+        "urn": str(row.urn),
+        "name": row.name,
+        "type": row.urn.entity_type,
+        "kind": row.kind,
+        "platform": row.platform,
+        "description": row.description,
+        "edited": row.is_edited,
+        "score": row.score,
+        "reason": row.reason,
         "matched": [
             {"field": match.field, "value": match.value, "weight": match.weight}
-            for match in hit.matched
+            for match in row.matched
         ],
     }
 

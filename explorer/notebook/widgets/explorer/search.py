@@ -6,15 +6,23 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import in_quotes, line
-from explorer.client.records import Facet, FacetValue, Hit, Match, Suggestion
+from explorer.client.records import Facet, Suggestion
 from explorer.errors import InvalidInput, NotFound, ServerFault
-from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import compact
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.explorer.markup import marked_line
 from explorer.query.filters import Criterion, Filter, all_of
+from explorer.views.search import (
+    PAGING_LIMIT,
+    FacetGroup,
+    ResultRow,
+    facet_groups,
+    facet_urns,
+    facet_value_label,
+    result_rows,
+)
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from explorer.notebook.search import Results
 
 __all__ = [
-    "ORDERS",
     "Search",
     "SearchAnswer",
     "Tree",
@@ -256,48 +263,10 @@ def _held_by(urn: Urn) -> "Callable[[Catalog, int], TreePage] | None":
 
 
 PAGE = 20
-ORDERS = {
-    "": "best first",
-    "name": "by name, A to Z",
-    "-name": "by name, Z to A",
-    "-use": "most used first",
-    "-lastModifiedAt": "changed last first",
-    "lastModifiedAt": "longest unchanged first",
-}
-"""How results may be ordered: as the client reads it, and in words."""
-
-_MOST = 10_000
-_FIRST = (
-    "_entityType",
-    "platform",
-    "tags",
-    "owners",
-    "domains",
-    "glossaryTerms",
-    "typeNames",
-    "documented",
-)
-_BOOLEANS = {"true": "yes", "false": "no"}
 _MOST_VALUES = 40
 _NAMED_VALUES = 12
-_AROUND = 24
-_WIDE = 140
+_LONGEST_MATCH = 140
 _SHORT = 200
-# Where these matched can be seen in the name above.
-_NAMES = frozenset(("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName"))
-_WHERE = {
-    "fieldPaths": "column",
-    "fieldDescriptions": "column text",
-    "editedFieldDescriptions": "column text",
-    "editedDescription": "description",
-    "fieldTags": "column tag",
-    "editedFieldTags": "column tag",
-    "fieldGlossaryTerms": "column term",
-    "editedFieldGlossaryTerms": "column term",
-    "customProperties": "property",
-    "glossaryTerms": "term",
-    "qualifiedName": "full name",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,17 +310,21 @@ class SearchAnswer:
     names: Mapping[str, str]
     adding: Mapping[str, Facet]
     """The facets some of whose values are taken on, counted over what is not found yet."""
-    most: int | None = _MOST
-    """How far the server lets a result be paged."""
+    limit: int | None = PAGING_LIMIT
+    """How far the server lets a client page through a result."""
 
     def told(self, ticked: Iterable[str]) -> dict[str, Any]:
         """What the page draws."""
         page, search, marked = self.page, self.search, frozenset(ticked)
+        groups = facet_groups(page.facets, self.names, search.chosen, self.adding)
         return {
             "said": self._sentence(),
             "words": [line(one) for one in (page.corrected or search.words).split()],
-            "hits": [self._hit(hit, marked) for hit in page.hits],
-            "facets": [self._facet(one) for one in sorted(page.facets, key=_rank) if one.values],
+            "hits": [
+                _hit(row, search.words, ticked=str(row.urn) in marked)
+                for row in result_rows(page, page.summaries, page.measures)
+            ],
+            "facets": [_facet(group) for group in groups],
             "chosen": [
                 {"field": name, "value": value, "label": self._label(name, value)}
                 for name, values in search.chosen.items()
@@ -360,7 +333,7 @@ class SearchAnswer:
             "start": page.start,
             "total": page.total,
             "before": page.start > 0,
-            "after": page.truncated and (self.most is None or page.end < self.most),
+            "after": page.truncated and (self.limit is None or page.end < self.limit),
         }
 
     def _sentence(self) -> str:
@@ -371,60 +344,59 @@ class SearchAnswer:
         parts = [f"{page.total:,} {'result' if page.total == 1 else 'results'}"]
         if page.total > len(page):
             parts.append(f"{page.start + 1:,}–{page.end:,}")
-        if self.most is not None and page.total > self.most:
-            parts.append(f"the server stops at {self.most:,}")
+        if self.limit is not None and page.total > self.limit:
+            parts.append(f"the server stops at {self.limit:,}")
         if page.corrected:
             typed, corrected = in_quotes(search.words, _SHORT), in_quotes(page.corrected, _SHORT)
             parts.append(f"for {corrected}; nothing has {typed}")
         return " · ".join(parts)
 
-    def _hit(self, hit: Hit, ticked: frozenset[str]) -> dict[str, Any]:
-        from explorer.client.entity import Entity
-
-        entity = self.page.summaries.get(hit.urn) or Entity(hit.urn, {})
-        text = next(iter(entity.description.strip().splitlines()), "")
-        return {
-            "urn": str(hit.urn),
-            "name": line(entity.name, _SHORT),
-            "kind": line(kind_of(entity), 60),
-            "platform": line(entity.platform, 60),
-            "about": marked_line(text, 2 * _SHORT),
-            "mark": EDITED if entity.edited_description else "",
-            "measures": _measured(self.page.measures.get(hit.urn)),
-            "state": "deprecated" if entity.deprecation is not None else "",
-            "why": _why(hit, f"{entity.name} {text}".lower(), self.search.words),
-            "ticked": str(hit.urn) in ticked,
-        }
-
-    def _facet(self, facet: Facet) -> dict[str, Any]:
-        on_now = self.search.chosen.get(facet.name, ())
-        adding = self.adding.get(facet.name)
-        if adding is not None:
-            facet = facet.beside(on_now, adding)
-        shown = [*facet.values[:_MOST_VALUES]]
-        shown += [FacetValue(one, 0) for one in on_now if one not in {v.value for v in shown}]
-        return {
-            "field": facet.name,
-            "label": line(facet.label, 60),
-            "more": max(len(facet.values) - _MOST_VALUES, 0),
-            "size": facet.size,
-            "values": [
-                {
-                    "value": one.value,
-                    "label": self._label(facet.name, one.value),
-                    "count": one.count,
-                    "on": one.value in on_now,
-                    "adds": adding is not None and one.value not in on_now,
-                }
-                for one in shown
-            ],
-        }
-
     def _label(self, name: str, value: str) -> str:
-        if name == "_entityType":
-            return singular(value)
-        label = line(self.names.get(value) or Urn.label(value), 80) or "none"
-        return _BOOLEANS.get(label, label)
+        return _shown_label(facet_value_label(name, value, self.names))
+
+
+def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
+    match = row.hidden_match(f"{row.name} {row.first_line}", words)
+    return {
+        "urn": str(row.urn),
+        "name": line(row.name, _SHORT),
+        "kind": line(row.kind_label, 60),
+        "platform": line(row.platform, 60),
+        "about": marked_line(row.first_line, 2 * _SHORT),
+        "mark": EDITED if row.is_edited else "",
+        "measures": _measured(row.measures),
+        "state": " · ".join(row.states),
+        "why": match
+        and {
+            "field": line(match.label, 60),
+            "value": line(match.excerpt(words, _LONGEST_MATCH), _LONGEST_MATCH),
+        },
+        "ticked": ticked,
+    }
+
+
+def _facet(group: FacetGroup) -> dict[str, Any]:
+    shown = [row for at, row in enumerate(group.rows) if at < _MOST_VALUES or row.is_taken]
+    return {
+        "field": group.field,
+        "label": line(group.label, 60),
+        "more": len(group.rows) - len(shown),
+        "size": group.size,
+        "values": [
+            {
+                "value": row.value,
+                "label": _shown_label(row.label),
+                "count": row.count,
+                "on": row.is_taken,
+                "adds": row.adds,
+            }
+            for row in shown
+        ],
+    }
+
+
+def _shown_label(label: str) -> str:
+    return line(label, 80) or "none"
 
 
 def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
@@ -448,12 +420,10 @@ def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
         )
     }
     counted = (*page.facets, *adding.values())
-    values = (one.value for facet in counted for one in facet.values[:_NAMED_VALUES])
-    named = catalog.summaries(Urn.parse_all(values))
+    named = catalog.summaries(facet_urns(counted, _NAMED_VALUES))
     names = {str(urn): entity.name for urn, entity in named.items()}
-    is_long = page.total > _MOST
-    most = None if is_long and catalog.abilities().deep_pages else _MOST
-    return SearchAnswer(search, page, names, adding, most)
+    is_endless = page.total > PAGING_LIMIT and catalog.abilities().deep_pages
+    return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)
 
 
 def measured(catalog: "Catalog", answer: SearchAnswer) -> SearchAnswer:
@@ -491,32 +461,3 @@ def _measured(known: "Measures | None") -> str:
         "" if changed is None else f"changed {changed:%Y-%m-%d}",
     )
     return " · ".join(one for one in said if one)
-
-
-def _why(hit: Hit, shown: str, words: str) -> dict[str, str] | None:
-    """The first match with a word that is not in what is shown; nothing where all are."""
-    hidden = [word for word in words.lower().split() if word not in shown]
-    told = [one for one in hit.matched if one.field not in _NAMES]
-    by_name = len(told) < len(hit.matched)
-    holding = (one for one in told if any(word in one.value.lower() for word in hidden))
-    match = next(holding, None if by_name or not hidden else next(iter(told), None))
-    if match is None:
-        return None
-    field = _WHERE.get(match.field, line(match.field, 60))
-    return {"field": field, "value": _around(match, " ".join(hidden))}
-
-
-def _around(match: Match, words: str) -> str:
-    """The part of a long value that holds the first word that is in it."""
-    value = FieldPath(match.value).simple if match.field == "fieldPaths" else match.value
-    shown = line(Urn.label(value))
-    lowered = shown.lower()
-    places = [at for word in words.lower().split() if (at := lowered.find(word)) >= 0]
-    at = min(places, default=0)
-    cut = f"…{shown[at - _AROUND :]}" if at > _WIDE // 2 else shown
-    return line(cut, _WIDE)
-
-
-def _rank(facet: Facet) -> tuple[int, str]:
-    name = facet.name
-    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), facet.label)

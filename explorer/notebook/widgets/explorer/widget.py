@@ -19,7 +19,6 @@ from explorer.notebook.widgets.base import EXPLORER_MODULE, EXPLORER_STYLE, Expl
 from explorer.notebook.widgets.explorer.editor import Writing
 from explorer.notebook.widgets.explorer.entity_page import TABS, head_of, read_tab, tabs_of
 from explorer.notebook.widgets.explorer.search import (
-    ORDERS,
     Search,
     SearchAnswer,
     Tree,
@@ -31,6 +30,7 @@ from explorer.notebook.widgets.explorer.search import (
     types_of,
 )
 from explorer.query import FilterSyntax
+from explorer.views.search import SORT_ORDERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -430,7 +430,7 @@ class Explorer(Widget):
         `instead_of` is an explorer whose place this one takes: it is closed, its drafts and, where
         nothing else is asked for, its search and entity go over.
         """
-        super().__init__(orders=[[order, words] for order, words in ORDERS.items()])
+        super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
         self._session = Session(catalog, self._show, self._opened)
         self.on_msg(lambda _widget, content, _buffers: self._heard(content))
         search, opened = Search(text, narrowed_by), str(urn) if urn is not None else ""
@@ -577,7 +577,7 @@ class Explorer(Widget):
                 session.find(search, put=False, offering=text != session.search.words)
             case {"kind": "toggle", "field": str(field), "value": str(value)}:
                 session.find(session.search.toggled(field, value))
-            case {"kind": "order", "order": str(order)} if order in ORDERS:
+            case {"kind": "order", "order": str(order)} if order in SORT_ORDERS:
                 session.find(replace(session.search, order=order, start=0))
             case {"kind": "page", "start": int(start)} if start >= 0:
                 session.find(replace(session.search, start=start))

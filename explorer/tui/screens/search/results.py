@@ -2,123 +2,75 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 
 from explorer.client.display import in_quotes
-from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, marked, padded, preview, said
 from explorer.tui.widgets.rows import MARK, Rows
+from explorer.views.search import PAGING_LIMIT, MatchedField, ResultRow, result_row, sort_label
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.records import Hit, Match, SearchPage
+    from explorer.client.records import Hit, SearchPage
 
 __all__ = [
-    "MOST_RESULTS",
-    "ORDERS",
     "PAGE",
     "ResultCount",
     "Results",
     "count_line",
+    "draw_result",
     "fault_line",
     "match_explanation",
-    "match_line",
-    "order_label",
 ]
 
-_CONTEXT = 10
-_TOLD = 5
-# Where these matched can be seen in the name above.
-_NAMES = frozenset(("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName"))
-# What people call the fields in which a search finds words.
-_WHERE = {
-    "fieldPaths": "column",
-    "fieldDescriptions": "column text",
-    "editedFieldDescriptions": "column text",
-    "editedDescription": "description",
-    "fieldTags": "column tag",
-    "editedFieldTags": "column tag",
-    "fieldGlossaryTerms": "column term",
-    "editedFieldGlossaryTerms": "column term",
-    "customProperties": "property",
-    "glossaryTerms": "term",
-    "qualifiedName": "full name",
-}
-
-
-def match_line(hit: "Hit", words: str, width: int) -> Text:
-    """The first match that the name does not show, with the words marked; nothing where the name,
-    or the description below it, shows it all."""
-    if not words:
-        return Text()
-    names = [one for one in hit.matched if one.field in _NAMES]
-    others = [one for one in hit.matched if one.field not in _NAMES]
-    if names or not others:
-        return Text()
-    return _told(others[0], words, width)
+_FIELDS_EXPLAINED = 5
+_NARROWEST = 10
 
 
 def match_explanation(
-    hit: "Hit", entity: "Entity | None", words: str, *, rank: int, order: str, width: int
+    row: ResultRow, words: str, *, rank: int, order: str, width: int
 ) -> list[Text]:
-    """What is known of a result's place, line by line: order, score, the reason of both, and every
-    field that matched with its weight."""
-    name = said(entity.name if entity else hit.urn.name, "bold")
-    score = "the server gives no score" if hit.score is None else f"score {hit.score:.4g}"
-    if hit.use:
-        score += f", {hit.use:.2g} of it for its use"
-    head = join([Text.assemble("Why ", name, f" is number {rank:,}"), Text(order), Text(score)])
-    lines = [head]
-    if hit.reason:
-        lines.append(Text("  ").append_text(said(hit.reason)))
-    for match in hit.matched[:_TOLD]:
+    """Return the lines that explain the rank of a result: order, score, the reason of both, and
+    the fields that matched with their weights."""
+    score = row.score_label or "the server gives no score"
+    head = Text.assemble("Why ", said(row.name, "bold"), f" is number {rank:,}")
+    lines = [join([head, Text(order), Text(score)])]
+    if row.reason:
+        lines.append(Text("  ").append_text(said(row.reason)))
+    for match in row.matched[:_FIELDS_EXPLAINED]:
         weight = Text("" if match.weight is None else f"  weight {match.weight:g}", "dim")
-        told = _told(match, words, width - 2 - weight.cell_len)
-        told.truncate(max(width - 2 - weight.cell_len, _CONTEXT), overflow="ellipsis")
-        lines.append(Text.assemble("  ", told, weight))
-    more = len(hit.matched) - _TOLD
+        room = width - 2 - weight.cell_len
+        text = match_text(match, words, room)
+        text.truncate(max(room, _NARROWEST), overflow="ellipsis")
+        lines.append(Text.assemble("  ", text, weight))
+    more = len(row.matched) - _FIELDS_EXPLAINED
     if more > 0:
         lines.append(Text(f"  … {more} more fields matched", "dim"))
-    if not hit.matched:
+    if not row.matched:
         nothing = (
             "  the server names no field that matched"
             if words
-            else ("  nothing was searched for, so nothing ranks it")
+            else "  nothing was searched for, so nothing ranks it"
         )
         lines.append(Text(nothing, "dim italic"))
     return lines
 
 
-def _told(match: "Match", words: str, width: int) -> Text:
-    where = said(f"{_WHERE.get(match.field, match.field)} ", "dim")
-    value = FieldPath(match.value).simple if match.field == "fieldPaths" else Urn.label(match.value)
-    shown = preview(_around(value, words, max(width - where.cell_len - 2, _CONTEXT)))
-    return Text.assemble(where, " ", marked(shown, words))
-
-
-def _around(value: str, words: str, width: int) -> str:
-    """The part of a long value that holds the first word that is in it."""
-    value = line(value)
-    if len(value) <= width:
-        return value
-    lowered = value.lower()
-    places = [at for word in words.lower().split() if (at := lowered.find(word)) >= 0]
-    at = min(places, default=0)
-    return f"…{value[at - _CONTEXT :]}" if at > width // 2 else value
+def match_text(match: MatchedField, words: str, width: int) -> Text:
+    """Return a field that matched and its value, with the words marked."""
+    label = said(f"{match.label} ", "dim")
+    value = preview(match.excerpt(words, max(width - label.cell_len - 2, _NARROWEST)))
+    return Text.assemble(label, " ", marked(value, words))
 
 
 PAGE = 50
-MOST_RESULTS = 10_000
-"""How far servers let a result be paged, but for our own."""
-
 _WIDE = 84
 
 
@@ -174,13 +126,13 @@ class Results(Rows):
         *,
         cursor: int = 0,
         empty: str = "",
-        most: int | None = MOST_RESULTS,
+        limit: int | None = PAGING_LIMIT,
     ) -> None:
-        """Show a first page instead of what was there; `query` are the words to mark, `most` is how
-        far the server lets the result be paged."""
+        """Show the first page of another search; `query` are the words to mark, `limit` is how
+        many results the server lets a client page through."""
         self.hits, self._unreadable, self.known = {}, {}, dict(known)
         self.total, self._query = page.total, query
-        self.stopped_at = most if most is not None and page.total > most else None
+        self.stopped_at = limit if limit is not None and page.total > limit else None
         self._keep(page)
         if cursor == 0:
             self.scroll_to(y=0, animate=False, immediate=True)
@@ -336,56 +288,50 @@ class Results(Rows):
             if text is None:
                 return Text(" …", "dim"), Text()
             return Text(f" {line(text, 200)}", "bold"), Text("   no URN, so not opened", "dim")
-        entity = self.known.get(hit.urn)
-        right = min(46 if width >= _WIDE else 28, width * 2 // 5)
-        left = width - right - 2
-        name = said(entity.name if entity else hit.urn.name, "bold")
-        first = Text(MARK if hit.urn in self._marked else " ", "bold")
-        first.append_text(padded(marked(name, self._query), left)).append(" ")
-        first.append_text(padded(self._kind(hit, entity), right))
-        matched = match_line(hit, self._query, left - 2)
-        described = preview(entity.description if entity else "", "dim", "no description")
-        place = said(_place(hit, entity), "dim")
-        second = Text("   ")
-        if matched.plain:
-            second.append_text(padded(matched, left - 2))
-        else:
-            second.append_text(padded(marked(described, self._query), left - 2))
-        second.append(" ").append_text(padded(place, right))
-        return first, second
+        return draw_result(self.row_of(hit), self._query, width, is_marked=hit.urn in self._marked)
 
-    def _kind(self, hit: "Hit", entity: "Entity | None") -> Text:
-        platform = (entity.platform if entity else hit.urn.platform) or ""
-        kind = singular(entity.kind if entity else hit.urn.entity_type)
-        text = join([said(kind), said(platform, "bold"), said(hit.urn.origin or "", "dim")])
-        if self.drafts and str(hit.urn) in self.drafts:
-            text = Text.assemble((" draft ", "reverse"), " ", text)
-        if entity and entity.deprecation:
-            text = Text.assemble(("deprecated ", "bold"), text)
-        if entity and entity.removed:
-            text = Text.assemble((" SOFT-DELETED ", "bold reverse"), " ", text)
-        return text
+    def row_of(self, hit: "Hit") -> ResultRow:
+        """Return what is known of a result."""
+        has_draft = str(hit.urn) in self.drafts
+        return result_row(hit, self.known.get(hit.urn), has_draft=has_draft)
 
 
 _PASTED = 10_000
 
 
-def _place(hit: "Hit", entity: "Entity | None") -> str:
-    """What tells entities of one name apart: the folders in a dataset's name."""
-    del entity
-    parts = hit.urn.parts
-    return parts[1].rpartition(".")[0] if len(parts) == 3 else ""
+def draw_result(
+    row: ResultRow, words: str, width: int, *, is_marked: bool = False
+) -> tuple[Text, Text]:
+    """Return the two lines of a result: its name and type, and below what is known of it.
+
+    The second line shows the description, or the match that explains words which neither the name
+    nor the visible part of the description holds.
+    """
+    right = min(46 if width >= _WIDE else 28, width * 2 // 5)
+    left = width - right - 2
+    first = Text(MARK if is_marked else " ", "bold")
+    first.append_text(padded(marked(said(row.name, "bold"), words), left)).append(" ")
+    kind = join([said(row.kind_label), said(row.platform, "bold"), said(row.urn.origin, "dim")])
+    first.append_text(padded(kind, right))
+    states = _states(row)
+    room = left - 2 - states.cell_len
+    about = padded(preview(row.description, "dim", "no description"), room)
+    match = row.hidden_match(f"{row.name} {about.plain}", words)
+    about = match_text(match, words, room) if match is not None else marked(about, words)
+    second = Text("   ").append_text(states).append_text(padded(about, room))
+    second.append(" ").append_text(padded(said(row.folder, "dim"), right))
+    return first, second
 
 
-# How results may be ordered: in words, and as the client reads it.
-ORDERS: Final = (
-    ("best first", ""),
-    ("by name, A to Z", "name"),
-    ("by name, Z to A", "-name"),
-    ("most used first", "-use"),
-    ("recently changed first", "-lastModifiedAt"),
-    ("longest unchanged first", "lastModifiedAt"),
-)
+def _states(row: ResultRow) -> Text:
+    """Return the marks before the description: a draft, deprecated, soft-deleted."""
+    styles = {"draft": "reverse", "soft-deleted": "bold reverse", "deprecated": "bold"}
+    states = Text()
+    for label in row.states:
+        states.append(f" {label} ", styles[label]).append(" ")
+    return states
+
+
 _AROUND = 14
 _SHOWN = 30
 
@@ -406,13 +352,6 @@ class ResultCount:
     marked: int = 0
 
 
-def order_label(order: str, *, has_words: bool) -> str:
-    """An order in words; without words to look for, nothing is better than anything."""
-    if not order:
-        return "best first" if has_words else "everything"
-    return next((label for label, one in ORDERS if one == order), line(order, 60))
-
-
 def count_line(found: ResultCount, width: int) -> Text:
     """How much was found, and what of it is seen."""
     if found.total == 0:
@@ -428,7 +367,7 @@ def count_line(found: ResultCount, width: int) -> Text:
     if found.seen is not None:
         text.append(_page_in_view(found.seen, found))
     if found.has_words or found.order:
-        text.append(f" · {order_label(found.order, has_words=found.has_words)}")
+        text.append(f" · {sort_label(found.order, has_words=found.has_words)}")
     if found.stopped_at is not None and found.stopped_at < found.total:
         stop = f" · the server stops at {found.stopped_at:,}"
         text.append(

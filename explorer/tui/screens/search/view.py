@@ -26,23 +26,27 @@ from explorer.tui.screens.search.box import (
     SearchCompletion,
     completions_for,
 )
-from explorer.tui.screens.search.facets import Facets, urns_in_facets
+from explorer.tui.screens.search.facets import SHORT, Facets
 from explorer.tui.screens.search.query import Query
 from explorer.tui.screens.search.results import (
-    MOST_RESULTS,
-    ORDERS,
     PAGE,
     ResultCount,
     Results,
     count_line,
     fault_line,
     match_explanation,
-    order_label,
 )
 from explorer.tui.session import Session
 from explorer.tui.state import SavedSearch, SearchFile, SearchStore
 from explorer.tui.widgets.inputs import LONGEST, pasted_urn
 from explorer.tui.widgets.rows import SizeAware
+from explorer.views.search import (
+    PAGING_LIMIT,
+    SORT_ORDERS,
+    facet_groups,
+    facet_urns,
+    sort_label,
+)
 
 if TYPE_CHECKING:
     from explorer.client.catalog import AsyncCatalog
@@ -179,7 +183,7 @@ class _Answer:
     page: "SearchPage"
     known: "dict[Urn, Entity]"
     adding: "dict[str, Facet]"
-    most: int | None
+    limit: int | None
 
     @property
     def words(self) -> str:
@@ -355,14 +359,14 @@ class SearchBase(Vertical, SizeAware):
                 )
                 adding = await _adding(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
-                urns = [*(hit.urn for hit in page), *urns_in_facets(counted)]
+                urns = [*(hit.urn for hit in page), *facet_urns(counted, SHORT)]
                 known = await catalog.summaries(urns)
                 # Only where it matters is the server asked what it can do.
-                is_long = page.total > MOST_RESULTS
-                most = None if is_long and (await catalog.abilities()).deep_pages else MOST_RESULTS
+                is_long = page.total > PAGING_LIMIT
+                is_endless = is_long and (await catalog.abilities()).deep_pages
             finally:
                 waiting.cancel()
-            self._held = _Answer(search, page, known, adding, most)
+            self._held = _Answer(search, page, known, adding, None if is_endless else PAGING_LIMIT)
             if page.total or not self._is_typing_condition(question):
                 self._show(self._held)
             else:
@@ -390,7 +394,7 @@ class SearchBase(Vertical, SizeAware):
             page,
             answer.known,
             answer.words,
-            most=answer.most,
+            limit=answer.limit,
             cursor=self.results.cursor if again else 0,
             empty=f"No results for {in_quotes(question.text, 60)}."
             if question.text
@@ -398,7 +402,9 @@ class SearchBase(Vertical, SizeAware):
         )
         if self._registry is not None:
             chosen = question.chosen(self._registry)
-            self.query_one(Facets).show_facets(page.facets, chosen, answer.known, answer.adding)
+            names = {str(urn): entity.name for urn, entity in answer.known.items()}
+            groups = facet_groups(page.facets, names, chosen, answer.adding)
+            self.query_one(Facets).show_facets(groups)
         self._is_pending = False
         self._tell()
         self._explain()
@@ -467,11 +473,10 @@ class SearchBase(Vertical, SizeAware):
             return
         has_words = bool(self._shown.question.words)
         lines = match_explanation(
-            hit,
-            self.results.known.get(hit.urn),
+            self.results.row_of(hit),
             self._words,
             rank=at + 1,
-            order=order_label(self._shown.order, has_words=has_words),
+            order=sort_label(self._shown.order, has_words=has_words),
             width=max(self.size.width - 4, 20),
         )
         for one in lines:
@@ -828,8 +833,9 @@ class SearchView(SearchBase):
             self._order = order
             self._ask()
 
-        choices = [Entry(label, order, do=partial(take, order)) for label, order in ORDERS]
-        at = next((n for n, (_, order) in enumerate(ORDERS) if order == self._order), 0)
+        choices = [Entry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()]
+        orders = list(SORT_ORDERS)
+        at = orders.index(self._order) if self._order in orders else 0
         self.app.push_screen(ChoiceScreen("In which order?", choices, at=at))
 
     def _ask_where(self) -> None:

@@ -1,0 +1,335 @@
+"""A search as it is shown: its results, why each matched, its facets, and the sort orders."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from explorer.client.display import line
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import display_name, singular
+from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.client.records import Facet, Hit, Measures, SearchPage
+
+__all__ = [
+    "PAGING_LIMIT",
+    "SORT_ORDERS",
+    "FacetGroup",
+    "FacetRow",
+    "MatchedField",
+    "ResultRow",
+    "facet_groups",
+    "facet_urns",
+    "facet_value_label",
+    "result_row",
+    "result_rows",
+    "sort_label",
+]
+
+PAGING_LIMIT: Final = 10_000
+"""How many results servers let a client page through, unless they say that they have no limit."""
+
+SORT_ORDERS: Final[Mapping[str, str]] = {
+    "": "best first",
+    "name": "by name, A to Z",
+    "-name": "by name, Z to A",
+    "-use": "most used first",
+    "-lastModifiedAt": "recently changed first",
+    "lastModifiedAt": "longest unchanged first",
+}
+"""The sort orders that are offered, as the client reads them, each with its label."""
+
+_FIELD_LABELS: Final = {
+    "fieldPaths": "column",
+    "fieldDescriptions": "column text",
+    "editedFieldDescriptions": "column text",
+    "editedDescription": "description",
+    "fieldTags": "column tag",
+    "editedFieldTags": "column tag",
+    "fieldGlossaryTerms": "column term",
+    "editedFieldGlossaryTerms": "column term",
+    "customProperties": "property",
+    "glossaryTerms": "term",
+    "qualifiedName": "full name",
+}
+_NAME_FIELDS: Final = frozenset(
+    ("name", "id", "title", "urn", "qualifiedName", "displayName", "fullName")
+)
+_FIRST_FACETS: Final = (
+    *("_entityType", "platform", "tags", "owners", "domains"),
+    *("glossaryTerms", "typeNames", "documented"),
+)
+_CONTEXT: Final = 10
+_BOOLEANS: Final = {"true": "yes", "false": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedField:
+    """A field in which a search found words: its name, its label and the value that matched.
+
+    `value` is as the server gave it. `weight` is how much the field counts, where the server says
+    so.
+    """
+
+    field: str
+    label: str
+    value: str
+    weight: float | None = None
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the field holds the name of the entity."""
+        return self.field in _NAME_FIELDS
+
+    @property
+    def value_label(self) -> str:
+        """Return the value as people say it: the name of a URN, a path without its types."""
+        if self.field == "fieldPaths":
+            return FieldPath(self.value).simple
+        return Urn.label(self.value)
+
+    def excerpt(self, words: str, width: int) -> str:
+        """Return the value on one line; where it is longer than `width` characters, from a little
+        before the first of the words on."""
+        shown = line(self.value_label)
+        if len(shown) <= width:
+            return shown
+        lowered = shown.lower()
+        places = [at for word in words.lower().split() if (at := lowered.find(word)) >= 0]
+        at = min(places, default=0)
+        return f"…{shown[at - max(_CONTEXT, width // 6) :]}" if at > width // 2 else shown
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A result of a search.
+
+    `kind` is what the platform calls the entity, else its entity type; `description` the text that
+    counts, of which `is_edited` says whether people wrote it. `deprecation` is the reason why the
+    entity is deprecated, None where it is not. `measures` are its rows, use and last change, None
+    where they were not read. `use` is the share of the score that comes from its use.
+    """
+
+    urn: Urn
+    name: str
+    kind: str
+    platform: str | None
+    description: str = ""
+    is_edited: bool = False
+    deprecation: str | None = None
+    is_removed: bool = False
+    has_draft: bool = False
+    measures: "Measures | None" = None
+    matched: tuple[MatchedField, ...] = ()
+    score: float | None = None
+    use: float = 0.0
+    reason: str = ""
+
+    @property
+    def kind_label(self) -> str:
+        """Return the kind as people say it: `person` for `corpuser`."""
+        return singular(self.kind)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Return the states that the reader should know of: draft, soft-deleted, deprecated."""
+        states = {
+            "draft": self.has_draft,
+            "soft-deleted": self.is_removed,
+            "deprecated": self.deprecation is not None,
+        }
+        return tuple(label for label, is_so in states.items() if is_so)
+
+    @property
+    def folder(self) -> str:
+        """Return the folders in a dataset's name, which tell entities of one name apart."""
+        parts = self.urn.parts
+        return parts[1].rpartition(".")[0] if len(parts) == 3 else ""
+
+    @property
+    def first_line(self) -> str:
+        """Return the first line of the description; empty where there is none."""
+        return next(iter(self.description.strip().splitlines()), "")
+
+    @property
+    def matched_fields(self) -> tuple[str, ...]:
+        """Return the names of the fields that matched, each once."""
+        return tuple(dict.fromkeys(one.field for one in self.matched))
+
+    @property
+    def score_label(self) -> str:
+        """Return the score and the share of it that comes from use; empty without a score."""
+        if self.score is None:
+            return ""
+        use = f", {self.use:.2g} of it for its use" if self.use else ""
+        return f"score {self.score:.4g}{use}"
+
+    def hidden_match(self, shown: str, words: str) -> MatchedField | None:
+        """Return the match that explains the words which `shown` does not hold.
+
+        `shown` is what the reader sees of the name and the description. Returns None where it
+        holds every word, and where only the name matched, in another form of a word.
+        """
+        seen = shown.casefold()
+        hidden = [word for word in words.casefold().split() if word not in seen]
+        others = [one for one in self.matched if not one.is_name]
+        for one in others:
+            value = one.value.casefold()
+            if any(word in value for word in hidden):
+                return one
+        is_named = len(others) < len(self.matched)
+        return others[0] if hidden and others and not is_named else None
+
+
+def result_row(
+    hit: "Hit",
+    entity: "Entity | None" = None,
+    measures: "Measures | None" = None,
+    *,
+    has_draft: bool = False,
+) -> ResultRow:
+    """Return a result; without its entity, what the URN says of it."""
+    urn = hit.urn
+    matched = tuple(
+        MatchedField(one.field, _FIELD_LABELS.get(one.field, one.field), one.value, one.weight)
+        for one in hit.matched
+    )
+    if entity is None:
+        row = ResultRow(urn, display_name(urn, {}), urn.entity_type, urn.platform)
+    else:
+        row = ResultRow(
+            urn,
+            entity.name,
+            entity.kind,
+            entity.platform,
+            entity.description,
+            bool(entity.edited_description),
+            entity.deprecation,
+            entity.removed,
+        )
+    return replace(
+        row,
+        has_draft=has_draft,
+        measures=measures,
+        matched=matched,
+        score=hit.score,
+        use=hit.use,
+        reason=hit.reason,
+    )
+
+
+def result_rows(
+    page: "SearchPage",
+    entities: Mapping[Urn, "Entity"],
+    measures: Mapping[Urn, "Measures"] | None = None,
+) -> tuple[ResultRow, ...]:
+    """Return the results of a page, in its order."""
+    known = measures or {}
+    return tuple(result_row(hit, entities.get(hit.urn), known.get(hit.urn)) for hit in page)
+
+
+def sort_label(order: str, *, has_words: bool) -> str:
+    """Return the label of a sort order; without words to look for, no result is the best."""
+    if not order:
+        return SORT_ORDERS[""] if has_words else "everything"
+    return SORT_ORDERS.get(order) or line(order, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRow:
+    """A value of a facet and its number of results.
+
+    A value that `is_taken` narrows the search. One that `adds` stands beside such values: its
+    count is how many results it would add.
+    """
+
+    value: str
+    label: str
+    count: int
+    is_taken: bool = False
+    adds: bool = False
+
+    @property
+    def count_label(self) -> str:
+        """Return the count, `1,234`, or how many results the value adds, `+7`."""
+        return f"{'+' if self.adds else ''}{self.count:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class FacetGroup:
+    """A facet with its values: those taken first, then by count. `size` is how many values there
+    are, `7`, or at least, `100+`."""
+
+    field: str
+    label: str
+    size: str
+    rows: tuple[FacetRow, ...]
+    has_more: bool = False
+
+
+_NO_FACETS: Final[Mapping[str, "Facet"]] = {}
+_NONE_TAKEN: Final[Mapping[str, Sequence[str]]] = {}
+_NO_NAMES: Final[Mapping[str, str]] = {}
+
+
+def facet_groups(
+    facets: Iterable["Facet"],
+    names: Mapping[str, str] = _NO_NAMES,
+    taken: Mapping[str, Sequence[str]] = _NONE_TAKEN,
+    adding: Mapping[str, "Facet"] = _NO_FACETS,
+) -> tuple[FacetGroup, ...]:
+    """Return the facets of a search that have values, those most used first.
+
+    `names` are the names of the URNs among the values. `taken` are the values that narrow the
+    search, by field; `adding` holds the facets of these fields, counted over the results that the
+    taken values leave out. A taken value is shown even where no result has it.
+    """
+    found = []
+    for facet in facets:
+        chosen = taken.get(facet.name, ())
+        beside = adding.get(facet.name)
+        whole = facet if beside is None else facet.beside(chosen, beside)
+        if not whole.values:
+            continue
+        rows = [
+            FacetRow(
+                one.value,
+                facet_value_label(facet.name, one.value, names),
+                one.count,
+                one.value in chosen,
+                beside is not None and one.value not in chosen,
+            )
+            for one in whole.values
+        ]
+        counted = {one.value for one in rows}
+        missing = (
+            FacetRow(one, facet_value_label(facet.name, one, names), 0, is_taken=True)
+            for one in chosen
+            if one not in counted
+        )
+        found.append(
+            FacetGroup(
+                facet.name, facet.label, whole.size, (*missing, *rows), has_more=whole.has_more
+            )
+        )
+    return tuple(sorted(found, key=_rank))
+
+
+def facet_urns(facets: Iterable["Facet"], at_most: int) -> tuple[Urn, ...]:
+    """Return the URNs among the first values of each facet, at most so many of each."""
+    return Urn.parse_all(one.value for facet in facets for one in facet.values[:at_most])
+
+
+def facet_value_label(field: str, value: str, names: Mapping[str, str]) -> str:
+    """Return a value of a facet as people say it; empty for an empty value."""
+    if field == "_entityType":
+        return singular(value)
+    label = names.get(value) or Urn.label(value)
+    return _BOOLEANS.get(label, label)
+
+
+def _rank(group: FacetGroup) -> tuple[int, str]:
+    first = _FIRST_FACETS.index(group.field) if group.field in _FIRST_FACETS else len(_FIRST_FACETS)
+    return first, group.label
