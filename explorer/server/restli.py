@@ -11,9 +11,9 @@ import itertools
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from time import perf_counter
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
 import orjson
@@ -26,11 +26,13 @@ from starlette.types import Receive, Scope, Send
 
 from explorer.errors import InvalidInput
 from explorer.server.authentication import ANONYMOUS, Access, Role
+from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
 
 __all__ = [
     "DEFAULT_PAGE",
+    "EXAMPLE_URN",
     "MAX_PAGE",
     "REQUEST_ID",
     "Endpoint",
@@ -40,8 +42,10 @@ __all__ = [
     "QueryParameters",
     "RequestContext",
     "RestliRequest",
+    "Routes",
     "content_length",
     "decode",
+    "endpoint",
     "raw_path",
     "routes",
     "split_list",
@@ -410,7 +414,12 @@ class Parameters:
 
 
 Handler = Callable[[RestliRequest], Awaitable[Response]]
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Standing = Literal["current", "deprecated", "to be replaced", "ours"]
+
+
+# In examples; the documentation page puts a dataset of its own catalog in its place.
+EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
 
 class Parameter(Struct, frozen=True):
@@ -428,6 +437,11 @@ class Parameter(Struct, frozen=True):
     required: bool = True
 
     @classmethod
+    def optional(cls, name: str, kind: str, summary: str, example: Any = None) -> Self:
+        """A parameter of the body that may be left out."""
+        return cls(name, kind, summary, example, required=False)
+
+    @classmethod
     def query(cls, name: str, kind: str, summary: str, example: Any = None) -> Self:
         """A parameter of the address that may be left out."""
         return cls(name, kind, summary, example, "query", required=False)
@@ -443,7 +457,7 @@ class Endpoint(Struct, frozen=True):
     other server of this kind has.
     """
 
-    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    method: Method
     path: str
     handler: Handler
     summary: str
@@ -460,6 +474,53 @@ class Endpoint(Struct, frozen=True):
         """Its name, which no other endpoint has: `POST /aspects?action=ingestProposal`."""
         action = f"?action={self.action}" if self.action else ""
         return f"{self.method} {self.path}{'/<urn>' if self.item else ''}{action}"
+
+
+HandlerMethod = TypeVar("HandlerMethod", bound=Callable[..., Awaitable[Response]])
+
+
+def endpoint(
+    method: Method,
+    path: str,
+    summary: str,
+    *,
+    role: Role,
+    item: bool = False,
+    action: str | None = None,
+    standing: Standing = "current",
+    parameters: tuple[Parameter, ...] = (),
+    gives: str = "",
+    notes: tuple[str, ...] = (),
+) -> Callable[[HandlerMethod], HandlerMethod]:
+    """Decorate the method of `Routes` that answers an endpoint; the arguments are `Endpoint`'s."""
+
+    def declare(handler: HandlerMethod) -> HandlerMethod:
+        def bind(bound: Handler) -> Endpoint:
+            return Endpoint(
+                method, path, bound, summary, role, item, action, standing, parameters, gives, notes
+            )
+
+        setattr(handler, _DECLARED, bind)
+        return handler
+
+    return declare
+
+
+_DECLARED = "__endpoint__"
+
+
+class Routes:
+    """A family of endpoints of one catalog: the methods that `endpoint` decorates."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        """Yield the endpoints, in the order of their methods."""
+        for name, member in vars(type(self)).items():
+            bind = getattr(member, _DECLARED, None)
+            if bind is not None:
+                yield bind(getattr(self, name))
 
 
 class Resource:
@@ -497,9 +558,7 @@ class Resource:
         if not actions:
             allowed = ", ".join(sorted({known for known, _ in self._endpoints}))
             raise RequestRefusal(
-                405,
-                f"{method} is not supported on {self._path}; use {allowed}",
-                {"allow": allowed},
+                405, f"{method} is not supported on {self._path}; use {allowed}", {"allow": allowed}
             )
         name = request.query.one("action")
         found = self._endpoints.get((method, name))

@@ -11,7 +11,8 @@ import pytest
 
 from explorer.server.app import Service
 from explorer.server.docs.decisions import DECISIONS
-from explorer.server.docs.page import EXAMPLE_URN, example_of
+from explorer.server.docs.page import example_of
+from explorer.server.restli import EXAMPLE_URN
 
 # What the example of an endpoint needs to be there before it is sent.
 ASPECTS = {

@@ -16,12 +16,12 @@ from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.graphql.route import GRAPHQL_PATH
-from explorer.server.restli import Endpoint, Parameter
+from explorer.server.restli import EXAMPLE_URN, Endpoint, Parameter
 
 if TYPE_CHECKING:
     from graphql import GraphQLField, GraphQLSchema
 
-__all__ = ["EXAMPLE_URN", "code", "documentation_page", "example_of"]
+__all__ = ["code", "documentation_page", "example_of"]
 
 
 class Markup(str):
@@ -255,9 +255,6 @@ def _spaced(parts: list[Markup]) -> list[str]:
 def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
-
-# The page puts a dataset of the catalog at hand in its place.
-EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
 _STANDINGS = {
     "current": "",

@@ -1,5 +1,6 @@
 """GraphQL over HTTP."""
 
+from collections.abc import Iterator
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,15 @@ from starlette.responses import Response
 from explorer.errors import InvalidInput
 from explorer.server.catalog import Catalog
 from explorer.server.graphql.object_types import DESCRIBED
-from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest
+from explorer.server.restli import (
+    EXAMPLE_URN,
+    Endpoint,
+    JsonResponse,
+    Parameter,
+    RestliRequest,
+    Routes,
+    endpoint,
+)
 
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
@@ -19,7 +28,6 @@ __all__ = ["GRAPHQL_PATH", "GraphqlRoute"]
 GRAPHQL_PATH = "/api/graphql"
 
 
-_DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 _READ = """
 query dataset($urn: String!) {
   dataset(urn: $urn) {
@@ -35,97 +43,19 @@ _OTHER_PATH = "/api/v2/graphql"
 """What DataHub's own web pages call it."""
 
 
-class GraphqlRoute:
+class GraphqlRoute(Routes):
     """`/api/graphql`, and `/api/v2/graphql` for the same."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        super().__init__(catalog)
         self._executor: Executor | None = None
         self._making = Lock()
 
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        first = self._endpoint()
-        again = replace(
-            first,
-            path=_OTHER_PATH,
-            summary=f"another name of {GRAPHQL_PATH}, which DataHub's web pages use",
-            notes=(),
-        )
-        return first, again
-
-    def _endpoint(self) -> Endpoint:
-        return Endpoint(
-            "POST",
-            GRAPHQL_PATH,
-            self._run,
-            "read what is asked for, and edit: descriptions, links, tags, owners and more",
-            role="reader",
-            parameters=(
-                Parameter("query", "string", "a GraphQL document", _READ),
-                Parameter(
-                    "variables",
-                    "object",
-                    "values for the variables of the document",
-                    {"urn": _DATASET},
-                    required=False,
-                ),
-                Parameter(
-                    "operationName",
-                    "string",
-                    "which operation is meant, in a document of several",
-                    required=False,
-                ),
-                Parameter(
-                    "extensions",
-                    "object",
-                    "ifCurrent in it is the condition of an edit: see below",
-                    required=False,
-                ),
-            ),
-            gives=(
-                "data with what was selected; errors, if there are any, each with message, "
-                "path and extensions {code, type, classification}; extensions, empty"
-            ),
-            notes=(
-                "query dataset(urn) gives null for a dataset that does not exist. "
-                "properties.description and the description of a column are the edited text "
-                "where there is one for plain callers, and the ingested text, or the edited "
-                "one where nothing was ingested, for DataHub's; "
-                "editableProperties.description is the edited text.",
-                "mutation updateDataset(urn, input) sets the edited description and the "
-                "links, and whatever else is given; a part left out stays as it is, a list "
-                "of links given replaces the one stored. addLink, updateLink and removeLink "
-                "change a single one.",
-                "mutation updateDescription(input) sets the edited description of a column "
-                "(subResource is its path, subResourceType DATASET_FIELD) or of an entity: "
-                + ", ".join(DESCRIBED)
-                + ". It fails for anything else. A column that the schema has not is an error "
-                "that names the nearest ones.",
-                "A mutation needs the role editor; without it the field is an error with code "
-                "403, which names the role.",
-                "Every kind of entity can be read by its URN; a kind without a type of its "
-                "own is a GenericEntity. The schema can be asked for as a whole "
-                "(introspection), and lists every search, listing and edit.",
-                "An answer is 200 once a document was read, whatever came of it; a body that "
-                "is no JSON or has no query is 400.",
-                "A document is at most 20 levels deep. Its answer has 250,000 fields at most, "
-                "is made of 100,000 entities and takes 30 seconds at most; an edit's is "
-                "measured before it begins, "
-                "lists counted as long as their count or limit says. It has at most "
-                "1,000,000 characters, 20,000 tokens and 300 operations and fragments.",
-                "Each edit is one step: it is made as a whole or not at all, never undoes "
-                "another's, and repeated changes nothing. What it edits must exist, and so "
-                "must the tags, terms, owners and domains it names.",
-                "With extensions {ifCurrent: {urn, column, what, value}} the one edit of a "
-                "document is made only while that is what is stored. what is description, "
-                "tags, terms, owners, domain, links or deprecation; value is the text, the "
-                "list (URNs, '<URN> <kind>' of owners, '<address> <label>' of links) or the "
-                "object {note, decommissionTime, replacement}; null is nothing. Otherwise "
-                "nothing is written and the error has type CONFLICT and, in its extensions, "
-                "current {value, version, actor, time}. An edit that finds its work done "
-                "already is no conflict, so one whose answer got lost may be sent again.",
-            ),
-        )
+    def endpoints(self) -> Iterator[Endpoint]:
+        for one in super().endpoints():
+            yield one
+            summary = f"another name of {GRAPHQL_PATH}, which DataHub's web pages use"
+            yield replace(one, path=_OTHER_PATH, summary=summary, notes=())
 
     def ready(self) -> "Executor":
         """The executor, made at the first call; that call takes a fifth of a second."""
@@ -137,6 +67,68 @@ class GraphqlRoute:
                 made = self._executor = Executor(self._catalog)
             return made
 
+    @endpoint(
+        "POST",
+        GRAPHQL_PATH,
+        "read what is asked for, and edit: descriptions, links, tags, owners and more",
+        role="reader",
+        parameters=(
+            Parameter("query", "string", "a GraphQL document", _READ),
+            Parameter.optional(
+                "variables",
+                "object",
+                "values for the variables of the document",
+                {"urn": EXAMPLE_URN},
+            ),
+            Parameter.optional(
+                "operationName", "string", "which operation is meant, in a document of several"
+            ),
+            Parameter.optional(
+                "extensions", "object", "ifCurrent in it is the condition of an edit: see below"
+            ),
+        ),
+        gives=(
+            "data with what was selected; errors, if there are any, each with message, "
+            "path and extensions {code, type, classification}; extensions, empty"
+        ),
+        notes=(
+            "query dataset(urn) gives null for a dataset that does not exist. "
+            "properties.description and the description of a column are the edited text "
+            "where there is one for plain callers, and the ingested text, or the edited "
+            "one where nothing was ingested, for DataHub's; "
+            "editableProperties.description is the edited text.",
+            "mutation updateDataset(urn, input) sets the edited description and the links, and "
+            "whatever else is given; a part left out stays as it is, a list of links given "
+            "replaces the one stored. addLink, updateLink and removeLink change a single one.",
+            "mutation updateDescription(input) sets the edited description of a column "
+            "(subResource is its path, subResourceType DATASET_FIELD) or of an entity: "
+            + ", ".join(DESCRIBED)
+            + ". It fails for anything else. A column that the schema has not is an error "
+            "that names the nearest ones.",
+            "A mutation needs the role editor; without it the field is an error with code "
+            "403, which names the role.",
+            "Every kind of entity can be read by its URN; a kind without a type of its "
+            "own is a GenericEntity. The schema can be asked for as a whole "
+            "(introspection), and lists every search, listing and edit.",
+            "An answer is 200 once a document was read, whatever came of it; a body that "
+            "is no JSON or has no query is 400.",
+            "A document is at most 20 levels deep. Its answer has 250,000 fields at most, is made "
+            "of 100,000 entities and takes 30 seconds at most; an edit's is measured before it "
+            "begins, lists counted as long as their count or limit says. It has at most 1,000,000 "
+            "characters, 20,000 tokens and 300 operations and fragments.",
+            "Each edit is one step: it is made as a whole or not at all, never undoes "
+            "another's, and repeated changes nothing. What it edits must exist, and so "
+            "must the tags, terms, owners and domains it names.",
+            "With extensions {ifCurrent: {urn, column, what, value}} the one edit of a "
+            "document is made only while that is what is stored. what is description, "
+            "tags, terms, owners, domain, links or deprecation; value is the text, the "
+            "list (URNs, '<URN> <kind>' of owners, '<address> <label>' of links) or the "
+            "object {note, decommissionTime, replacement}; null is nothing. Otherwise "
+            "nothing is written and the error has type CONFLICT and, in its extensions, "
+            "current {value, version, actor, time}. An edit that finds its work done "
+            "already is no conflict, so one whose answer got lost may be sent again.",
+        ),
+    )
     async def _run(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         query = parameters.text("query")

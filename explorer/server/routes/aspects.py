@@ -10,17 +10,17 @@ from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.proposal import CONDITION_HEADERS, Proposal, read_proposal
 from explorer.metadata.registry import key_value
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
 from explorer.server.restli import (
     DEFAULT_PAGE,
     MAX_PAGE,
-    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     QueryParameters,
     RestliRequest,
+    Routes,
+    endpoint,
 )
 from explorer.server.routes.parameters import (
     ALL_OR_NONE,
@@ -43,52 +43,40 @@ __all__ = ["AspectRoutes", "VersionRoutes", "read_number"]
 _FAR = 2**31
 
 
-class VersionRoutes:
+class VersionRoutes(Routes):
     """`/versions`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "GET",
-                "/versions",
-                self._versions,
-                "the versions of an aspect in a range, newest first",
-                role="reader",
-                item=True,
-                standing="ours",
-                parameters=(
-                    PATH_URN,
-                    Parameter(
-                        "aspect", "string", "the name of an aspect", "ownership", place="query"
-                    ),
-                    *(
-                        Parameter.query(name, "integer", summary, example)
-                        for name, summary, example in (
-                            ("from", "one end of the range; the oldest version without it", 1),
-                            ("to", "the other end; the latest version without it", 0),
-                            ("start", "how many of the range to skip; 0 without it", 0),
-                            ("count", "how many at most; 10 without it, 10000 at most", 10),
-                        )
-                    ),
-                ),
-                gives=(
-                    "urn, aspectName, start, count (of this page), total (in the range), and "
-                    "versions: version, value, created {time, actor}, systemMetadata"
-                ),
-                notes=(
-                    "Version 0 is the latest and 1 the oldest; negative numbers count back from "
-                    "the latest, -1 being the one before it.",
-                    "Both ends belong to the range, in whichever order they are named. What is "
-                    "beyond the versions there are is left out.",
-                    "404 for an aspect that the entity does not have; 400 for one over time, which "
-                    "has no versions.",
-                ),
+    @endpoint(
+        "GET",
+        "/versions",
+        "the versions of an aspect in a range, newest first",
+        role="reader",
+        item=True,
+        standing="ours",
+        parameters=(
+            PATH_URN,
+            Parameter("aspect", "string", "the name of an aspect", "ownership", place="query"),
+            *(
+                Parameter.query(name, "integer", summary, example)
+                for name, summary, example in (
+                    ("from", "one end of the range; the oldest version without it", 1),
+                    ("to", "the other end; the latest version without it", 0),
+                    ("start", "how many of the range to skip; 0 without it", 0),
+                    ("count", "how many at most; 10 without it, 10000 at most", 10),
+                )
             ),
-        )
-
+        ),
+        gives="urn, aspectName, start, count (of this page), total (in the range), and "
+        "versions: version, value, created {time, actor}, systemMetadata",
+        notes=(
+            "Version 0 is the latest and 1 the oldest; negative numbers count back from "
+            "the latest, -1 being the one before it.",
+            "Both ends belong to the range, in whichever order they are named. What is "
+            "beyond the versions there are is left out.",
+            "404 for an aspect that the entity does not have; 400 for one over time, which "
+            "has no versions.",
+        ),
+    )
     async def _versions(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         name = request.query.required("aspect")
@@ -154,99 +142,19 @@ def read_number(query: QueryParameters, name: str, default: int, *, least: int =
 _DELETE_NOTE = "A proposal with changeType DELETE removes every version, and needs the role admin."
 
 
-class AspectRoutes:
+class AspectRoutes(Routes):
     """`/aspects`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/aspects",
-                self._ingest,
-                "write or remove one aspect of an entity",
-                role="editor",
-                action="ingestProposal",
-                parameters=(PROPOSAL, ASYNC, *CONDITIONS),
-                gives="the entity's URN as value",
-                notes=(*NOTES, _DELETE_NOTE),
-            ),
-            Endpoint(
-                "POST",
-                "/aspects",
-                self._ingest_batch,
-                "write several aspects",
-                role="editor",
-                action="ingestProposalBatch",
-                parameters=(PROPOSALS, ASYNC, ALL_OR_NONE),
-                gives='"success" as value',
-                notes=(
-                    "Applied in the order given. " + BATCHED,
-                    "Conditions are said in the headers of each proposal.",
-                    _DELETE_NOTE,
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/aspects",
-                self._timeseries,
-                "documents of a timeseries aspect",
-                role="reader",
-                action="getTimeseriesAspectValues",
-                parameters=(
-                    URN,
-                    ENTITY,
-                    Parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
-                    *(
-                        Parameter(name, kind, summary, required=False)
-                        for name, kind, summary in (
-                            ("startTimeMillis", "integer", "from when on; open without it"),
-                            ("endTimeMillis", "integer", "up to when; open without it"),
-                            ("limit", "integer", "how many at most; 10000 without it, and at most"),
-                            ("latestValue", "boolean", "the newest alone; false without it"),
-                            ("filter", "filter", "over the documents' own fields"),
-                            ("sort", "sort", "by one of their fields; newest first without it"),
-                        )
-                    ),
-                ),
-                gives=(
-                    "entityName, aspectName, the bounds, limit, and values: for each document "
-                    "aspect {value (JSON as text), contentType} and systemMetadata"
-                ),
-                notes=(
-                    "Newest first unless a sort is given; both bounds are inclusive; the limit "
-                    "keeps the first.",
-                    "A filter takes every condition; numbers are compared as numbers, texts as "
-                    "they are written. A sort puts documents without a value last.",
-                    "A document of the same moment, partition and granularity takes the place of "
-                    "the one before. An aspect that is not over time is refused.",
-                ),
-            ),
-            Endpoint(
-                "GET",
-                "/aspects",
-                self._aspect,
-                "one version of an aspect",
-                role="reader",
-                item=True,
-                standing="to be replaced",
-                parameters=(
-                    PATH_URN,
-                    Parameter("aspect", "string", "its name", "datasetKey", place="query"),
-                    Parameter.query("version", "integer", "which; 0, the latest, without it", 0),
-                ),
-                gives="version, aspect {<record name>: value}, systemMetadata",
-                notes=(
-                    "0 is the latest and 1 the oldest version; negative numbers count back from "
-                    "the latest, -1 being the one before it.",
-                    "404 for a URN, an aspect or a version that is not there. Whether an entity "
-                    "exists is told by its key aspect.",
-                ),
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/aspects",
+        "write or remove one aspect of an entity",
+        role="editor",
+        action="ingestProposal",
+        parameters=(PROPOSAL, ASYNC, *CONDITIONS),
+        gives="the entity's URN as value",
+        notes=(*NOTES, _DELETE_NOTE),
+    )
     async def _ingest(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         given = parameters.record("proposal")
@@ -259,6 +167,20 @@ class AspectRoutes:
     def _read(self, wire: Any, request: RestliRequest) -> Proposal:
         return read_proposal(wire, self._catalog.registry, complete=request.dialect == "plain")
 
+    @endpoint(
+        "POST",
+        "/aspects",
+        "write several aspects",
+        role="editor",
+        action="ingestProposalBatch",
+        parameters=(PROPOSALS, ASYNC, ALL_OR_NONE),
+        gives='"success" as value',
+        notes=(
+            "Applied in the order given. " + BATCHED,
+            "Conditions are said in the headers of each proposal.",
+            _DELETE_NOTE,
+        ),
+    )
     async def _ingest_batch(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         given = parameters.items("proposals")
@@ -274,6 +196,26 @@ class AspectRoutes:
         )
         return JsonResponse({"value": "success"})
 
+    @endpoint(
+        "GET",
+        "/aspects",
+        "one version of an aspect",
+        role="reader",
+        item=True,
+        standing="to be replaced",
+        parameters=(
+            PATH_URN,
+            Parameter("aspect", "string", "its name", "datasetKey", place="query"),
+            Parameter.query("version", "integer", "which; 0, the latest, without it", 0),
+        ),
+        gives="version, aspect {<record name>: value}, systemMetadata",
+        notes=(
+            "0 is the latest and 1 the oldest version; negative numbers count back from "
+            "the latest, -1 being the one before it.",
+            "404 for a URN, an aspect or a version that is not there. Whether an entity "
+            "exists is told by its key aspect.",
+        ),
+    )
     async def _aspect(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         name = request.query.required("aspect")
@@ -291,6 +233,39 @@ class AspectRoutes:
             }
         )
 
+    @endpoint(
+        "POST",
+        "/aspects",
+        "documents of a timeseries aspect",
+        role="reader",
+        action="getTimeseriesAspectValues",
+        parameters=(
+            URN,
+            ENTITY,
+            Parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
+            *(
+                Parameter.optional(name, kind, summary)
+                for name, kind, summary in (
+                    ("startTimeMillis", "integer", "from when on; open without it"),
+                    ("endTimeMillis", "integer", "up to when; open without it"),
+                    ("limit", "integer", "how many at most; 10000 without it, and at most"),
+                    ("latestValue", "boolean", "the newest alone; false without it"),
+                    ("filter", "filter", "over the documents' own fields"),
+                    ("sort", "sort", "by one of their fields; newest first without it"),
+                )
+            ),
+        ),
+        gives="entityName, aspectName, the bounds, limit, and values: for each document "
+        "aspect {value (JSON as text), contentType} and systemMetadata",
+        notes=(
+            "Newest first unless a sort is given; both bounds are inclusive; the limit "
+            "keeps the first.",
+            "A filter takes every condition; numbers are compared as numbers, texts as "
+            "they are written. A sort puts documents without a value last.",
+            "A document of the same moment, partition and granularity takes the place of "
+            "the one before. An aspect that is not over time is refused.",
+        ),
+    )
     async def _timeseries(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         return JsonResponse(await self._catalog.offload(self._read_timeseries, parameters))

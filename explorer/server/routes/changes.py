@@ -13,7 +13,14 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.failures import RequestRefusal
-from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest
+from explorer.server.restli import (
+    EXAMPLE_URN,
+    JsonResponse,
+    Parameter,
+    RestliRequest,
+    Routes,
+    endpoint,
+)
 from explorer.server.store import LogEntry, Store, StoredAspect
 
 __all__ = ["ChangeRoutes", "ExportRoutes"]
@@ -31,38 +38,30 @@ class _ExportRequest(msgspec.Struct, frozen=True):
     removed: bool
 
 
-class ExportRoutes:
+class ExportRoutes(Routes):
     """`/export`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "GET",
-                _EXPORT_PATH,
-                self._export,
-                "every latest aspect and every timeseries document, as proposals",
-                role="admin",
-                standing="ours",
-                parameters=(
-                    Parameter.query("after", "URN", "the URN to go on from"),
-                    Parameter.query("limit", "integer", "how many entities; 100, at most 1000", 2),
-                    Parameter.query("entity", "string", "entities of this type only"),
-                    Parameter.query("platform", "string", "entities of this platform only"),
-                    Parameter.query("removed", "boolean", "false leaves the removed out"),
-                ),
-                gives="proposals, as endpoint 1 takes them, and next: the URN to go on from, null "
-                "when there is no more",
-                notes=(
-                    "Entities come sorted by URN; of each its key aspect comes first.",
-                    "A page is as of its own moment, and shorter than its limit when it is large.",
-                    "Older versions are not given.",
-                ),
-            ),
-        )
-
+    @endpoint(
+        "GET",
+        _EXPORT_PATH,
+        "every latest aspect and every timeseries document, as proposals",
+        role="admin",
+        standing="ours",
+        parameters=(
+            Parameter.query("after", "URN", "the URN to go on from"),
+            Parameter.query("limit", "integer", "how many entities; 100, at most 1000", 2),
+            Parameter.query("entity", "string", "entities of this type only"),
+            Parameter.query("platform", "string", "entities of this platform only"),
+            Parameter.query("removed", "boolean", "false leaves the removed out"),
+        ),
+        gives="proposals, as endpoint 1 takes them, and next: the URN to go on from, null "
+        "when there is no more",
+        notes=(
+            "Entities come sorted by URN; of each its key aspect comes first.",
+            "A page is as of its own moment, and shorter than its limit when it is large.",
+            "Older versions are not given.",
+        ),
+    )
     async def _export(self, request: RestliRequest) -> Response:
         after = request.query.one("after") or ""
         limit = _limit(request.query.one("limit"))
@@ -170,9 +169,8 @@ _MAX_OFFSET = 2**62
 _KEEP_ALIVE_SECONDS = 15.0
 _RETRY_MILLIS = 2_000
 
-_EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 _FILTERS = (
-    Parameter.query("urn", "URN", "changes of this entity only; may repeat", _EXAMPLE),
+    Parameter.query("urn", "URN", "changes of this entity only; may repeat", EXAMPLE_URN),
     Parameter.query("aspect", "string", "changes of this aspect only; may repeat"),
     Parameter.query("entity", "string", "changes of this entity type only; may repeat"),
     Parameter.query("values", "boolean", "false leaves the values out; true by default"),
@@ -205,62 +203,33 @@ class _Wanted(msgspec.Struct, frozen=True):
         )
 
 
-class ChangeRoutes:
+class ChangeRoutes(Routes):
     """`/changes`, as pages and as a stream of events."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        oldest = "the offset to go on from; without it, the first that is kept"
-        after = Parameter.query("after", "integer", oldest, 0)
-        limit = Parameter.query("limit", "integer", "how many at most; 100, at most 1000")
-        start = Parameter.query(
-            "after", "integer", "the offset to go on from; without it, only what is new"
-        )
-        resume = Parameter(
-            "Last-Event-ID",
-            "integer",
-            "as after, and wins over it; browsers send it",
-            place="header",
-            required=False,
-        )
-        return (
-            Endpoint(
-                "GET",
-                _PATH,
-                self._read,
-                "what was changed, from an offset of the change log on",
-                role="reader",
-                standing="ours",
-                parameters=(after, limit, *_FILTERS),
-                gives=f"changes, next (the offset to go on from) and head (the last one); {_SHAPE}",
-                notes=(
-                    *_NOTES,
-                    "A page may be shorter than its limit, or empty, while next is before head: "
-                    "go on from next.",
-                    "With Accept: text/event-stream it is the stream.",
-                ),
+    @endpoint(
+        "GET",
+        _PATH,
+        "what was changed, from an offset of the change log on",
+        role="reader",
+        standing="ours",
+        parameters=(
+            Parameter.query(
+                "after",
+                "integer",
+                "the offset to go on from; without it, the first that is kept",
+                0,
             ),
-            Endpoint(
-                "GET",
-                _STREAM_PATH,
-                self._stream,
-                "what is changed, as it happens, as server-sent events",
-                role="reader",
-                standing="ours",
-                parameters=(start, resume, *_FILTERS),
-                gives=f"events named change, with the offset as id and a change as data; {_SHAPE}",
-                notes=(
-                    *_NOTES,
-                    "A comment is sent every 15 seconds when nothing happens.",
-                    "After its token was revoked a stream ends instead of sending more.",
-                    "A follower that takes nothing for 30 seconds is disconnected; it goes on from "
-                    "its last id.",
-                ),
-            ),
-        )
-
+            Parameter.query("limit", "integer", "how many at most; 100, at most 1000"),
+            *_FILTERS,
+        ),
+        gives=f"changes, next (the offset to go on from) and head (the last one); {_SHAPE}",
+        notes=(
+            *_NOTES,
+            "A page may be shorter than its limit, or empty, while next is before head: "
+            "go on from next.",
+            "With Accept: text/event-stream it is the stream.",
+        ),
+    )
     async def _read(self, request: RestliRequest) -> Response:
         if _EVENTS in request.headers.get("accept", ""):
             return await self._stream(request)
@@ -292,6 +261,34 @@ class ChangeRoutes:
                 break
         return orjson.dumps({"value": {"changes": changes, "next": at, "head": max(head, at)}})
 
+    @endpoint(
+        "GET",
+        _STREAM_PATH,
+        "what is changed, as it happens, as server-sent events",
+        role="reader",
+        standing="ours",
+        parameters=(
+            Parameter.query(
+                "after", "integer", "the offset to go on from; without it, only what is new"
+            ),
+            Parameter(
+                "Last-Event-ID",
+                "integer",
+                "as after, and wins over it; browsers send it",
+                place="header",
+                required=False,
+            ),
+            *_FILTERS,
+        ),
+        gives=f"events named change, with the offset as id and a change as data; {_SHAPE}",
+        notes=(
+            *_NOTES,
+            "A comment is sent every 15 seconds when nothing happens.",
+            "After its token was revoked a stream ends instead of sending more.",
+            "A follower that takes nothing for 30 seconds is disconnected; it goes on from "
+            "its last id.",
+        ),
+    )
     async def _stream(self, request: RestliRequest) -> Response:
         resumed = request.headers.get("last-event-id")
         if resumed:

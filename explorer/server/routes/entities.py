@@ -9,12 +9,19 @@ from starlette.responses import Response
 
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import MAX_URN_BYTES, Urn
-from explorer.server.catalog import Catalog
 from explorer.server.dialect import record_name
 from explorer.server.ingestion_rules import UNKNOWN_ACTOR
-from explorer.server.restli import Endpoint, JsonResponse, Parameter, Parameters, RestliRequest
+from explorer.server.restli import (
+    EXAMPLE_URN,
+    JsonResponse,
+    Parameter,
+    Parameters,
+    RestliRequest,
+    Routes,
+    endpoint,
+)
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
-from explorer.server.routes.parameters import COUNT, DATASET, ENTITY, PATH_URN, START, URN
+from explorer.server.routes.parameters import COUNT, ENTITY, PATH_URN, START, URN
 from explorer.server.store import StoredAspect
 
 __all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
@@ -22,78 +29,31 @@ __all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
 _MAX_MILLIS = 2**62
 
 
-class DeletionRoutes:
+class DeletionRoutes(Routes):
     """`/entities` where it deletes"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/entities",
-                self._delete,
-                "remove an entity, or one of its aspects, with all versions",
-                role="admin",
-                action="delete",
-                parameters=(
-                    URN,
-                    Parameter("aspectName", "string", "one aspect; all without it", required=False),
-                    Parameter(
-                        "startTimeMillis",
-                        "integer",
-                        "of an aspect over time, from when on",
-                        required=False,
-                    ),
-                    Parameter(
-                        "endTimeMillis",
-                        "integer",
-                        "of an aspect over time, up to when",
-                        required=False,
-                    ),
-                ),
-                gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
-                notes=(
-                    "404 for an entity that does not exist; for DataHub's callers 200 and no rows. "
-                    "The key aspect stands for the entity.",
-                    "A deleted entity reads as its key alone, and can be written anew. To hide one "
-                    "and keep it, write its status with removed true.",
-                ),
+    @endpoint(
+        "POST",
+        "/entities",
+        "remove an entity, or one of its aspects, with all versions",
+        role="admin",
+        action="delete",
+        parameters=(
+            URN,
+            Parameter.optional("aspectName", "string", "one aspect; all without it"),
+            Parameter.optional(
+                "startTimeMillis", "integer", "of an aspect over time, from when on"
             ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._delete_references,
-                "take the references to an entity out of all other aspects",
-                role="admin",
-                action="deleteReferences",
-                parameters=(
-                    URN,
-                    Parameter(
-                        "dryRun",
-                        "boolean",
-                        "only tell what it would be; false without it",
-                        True,
-                        required=False,
-                    ),
-                ),
-                gives=(
-                    "total (of references taken out), relatedAspects {entity, relationship, "
-                    "aspect}, 100 at most; leftTotal and leftAspects, the same for what stays"
-                ),
-                notes=(
-                    "A reference goes with the least around it that can go: an optional field, "
-                    "else the element of an array. Where the aspect itself could not be without "
-                    "it, it stays and is listed in leftAspects.",
-                    "The aspects keep their earlier versions. The entity itself need not exist, "
-                    "and is not touched.",
-                    "Each aspect is changed as a whole; of many, others are written in between. "
-                    "Ended early, ask again: it goes on with what is left, and counts that.",
-                ),
-            ),
-        )
-
+            Parameter.optional("endTimeMillis", "integer", "of an aspect over time, up to when"),
+        ),
+        gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
+        notes=(
+            "404 for an entity that does not exist; for DataHub's callers 200 and no rows. "
+            "The key aspect stands for the entity.",
+            "A deleted entity reads as its key alone, and can be written anew. To hide one "
+            "and keep it, write its status with removed true.",
+        ),
+    )
     async def _delete(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
@@ -104,6 +64,30 @@ class DeletionRoutes:
         )
         return JsonResponse({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "take the references to an entity out of all other aspects",
+        role="admin",
+        action="deleteReferences",
+        parameters=(
+            URN,
+            Parameter.optional(
+                "dryRun", "boolean", "only tell what it would be; false without it", True
+            ),
+        ),
+        gives="total (of references taken out), relatedAspects {entity, relationship, "
+        "aspect}, 100 at most; leftTotal and leftAspects, the same for what stays",
+        notes=(
+            "A reference goes with the least around it that can go: an optional field, "
+            "else the element of an array. Where the aspect itself could not be without "
+            "it, it stays and is listed in leftAspects.",
+            "The aspects keep their earlier versions. The entity itself need not exist, "
+            "and is not touched.",
+            "Each aspect is changed as a whole; of many, others are written in between. "
+            "Ended early, ask again: it goes on with what is left, and counts that.",
+        ),
+    )
     async def _delete_references(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         urn = Urn.parse(parameters.text("urn"))
@@ -122,73 +106,19 @@ def _millis(parameters: Parameters, name: str) -> int | None:
 _MOST_ANYTHING = 8
 
 
-class CountRoutes:
+class CountRoutes(Routes):
     """`/entities` and `/aspects` where they count"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/entities",
-                self._urns,
-                "the URNs of all entities of a type",
-                role="reader",
-                action="listUrns",
-                parameters=(ENTITY, START, COUNT),
-                gives="entities: URNs in their own order; start, count (of this page) and total",
-                notes=("Soft-deleted entities are listed too.",),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._total,
-                "how many entities of a type there are",
-                role="reader",
-                action="getTotalEntityCount",
-                parameters=(ENTITY,),
-                gives="a number",
-                notes=("Soft-deleted entities do not count.",),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._totals,
-                "how many entities of several types there are",
-                role="reader",
-                action="batchGetTotalEntityCount",
-                parameters=(
-                    Parameter(
-                        "entities", "array of strings", "names of entity types", ["dataset", "tag"]
-                    ),
-                ),
-                gives="a number for each type",
-                notes=("Soft-deleted entities do not count.",),
-            ),
-            Endpoint(
-                "POST",
-                "/aspects",
-                self._aspects,
-                "how many entities have an aspect",
-                role="reader",
-                action="getCount",
-                parameters=(
-                    Parameter("aspect", "string", "the name of an aspect", "ownership"),
-                    Parameter(
-                        "urnLike",
-                        "string",
-                        "a pattern that their URNs match: % for any text, _ for any character",
-                        "urn:li:dataset:%",
-                        required=False,
-                    ),
-                ),
-                gives="a number; of documents, for an aspect over time",
-                notes=("Soft-deleted entities count. Letters match without regard to case.",),
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/entities",
+        "the URNs of all entities of a type",
+        role="reader",
+        action="listUrns",
+        parameters=(ENTITY, START, COUNT),
+        gives="entities: URNs in their own order; start, count (of this page) and total",
+        notes=("Soft-deleted entities are listed too.",),
+    )
     async def _urns(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entity = parameters.text("entity")
@@ -200,10 +130,32 @@ class CountRoutes:
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
         return JsonResponse({"value": value})
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "how many entities of a type there are",
+        role="reader",
+        action="getTotalEntityCount",
+        parameters=(ENTITY,),
+        gives="a number",
+        notes=("Soft-deleted entities do not count.",),
+    )
     async def _total(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         return JsonResponse({"value": await self._count(parameters.text("entity"))})
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "how many entities of several types there are",
+        role="reader",
+        action="batchGetTotalEntityCount",
+        parameters=(
+            Parameter("entities", "array of strings", "names of entity types", ["dataset", "tag"]),
+        ),
+        gives="a number for each type",
+        notes=("Soft-deleted entities do not count.",),
+    )
     async def _totals(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         parameters.items("entities")
@@ -214,6 +166,24 @@ class CountRoutes:
         self._catalog.registry.entity(entity)
         return await self._catalog.offload(self._catalog.index.total, (entity,))
 
+    @endpoint(
+        "POST",
+        "/aspects",
+        "how many entities have an aspect",
+        role="reader",
+        action="getCount",
+        parameters=(
+            Parameter("aspect", "string", "the name of an aspect", "ownership"),
+            Parameter.optional(
+                "urnLike",
+                "string",
+                "a pattern that their URNs match: % for any text, _ for any character",
+                "urn:li:dataset:%",
+            ),
+        ),
+        gives="a number; of documents, for an aspect over time",
+        notes=("Soft-deleted entities count. Letters match without regard to case.",),
+    )
     async def _aspects(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         aspect = parameters.text("aspect")
@@ -247,86 +217,43 @@ _READING = (
 )
 
 
-class EntityRoutes:
+class EntityRoutes(Routes):
     """`/entitiesV2`, and `/entities` where it names entities"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "GET",
-                "/entitiesV2",
-                self._entity,
-                "an entity's latest aspects",
-                role="reader",
-                item=True,
-                parameters=(PATH_URN, _ASPECTS),
-                gives=_GIVES_ENTITY,
-                notes=_READING,
-            ),
-            Endpoint(
-                "GET",
-                "/entitiesV2",
-                self._entities,
-                "many entities' latest aspects",
-                role="reader",
-                parameters=(
-                    Parameter(
-                        "ids",
-                        "array of URNs",
-                        "the entities, List(<urn>,<urn>), each percent-encoded",
-                        f"List({DATASET})",
-                        place="query",
-                    ),
-                    _ASPECTS,
-                ),
-                gives=f"results: for each URN {_GIVES_ENTITY}; statuses and errors, both empty",
-                notes=_READING,
-            ),
-            Endpoint(
-                "GET",
-                "/entities",
-                self._snapshot,
-                "an entity as a snapshot record",
-                role="reader",
-                item=True,
-                standing="deprecated",
-                parameters=(PATH_URN,),
-                gives="a snapshot record: urn, and aspects, each under the name of its record",
-                notes=(
-                    "The key aspect comes first and is always there.",
-                    "Entity types that never had a snapshot record, such as containers and "
-                    "domains, answer 404; read them with /entitiesV2.",
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._exists,
-                "whether an entity has any aspect",
-                role="reader",
-                action="exists",
-                parameters=(
-                    URN,
-                    Parameter(
-                        "includeSoftDelete",
-                        "boolean",
-                        "whether a soft-deleted entity counts; true without it",
-                        required=False,
-                    ),
-                ),
-                gives="true or false",
-            ),
-        )
-
+    @endpoint(
+        "GET",
+        "/entitiesV2",
+        "an entity's latest aspects",
+        role="reader",
+        item=True,
+        parameters=(PATH_URN, _ASPECTS),
+        gives=_GIVES_ENTITY,
+        notes=_READING,
+    )
     async def _entity(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         names = request.query.many("aspects")
         stored = self._read([urn], names)
         return JsonResponse(self._wire(urn, stored.get(str(urn), ())))
 
+    @endpoint(
+        "GET",
+        "/entitiesV2",
+        "many entities' latest aspects",
+        role="reader",
+        parameters=(
+            Parameter(
+                "ids",
+                "array of URNs",
+                "the entities, List(<urn>,<urn>), each percent-encoded",
+                f"List({EXAMPLE_URN})",
+                place="query",
+            ),
+            _ASPECTS,
+        ),
+        gives=f"results: for each URN {_GIVES_ENTITY}; statuses and errors, both empty",
+        notes=_READING,
+    )
     async def _entities(self, request: RestliRequest) -> Response:
         ids = request.query.many("ids")
         if ids is None:
@@ -362,6 +289,21 @@ class EntityRoutes:
         name = self._catalog.registry.entity(urn.entity_type).key
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")
 
+    @endpoint(
+        "GET",
+        "/entities",
+        "an entity as a snapshot record",
+        role="reader",
+        item=True,
+        standing="deprecated",
+        parameters=(PATH_URN,),
+        gives="a snapshot record: urn, and aspects, each under the name of its record",
+        notes=(
+            "The key aspect comes first and is always there.",
+            "Entity types that never had a snapshot record, such as containers and "
+            "domains, answer 404; read them with /entitiesV2.",
+        ),
+    )
     async def _snapshot(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         registry = self._catalog.registry
@@ -386,6 +328,22 @@ class EntityRoutes:
         name = record_name(snapshot_name(registry, urn.entity_type), request.dialect)
         return JsonResponse({"value": {name: {"urn": str(urn), "aspects": aspects}}})
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "whether an entity has any aspect",
+        role="reader",
+        action="exists",
+        parameters=(
+            URN,
+            Parameter.optional(
+                "includeSoftDelete",
+                "boolean",
+                "whether a soft-deleted entity counts; true without it",
+            ),
+        ),
+        gives="true or false",
+    )
     async def _exists(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))

@@ -10,16 +10,17 @@ from explorer.metadata.files import read_record
 from explorer.metadata.proposal import Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
 from explorer.server.restli import (
+    EXAMPLE_URN,
     MAX_PAGE,
-    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
+    Routes,
+    endpoint,
 )
-from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, all_or_none
+from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import RunRow
 
 __all__ = ["WITH_SNAPSHOT", "IngestionRoutes", "RunRoutes", "snapshot_name"]
@@ -60,117 +61,31 @@ def snapshot_name(registry: Registry, entity_type: str) -> str:
 
 _PAGE = 100
 _RUN = Parameter("runId", "string", "the id that the run named in its systemMetadata", "sample")
-_WITH_REMOVED = Parameter(
-    "includeSoft",
-    "boolean",
-    "what belongs to soft-deleted entities too; false without it",
-    required=False,
+_WITH_REMOVED = Parameter.optional(
+    "includeSoft", "boolean", "what belongs to soft-deleted entities too; false without it"
 )
 
 
-class RunRoutes:
+class RunRoutes(Routes):
     """`/runs`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/runs",
-                self._list,
-                "the runs that something is left of, newest first",
-                role="reader",
-                action="list",
-                parameters=(
-                    Parameter(
-                        "pageOffset", "integer", "how many to skip; 0 without it", 0, required=False
-                    ),
-                    Parameter(
-                        "pageSize",
-                        "integer",
-                        "how many at most; 100 without it",
-                        20,
-                        required=False,
-                    ),
-                    _WITH_REMOVED,
-                ),
-                gives="a list of runId, timestamp (milliseconds, its last write) and rows",
-                notes=(
-                    "rows are the versions and documents that the run wrote and that are still "
-                    "there. Writing again what is there already makes it nobody else's.",
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/runs",
-                self._describe,
-                "what a run wrote, as far as it is still there",
-                role="reader",
-                action="describe",
-                parameters=(
-                    _RUN,
-                    Parameter(
-                        "start", "integer", "how many to skip; 0 without it", 0, required=False
-                    ),
-                    Parameter(
-                        "count", "integer", "how many at most; 100 without it", 100, required=False
-                    ),
-                    _WITH_REMOVED,
-                    Parameter(
-                        "includeAspect",
-                        "boolean",
-                        "the values too; false without it",
-                        required=False,
-                    ),
-                ),
-                gives=(
-                    "a list of runId, urn, aspectName, timestamp, version (0 the latest), "
-                    "keyAspect, metadata (the system metadata as text) and, where asked for, "
-                    "aspect {value, contentType}"
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/runs",
-                self._roll_back,
-                "take back everything that a run wrote",
-                role="admin",
-                action="rollback",
-                parameters=(
-                    _RUN,
-                    Parameter(
-                        "dryRun",
-                        "boolean",
-                        "only tell what it would be; false without it",
-                        True,
-                        required=False,
-                    ),
-                    Parameter(
-                        "safe",
-                        "boolean",
-                        "spare entities that others wrote to; true without it",
-                        required=False,
-                    ),
-                ),
-                gives=(
-                    "aspectRowSummaries (100 at most), aspectsAffected (versions and documents; "
-                    "for DataHub's callers the aspects that others wrote to unsafe entities), "
-                    "aspectsReverted (whose value changed), entitiesAffected, entitiesDeleted, "
-                    "unsafeEntitiesCount and unsafeEntities {urn}"
-                ),
-                notes=(
-                    "The newest version of another run comes back. An entity that the run made is "
-                    "deleted; one that others wrote to since is unsafe, and with safe it is only "
-                    "soft-deleted.",
-                    "A dry run tells the same as the real one. no-run-id-provided is refused.",
-                    "Each entity is taken back as a whole; of many, others are written in between. "
-                    "Ended early, ask again: it goes on with what is left, and counts that.",
-                ),
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/runs",
+        "the runs that something is left of, newest first",
+        role="reader",
+        action="list",
+        parameters=(
+            Parameter.optional("pageOffset", "integer", "how many to skip; 0 without it", 0),
+            Parameter.optional("pageSize", "integer", "how many at most; 100 without it", 20),
+            _WITH_REMOVED,
+        ),
+        gives="a list of runId, timestamp (milliseconds, its last write) and rows",
+        notes=(
+            "rows are the versions and documents that the run wrote and that are still "
+            "there. Writing again what is there already makes it nobody else's.",
+        ),
+    )
     async def _list(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         runs = await self._catalog.offload(
@@ -188,6 +103,22 @@ class RunRoutes:
             }
         )
 
+    @endpoint(
+        "POST",
+        "/runs",
+        "what a run wrote, as far as it is still there",
+        role="reader",
+        action="describe",
+        parameters=(
+            _RUN,
+            Parameter.optional("start", "integer", "how many to skip; 0 without it", 0),
+            Parameter.optional("count", "integer", "how many at most; 100 without it", 100),
+            _WITH_REMOVED,
+            Parameter.optional("includeAspect", "boolean", "the values too; false without it"),
+        ),
+        gives="a list of runId, urn, aspectName, timestamp, version (0 the latest), keyAspect, "
+        "metadata (the system metadata as text) and, where asked for, aspect {value, contentType}",
+    )
     async def _describe(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         run = parameters.text("runId")
@@ -216,6 +147,33 @@ class RunRoutes:
             wire["aspect"] = {"value": row.value.decode(), "contentType": "application/json"}
         return wire
 
+    @endpoint(
+        "POST",
+        "/runs",
+        "take back everything that a run wrote",
+        role="admin",
+        action="rollback",
+        parameters=(
+            _RUN,
+            Parameter.optional(
+                "dryRun", "boolean", "only tell what it would be; false without it", True
+            ),
+            Parameter.optional(
+                "safe", "boolean", "spare entities that others wrote to; true without it"
+            ),
+        ),
+        gives="aspectRowSummaries (100 at most), aspectsAffected (versions and documents; "
+        "for DataHub's callers the aspects that others wrote to unsafe entities), "
+        "aspectsReverted (whose value changed), entitiesAffected, entitiesDeleted, "
+        "unsafeEntitiesCount and unsafeEntities {urn}",
+        notes=(
+            "The newest version of another run comes back. An entity that the run made is deleted; "
+            "one that others wrote to since is unsafe, and with safe it is only soft-deleted.",
+            "A dry run tells the same as the real one. no-run-id-provided is refused.",
+            "Each entity is taken back as a whole; of many, others are written in between. "
+            "Ended early, ask again: it goes on with what is left, and counts that.",
+        ),
+    )
     async def _roll_back(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         undone = await self._catalog.roll_back(
@@ -230,7 +188,7 @@ class RunRoutes:
 _SNAPSHOT = {
     "value": {
         "com.linkedin.metadata.snapshot.DatasetSnapshot": {
-            "urn": DATASET,
+            "urn": EXAMPLE_URN,
             "aspects": [{"com.linkedin.common.Status": {"removed": False}}],
         }
     }
@@ -238,7 +196,7 @@ _SNAPSHOT = {
 _BUCKET = {
     "bucket": 1700000000000,
     "duration": "DAY",
-    "resource": DATASET,
+    "resource": EXAMPLE_URN,
     "metrics": {"uniqueUserCount": 3, "totalSqlQueries": 12},
 }
 _NAMES = (
@@ -254,74 +212,28 @@ _ENTITY = Parameter(
     "value holds one snapshot record with the entity's urn and its aspects",
     _SNAPSHOT,
 )
-_SYSTEM = Parameter(
+_SYSTEM = Parameter.optional(
     "systemMetadata",
     "object or JSON string",
     "which run brought it (runId) and when it was seen (lastObserved)",
-    required=False,
 )
-_AUDIT = Parameter("auditHeader", "object", "whose change it is (actor)", required=False)
+_AUDIT = Parameter.optional("auditHeader", "object", "whose change it is (actor)")
 
 
-class IngestionRoutes:
+class IngestionRoutes(Routes):
     """`/entities?action=ingest`, its batch, and `/usageStats?action=batchIngest`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/entities",
-                self._ingest,
-                "write the aspects of a snapshot record, all or none",
-                role="editor",
-                action="ingest",
-                standing="deprecated",
-                parameters=(_ENTITY, _SYSTEM, _AUDIT),
-                gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _WITHOUT, "All of a request is written, or nothing of it."),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._ingest_batch,
-                "write the aspects of several snapshot records",
-                role="editor",
-                action="batchIngest",
-                standing="deprecated",
-                parameters=(
-                    Parameter("entities", "array of snapshots", "the snapshots", [_SNAPSHOT]),
-                    Parameter(
-                        "systemMetadata",
-                        "array",
-                        "the system metadata of each snapshot, in the same order",
-                        required=False,
-                    ),
-                    _AUDIT,
-                    ALL_OR_NONE,
-                ),
-                gives="nothing: 200 and an empty body",
-                notes=(_NAMES, _WITHOUT, BATCHED),
-            ),
-            Endpoint(
-                "POST",
-                "/usageStats",
-                self._ingest_usage,
-                "write the use of datasets by the hour or day",
-                role="editor",
-                action="batchIngest",
-                standing="deprecated",
-                parameters=(
-                    Parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
-                    ALL_OR_NONE,
-                ),
-                gives="nothing: 200 and an empty body",
-                notes=("Each bucket becomes a document of datasetUsageStatistics.", BATCHED),
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/entities",
+        "write the aspects of a snapshot record, all or none",
+        role="editor",
+        action="ingest",
+        standing="deprecated",
+        parameters=(_ENTITY, _SYSTEM, _AUDIT),
+        gives="nothing: 200 and an empty body",
+        notes=(_NAMES, _WITHOUT, "All of a request is written, or nothing of it."),
+    )
     async def _ingest(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
@@ -330,6 +242,24 @@ class IngestionRoutes:
         await self._catalog.ingest_all(proposals, request.actor, request.dialect)
         return JsonResponse()
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "write the aspects of several snapshot records",
+        role="editor",
+        action="batchIngest",
+        standing="deprecated",
+        parameters=(
+            Parameter("entities", "array of snapshots", "the snapshots", [_SNAPSHOT]),
+            Parameter.optional(
+                "systemMetadata", "array", "the system metadata of each snapshot, in the same order"
+            ),
+            _AUDIT,
+            ALL_OR_NONE,
+        ),
+        gives="nothing: 200 and an empty body",
+        notes=(_NAMES, _WITHOUT, BATCHED),
+    )
     async def _ingest_batch(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         auditor = read_auditor(parameters.given.get("auditHeader"))
@@ -351,6 +281,20 @@ class IngestionRoutes:
         )
         return JsonResponse()
 
+    @endpoint(
+        "POST",
+        "/usageStats",
+        "write the use of datasets by the hour or day",
+        role="editor",
+        action="batchIngest",
+        standing="deprecated",
+        parameters=(
+            Parameter("buckets", "array of buckets", "one for each window", [_BUCKET]),
+            ALL_OR_NONE,
+        ),
+        gives="nothing: 200 and an empty body",
+        notes=("Each bucket becomes a document of datasetUsageStatistics.", BATCHED),
+    )
     async def _ingest_usage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._catalog.ingest_batch(

@@ -12,15 +12,16 @@ from explorer.server.catalog import Catalog
 from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
 from explorer.server.lineage_walk import EVERY_HOP, MOST, WalkLimits
 from explorer.server.restli import (
+    EXAMPLE_URN,
     MAX_PAGE,
-    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
+    Routes,
+    endpoint,
 )
 from explorer.server.routes.aspects import read_number
-from explorer.server.routes.parameters import DATASET
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.query import SearchQuery
 from explorer.server.store.interface import Direction
@@ -31,45 +32,42 @@ _DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 _PAGE = 1_000
 
 
-class RelationshipRoutes:
+def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Parameter, ...]:
+    return (
+        Parameter("urn", "URN", "the entity, percent-encoded", EXAMPLE_URN, place="query"),
+        Parameter("direction", "string", "INCOMING or OUTGOING", "OUTGOING", place="query"),
+        Parameter(
+            types,
+            "array of strings",
+            "names of relationships",
+            "OwnedBy",
+            place="query",
+            required=is_required,
+        ),
+        Parameter.query("start", "integer", "how many to skip; 0 without it"),
+        Parameter.query("count", "integer", f"how many at most; {default} without it"),
+    )
+
+
+class RelationshipRoutes(Routes):
     """`/relationships` and `/openapi/relationships/v1`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "GET",
-                "/relationships",
-                self._relationships,
-                "the entities on the other side of an entity's relationships",
-                role="reader",
-                parameters=_parameters("types", "all of them, 10000 at most", is_required=True),
-                gives=(
-                    "entities: URNs, none twice; start, count (of this page), total, and "
-                    "relationships {entity, type}"
-                ),
-                notes=(
-                    "OUTGOING are the edges that the entity's own aspects declare, INCOMING those "
-                    "that others declare to it.",
-                    "Several types are repeated or written List(OwnedBy,TaggedWith); List() means "
-                    "all. A type that is none gives nothing.",
-                    "Edges of soft-deleted entities stay.",
-                ),
-            ),
-            Endpoint(
-                "GET",
-                "/openapi/relationships/v1",
-                self._related,
-                "an entity's relationships, page by page",
-                role="reader",
-                parameters=_parameters("relationshipTypes", "1000", is_required=False),
-                gives="start, count (of this page), total, entities {urn, relationshipType}",
-                notes=("Ask again with start increased by count until count is 0.",),
-            ),
-        )
-
+    @endpoint(
+        "GET",
+        "/relationships",
+        "the entities on the other side of an entity's relationships",
+        role="reader",
+        parameters=_parameters("types", "all of them, 10000 at most", is_required=True),
+        gives="entities: URNs, none twice; start, count (of this page), total, and "
+        "relationships {entity, type}",
+        notes=(
+            "OUTGOING are the edges that the entity's own aspects declare, INCOMING those "
+            "that others declare to it.",
+            "Several types are repeated or written List(OwnedBy,TaggedWith); List() means "
+            "all. A type that is none gives nothing.",
+            "Edges of soft-deleted entities stay.",
+        ),
+    )
     async def _relationships(self, request: RestliRequest) -> Response:
         types = request.query.many("types")
         if types is None or types == [""]:
@@ -85,6 +83,15 @@ class RelationshipRoutes:
             }
         )
 
+    @endpoint(
+        "GET",
+        "/openapi/relationships/v1",
+        "an entity's relationships, page by page",
+        role="reader",
+        parameters=_parameters("relationshipTypes", "1000", is_required=False),
+        gives="start, count (of this page), total, entities {urn, relationshipType}",
+        notes=("Ask again with start increased by count until count is 0.",),
+    )
     async def _related(self, request: RestliRequest) -> Response:
         types = request.query.many("relationshipTypes") or []
         start, total, edges = await self._read(request, [one for one in types if one], _PAGE)
@@ -116,23 +123,6 @@ class RelationshipRoutes:
         return start, total, edges
 
 
-def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Parameter, ...]:
-    return (
-        Parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="query"),
-        Parameter("direction", "string", "INCOMING or OUTGOING", "OUTGOING", place="query"),
-        Parameter(
-            types,
-            "array of strings",
-            "names of relationships",
-            "OwnedBy",
-            place="query",
-            required=is_required,
-        ),
-        Parameter.query("start", "integer", "how many to skip; 0 without it"),
-        Parameter.query("count", "integer", f"how many at most; {default} without it"),
-    )
-
-
 def _direction(text: str) -> Direction:
     for direction in _DIRECTIONS:
         if text == direction:
@@ -154,142 +144,115 @@ _EVERY_REMOVED = SearchQuery(
 )
 # An edge is declared by what data flows into, mostly: what it points at is upstream.
 _UPSTREAM = {"UPSTREAM": True, "DOWNSTREAM": False, "OUTGOING": True, "INCOMING": False}
-_EXAMPLE = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
 
-class LineageRoutes:
+class LineageRoutes(Routes):
     """`/relationships` where it follows lineage"""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        super().__init__(catalog)
         self._lineage = LineageService(catalog.store, catalog.registry)
 
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/relationships",
-                self._get_lineage,
-                "what an entity's data is made of, or what is made of it, any number of hops away",
-                role="reader",
-                action="getLineage",
-                parameters=(
-                    Parameter(
-                        "urn", "URN", "an entity, or a column by its schemaField URN", _EXAMPLE
-                    ),
-                    Parameter(
-                        "direction",
-                        "string",
-                        "UPSTREAM (also OUTGOING) or DOWNSTREAM (also INCOMING)",
-                        "DOWNSTREAM",
-                    ),
-                    Parameter("start", "integer", "where the page begins; 0", 0, required=False),
-                    Parameter("count", "integer", "how long the page is; 100", 100, required=False),
-                    Parameter(
-                        "maxHops", "integer", "how far to walk, from 1 up; 1", 3, required=False
-                    ),
-                    Parameter(
-                        "entities",
-                        "list of strings",
-                        "the entity types that are wanted; the walk goes through the others",
-                        ["dataset"],
-                        required=False,
-                    ),
-                    Parameter(
-                        "platforms",
-                        "list of URNs",
-                        "the platforms that are wanted; the walk goes through the others",
-                        ["urn:li:dataPlatform:hive"],
-                        required=False,
-                    ),
-                    Parameter(
-                        "includeEdges",
-                        "boolean",
-                        "whether every edge that was walked is given too",
-                        True,
-                        required=False,
-                    ),
-                    Parameter(
-                        "includeGhostEntities",
-                        "boolean",
-                        "whether entities that were never stored are among the entries; true for "
-                        "plain callers, false for DataHub's",
-                        False,
-                        required=False,
-                    ),
-                    Parameter(
-                        "includeSoftDelete",
-                        "boolean",
-                        "whether soft-deleted entities are among the entries; true for plain "
-                        "callers, false for DataHub's",
-                        False,
-                        required=False,
-                    ),
-                    Parameter(
-                        "form",
-                        "string",
-                        "`entries`, or `lists` for all at once without paths, as large answers "
-                        "are read fastest; entries",
-                        "lists",
-                        required=False,
-                    ),
-                    Parameter(
-                        "maxEntities",
-                        "integer",
-                        f"how many entities to walk to; {_USUAL.nodes}, {MOST.nodes} at most",
-                        1000,
-                        required=False,
-                    ),
-                    Parameter(
-                        "maxEdges",
-                        "integer",
-                        f"how many edges to look at; {_USUAL.edges}, {MOST.edges} at most",
-                        10000,
-                        required=False,
-                    ),
-                    Parameter(
-                        "maxMillis",
-                        "integer",
-                        f"how long to walk, in milliseconds; {_USUAL.seconds * 1000:.0f}, "
-                        f"{MOST.seconds * 1000:.0f} at most",
-                        5000,
-                        required=False,
-                    ),
-                ),
-                gives=(
-                    "`value` with `start`, `count` (entries of this page), `total` (distinct "
-                    "entities), `filtered` (how many were left out as never stored or "
-                    "soft-deleted) and `relationships`: each with the `entity`, the `type` of the "
-                    "relationship at the end of the shortest way (all of them in `types`), its "
-                    "`degree`, the `degrees` at which it was met, its `paths` from the start to "
-                    "it, whether it `exists` and is `removed`. With `includeEdges`, `edges`: "
-                    "each with `upstream`, `downstream` and `type`. `truncated` is there with "
-                    "the reason when the walk ended early. As `lists`: the URNs in `entities`, the "
-                    "start first, then nearest first, and the `degrees` beside them; `upstream`, "
-                    "`downstream` and `types` with one number for each edge: the places of its "
-                    "ends in `entities`, and of its name in `names`; the places in `entities` of "
-                    "what does not exist in `missing`, of what is removed in `removed`, and, "
-                    "where `entities` or `platforms` were asked for, of what is wanted in "
-                    "`wanted`; `total` and `truncated` as before, no pages"
-                ),
-                notes=(
-                    "OUTGOING and INCOMING mean what they mean for the edges of this resource: "
-                    "most edges are declared by what data flows into, so OUTGOING is UPSTREAM",
-                    "every relationship that the registry marks as lineage is followed, the way "
-                    "that data flows; a job between two datasets makes them two hops apart",
-                    "entities that were never stored are reached and have `exists` false; "
-                    "soft-deleted ones stay and have `removed` true, unless the parameters say "
-                    "otherwise; `lists` have them always, and say which they are",
-                    "nearest first; equally near ones in the order the catalog first saw them",
-                    "`paths` are the shortest ones, 100 an entity at most; `pathsTruncated` is "
-                    "there where they are not all, and they are left out once an answer's paths "
-                    "name 100000 entities",
-                    "a walk that meets a limit ends there, nearest entities first, and says so",
-                    "a URN that nothing knows has no lineage",
-                ),
+    @endpoint(
+        "POST",
+        "/relationships",
+        "what an entity's data is made of, or what is made of it, any number of hops away",
+        role="reader",
+        action="getLineage",
+        parameters=(
+            Parameter("urn", "URN", "an entity, or a column by its schemaField URN", EXAMPLE_URN),
+            Parameter(
+                "direction",
+                "string",
+                "UPSTREAM (also OUTGOING) or DOWNSTREAM (also INCOMING)",
+                "DOWNSTREAM",
             ),
-        )
-
+            Parameter.optional("start", "integer", "where the page begins; 0", 0),
+            Parameter.optional("count", "integer", "how long the page is; 100", 100),
+            Parameter.optional("maxHops", "integer", "how far to walk, from 1 up; 1", 3),
+            Parameter.optional(
+                "entities",
+                "list of strings",
+                "the entity types that are wanted; the walk goes through the others",
+                ["dataset"],
+            ),
+            Parameter.optional(
+                "platforms",
+                "list of URNs",
+                "the platforms that are wanted; the walk goes through the others",
+                ["urn:li:dataPlatform:hive"],
+            ),
+            Parameter.optional(
+                "includeEdges", "boolean", "whether every edge that was walked is given too", True
+            ),
+            Parameter.optional(
+                "includeGhostEntities",
+                "boolean",
+                "whether entities that were never stored are among the entries; true for "
+                "plain callers, false for DataHub's",
+                False,
+            ),
+            Parameter.optional(
+                "includeSoftDelete",
+                "boolean",
+                "whether soft-deleted entities are among the entries; true for plain "
+                "callers, false for DataHub's",
+                False,
+            ),
+            Parameter.optional(
+                "form",
+                "string",
+                "`entries`, or `lists` for all at once without paths, as large answers "
+                "are read fastest; entries",
+                "lists",
+            ),
+            Parameter.optional(
+                "maxEntities",
+                "integer",
+                f"how many entities to walk to; {_USUAL.nodes}, {MOST.nodes} at most",
+                1000,
+            ),
+            Parameter.optional(
+                "maxEdges",
+                "integer",
+                f"how many edges to look at; {_USUAL.edges}, {MOST.edges} at most",
+                10000,
+            ),
+            Parameter.optional(
+                "maxMillis",
+                "integer",
+                f"how long to walk, in milliseconds; {_USUAL.seconds * 1000:.0f}, "
+                f"{MOST.seconds * 1000:.0f} at most",
+                5000,
+            ),
+        ),
+        gives="`value` with `start`, `count` (entries of this page), `total` (distinct entities), "
+        "`filtered` (how many were left out as never stored or soft-deleted) and `relationships`: "
+        "each with the `entity`, the `type` of the relationship at the end of the shortest way "
+        "(all of them in `types`), its `degree`, the `degrees` at which it was met, its `paths` "
+        "from the start to it, whether it `exists` and is `removed`. With `includeEdges`, `edges`: "
+        "each with `upstream`, `downstream` and `type`. `truncated` is there with the reason when "
+        "the walk ended early. As `lists`: the URNs in `entities`, the start first, then nearest "
+        "first, and the `degrees` beside them; `upstream`, `downstream` and `types` with one "
+        "number for each edge: the places of its ends in `entities`, and of its name in `names`; "
+        "the places in `entities` of what does not exist in `missing`, of what is removed in "
+        "`removed`, and, where `entities` or `platforms` were asked for, of what is wanted in "
+        "`wanted`; `total` and `truncated` as before, no pages",
+        notes=(
+            "OUTGOING and INCOMING mean what they mean for the edges of this resource: "
+            "most edges are declared by what data flows into, so OUTGOING is UPSTREAM",
+            "every relationship that the registry marks as lineage is followed, the way "
+            "that data flows; a job between two datasets makes them two hops apart",
+            "entities that were never stored are reached and have `exists` false; "
+            "soft-deleted ones stay and have `removed` true, unless the parameters say "
+            "otherwise; `lists` have them always, and say which they are",
+            "nearest first; equally near ones in the order the catalog first saw them",
+            "`paths` are the shortest ones, 100 an entity at most; `pathsTruncated` is there where "
+            "they are not all, and they are left out once an answer's paths name 100000 entities",
+            "a walk that meets a limit ends there, nearest entities first, and says so",
+            "a URN that nothing knows has no lineage",
+        ),
+    )
     async def _get_lineage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         question = self._question(parameters, leaves_out=request.dialect == "datahub")

@@ -12,10 +12,17 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
 from explorer.server.failures import RequestRefusal
-from explorer.server.restli import MAX_PAGE, Endpoint, JsonResponse, Parameter, RestliRequest
-from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, DATASET, URN, all_or_none
+from explorer.server.restli import (
+    EXAMPLE_URN,
+    MAX_PAGE,
+    JsonResponse,
+    Parameter,
+    RestliRequest,
+    Routes,
+    endpoint,
+)
+from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, URN, all_or_none
 from explorer.server.store import StoredAspect
 
 __all__ = ["OpenApiRoutes"]
@@ -26,136 +33,52 @@ _WRITTEN = '[{"urn": …, "<aspect>": {"value": {…}}}]'
 _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
 
 
-class OpenApiRoutes:
+class OpenApiRoutes(Routes):
     """`/openapi/v3/entity/<entity>`, its `batchGet`, and `/openapi/v1/trace/write/<id>`"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                _PATH,
-                self._post,
-                "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
-                "batchGet, write them",
-                role="reader",
-                item=True,
-                parameters=(
-                    Parameter(
-                        "entity",
-                        "string",
-                        "an entity type, and batchGet to read",
-                        "dataset/batchGet",
-                        place="path",
-                    ),
-                    Parameter.query(
-                        "systemMetadata", "boolean", "with each aspect's system metadata", "true"
-                    ),
-                    Parameter.query(
-                        "createIfNotExists",
-                        "boolean",
-                        "write only the aspects that are not there yet",
-                    ),
-                    URN,
-                    Parameter(
-                        "ownership",
-                        "object",
-                        "to read, an empty object for each aspect wanted, under its name, all "
-                        "without any; to write, its value, systemMetadata and headers",
-                        {},
-                        required=False,
-                    ),
-                    ALL_OR_NONE,
-                ),
-                gives="a list of urn and, by aspect name, value, and systemMetadata where asked; "
-                "for a write, what was sent",
-                notes=(
-                    "The body is a list of such objects; a single one will do.",
-                    "Entities that do not exist are left out, and so are aspects that are not "
-                    "stored. An entity named without aspects gives all it has; one named twice "
-                    "is given once, with all that was asked of it.",
-                    "Writing needs the role editor. Values are checked as those of ingestProposal "
-                    "are, and the answer follows the commit whatever async says.",
-                    BATCHED,
-                ),
+    @endpoint(
+        "POST",
+        _PATH,
+        "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
+        "batchGet, write them",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter(
+                "entity",
+                "string",
+                "an entity type, and batchGet to read",
+                "dataset/batchGet",
+                place="path",
             ),
-            Endpoint(
-                "PATCH",
-                _PATH,
-                self._patch,
-                "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>",
-                role="editor",
-                item=True,
-                parameters=(
-                    Parameter("entity", "string", "an entity type", "dataset", place="path"),
-                    URN,
-                    Parameter(
-                        "globalTags",
-                        "object",
-                        "by aspect name an object whose value is a patch: patch, and "
-                        "arrayPrimaryKeys for arrays that the model names no keys for",
-                        {"value": {"patch": _ADD_TAG}},
-                        required=False,
-                    ),
-                    ALL_OR_NONE,
-                ),
-                gives="what was sent",
-                notes=("A patch is what ingestProposal takes with changeType PATCH.", BATCHED),
+            Parameter.query(
+                "systemMetadata", "boolean", "with each aspect's system metadata", "true"
             ),
-            Endpoint(
-                "DELETE",
-                _PATH,
-                self._delete,
-                "remove an entity, or some of its aspects, with all versions: "
-                "DELETE /openapi/v3/entity/<entity>/<urn>",
-                role="admin",
-                item=True,
-                parameters=(
-                    Parameter(
-                        "entity",
-                        "string",
-                        "an entity type, and a URN",
-                        f"dataset/{DATASET}",
-                        place="path",
-                    ),
-                    Parameter.query(
-                        "aspects",
-                        "array of strings",
-                        "aspects by name; the parameter may be repeated",
-                        "embed",
-                    ),
-                ),
-                gives="nothing: 200 and an empty body",
-                notes=("404 for an entity that does not exist; for DataHub's callers 200.",),
+            Parameter.query(
+                "createIfNotExists", "boolean", "write only the aspects that are not there yet"
             ),
-            Endpoint(
-                "POST",
-                "/openapi/v1/trace/write",
-                self._trace,
-                "whether aspects were written: POST /openapi/v1/trace/write/<id>",
-                role="reader",
-                item=True,
-                parameters=(
-                    Parameter(
-                        "id",
-                        "string",
-                        "the second part of the header traceparent that a write was answered with",
-                        "0" * 32,
-                        place="path",
-                    ),
-                ),
-                gives="by URN and aspect, success, and primaryStorage and searchStorage with their "
-                "writeStatus",
-                notes=(
-                    "The body is an object with a list of aspect names by URN.",
-                    "Writes are answered once they are committed and can be found, so an aspect "
-                    "that is there is ACTIVE_STATE, and one that is not is ERROR, whatever the id.",
-                ),
+            URN,
+            Parameter.optional(
+                "ownership",
+                "object",
+                "to read, an empty object for each aspect wanted, under its name, all "
+                "without any; to write, its value, systemMetadata and headers",
+                {},
             ),
-        )
-
+            ALL_OR_NONE,
+        ),
+        gives="a list of urn and, by aspect name, value, and systemMetadata where asked; "
+        "for a write, what was sent",
+        notes=(
+            "The body is a list of such objects; a single one will do.",
+            "Entities that do not exist are left out, and so are aspects that are not "
+            "stored. An entity named without aspects gives all it has; one named twice "
+            "is given once, with all that was asked of it.",
+            "Writing needs the role editor. Values are checked as those of ingestProposal "
+            "are, and the answer follows the commit whatever async says.",
+            BATCHED,
+        ),
+    )
     async def _post(self, request: RestliRequest) -> Response:
         entity, _, verb = request.key.partition("/")
         if verb == "batchGet":
@@ -170,6 +93,27 @@ class OpenApiRoutes:
         is_new = _is_true(request, "createIfNotExists")
         return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
 
+    @endpoint(
+        "PATCH",
+        _PATH,
+        "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>",
+        role="editor",
+        item=True,
+        parameters=(
+            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            URN,
+            Parameter.optional(
+                "globalTags",
+                "object",
+                "by aspect name an object whose value is a patch: patch, and "
+                "arrayPrimaryKeys for arrays that the model names no keys for",
+                {"value": {"patch": _ADD_TAG}},
+            ),
+            ALL_OR_NONE,
+        ),
+        gives="what was sent",
+        notes=("A patch is what ingestProposal takes with changeType PATCH.", BATCHED),
+    )
     async def _patch(self, request: RestliRequest) -> Response:
         return await self._write(request, request.key, "PATCH")
 
@@ -201,6 +145,31 @@ class OpenApiRoutes:
         )
         return JsonResponse(given, headers={"traceparent": _trace_parent()})
 
+    @endpoint(
+        "DELETE",
+        _PATH,
+        "remove an entity, or some of its aspects, with all versions: "
+        "DELETE /openapi/v3/entity/<entity>/<urn>",
+        role="admin",
+        item=True,
+        parameters=(
+            Parameter(
+                "entity",
+                "string",
+                "an entity type, and a URN",
+                f"dataset/{EXAMPLE_URN}",
+                place="path",
+            ),
+            Parameter.query(
+                "aspects",
+                "array of strings",
+                "aspects by name; the parameter may be repeated",
+                "embed",
+            ),
+        ),
+        gives="nothing: 200 and an empty body",
+        notes=("404 for an entity that does not exist; for DataHub's callers 200.",),
+    )
     async def _delete(self, request: RestliRequest) -> Response:
         entity, _, text = request.key.partition("/")
         urn = self._catalog.intake.read_urn(text)
@@ -210,6 +179,29 @@ class OpenApiRoutes:
             await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
         return JsonResponse()
 
+    @endpoint(
+        "POST",
+        "/openapi/v1/trace/write",
+        "whether aspects were written: POST /openapi/v1/trace/write/<id>",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter(
+                "id",
+                "string",
+                "the second part of the header traceparent that a write was answered with",
+                "0" * 32,
+                place="path",
+            ),
+        ),
+        gives="by URN and aspect, success, and primaryStorage and searchStorage with their "
+        "writeStatus",
+        notes=(
+            "The body is an object with a list of aspect names by URN.",
+            "Writes are answered once they are committed and can be found, so an aspect "
+            "that is there is ACTIVE_STATE, and one that is not is ERROR, whatever the id.",
+        ),
+    )
     async def _trace(self, request: RestliRequest) -> Response:
         given = await request.json()
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):

@@ -1,7 +1,7 @@
 """Parameters that several endpoints take, and the examples of their documentation."""
 
 from explorer.errors import InvalidInput
-from explorer.server.restli import Parameter, RestliRequest
+from explorer.server.restli import EXAMPLE_URN, Parameter, RestliRequest
 
 __all__ = [
     "ALL_OR_NONE",
@@ -9,7 +9,6 @@ __all__ = [
     "BATCHED",
     "CONDITIONS",
     "COUNT",
-    "DATASET",
     "ENTITIES",
     "ENTITY",
     "FILTER",
@@ -26,13 +25,11 @@ __all__ = [
     "all_or_none",
 ]
 
-DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
-
-URN = Parameter("urn", "URN", "the entity", DATASET)
-PATH_URN = Parameter("urn", "URN", "the entity, percent-encoded", DATASET, place="path")
+URN = Parameter("urn", "URN", "the entity", EXAMPLE_URN)
+PATH_URN = Parameter("urn", "URN", "the entity, percent-encoded", EXAMPLE_URN, place="path")
 ENTITY = Parameter("entity", "string", "the name of an entity type", "dataset")
-ENTITIES = Parameter(
-    "entities", "array of strings", "names of entity types; all without it", required=False
+ENTITIES = Parameter.optional(
+    "entities", "array of strings", "names of entity types; all without it"
 )
 INPUT = Parameter(
     "input",
@@ -40,46 +37,36 @@ INPUT = Parameter(
     "words, quoted phrases, field:value, OR, NOT and *; * or nothing finds everything",
     "*",
 )
-FILTER = Parameter(
+FILTER = Parameter.optional(
     "filter",
     "filter",
     "an OR of ANDs of criteria on searchable fields",
     {"or": [{"and": [{"field": "origin", "values": ["PROD"], "condition": "EQUAL"}]}]},
-    required=False,
 )
-SORT = Parameter(
+SORT = Parameter.optional(
     "sort",
     "sort",
     "{field, order}: any searchable field, name, urn or _entityType; ASCENDING or DESCENDING",
     {"field": "name", "order": "ASCENDING"},
-    required=False,
 )
-SORT_CRITERIA = Parameter(
+SORT_CRITERIA = Parameter.optional(
     "sortCriteria",
     "array of sorts",
     "several sorts, each for what is alike in those before; wins over sort",
-    required=False,
 )
-START = Parameter("start", "integer", "how many to skip; 0 without it", 0, required=False)
-COUNT = Parameter(
-    "count", "integer", "how many at most; 10 without it, 10000 at most", 10, required=False
-)
-LIMIT = Parameter(
-    "limit", "integer", "how many at most; 10 without it, 10000 at most", 10, required=False
-)
+START = Parameter.optional("start", "integer", "how many to skip; 0 without it", 0)
+COUNT = Parameter.optional("count", "integer", "how many at most; 10 without it, 10000 at most", 10)
+LIMIT = Parameter.optional("limit", "integer", "how many at most; 10 without it, 10000 at most", 10)
 
 
 _ALL_OR_NONE = "X-Catalog-All-Or-None"
 
 _EXAMPLE = {
     "entityType": "dataset",
-    "entityUrn": DATASET,
+    "entityUrn": EXAMPLE_URN,
     "changeType": "UPSERT",
     "aspectName": "globalTags",
-    "aspect": {
-        "value": '{"tags": [{"tag": "urn:li:tag:PII"}]}',
-        "contentType": "application/json",
-    },
+    "aspect": {"value": '{"tags": [{"tag": "urn:li:tag:PII"}]}', "contentType": "application/json"},
 }
 
 PROPOSAL = Parameter(
@@ -91,8 +78,8 @@ PROPOSAL = Parameter(
     _EXAMPLE,
 )
 PROPOSALS = Parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
-ASYNC = Parameter(
-    "async", "string", "taken and not looked at: every answer follows the commit", required=False
+ASYNC = Parameter.optional(
+    "async", "string", "taken and not looked at: every answer follows the commit"
 )
 ALL_OR_NONE = Parameter(
     _ALL_OR_NONE,

@@ -7,10 +7,16 @@ import orjson
 from starlette.responses import Response
 
 from explorer.server.browse import browse_paths, components
-from explorer.server.catalog import Catalog
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.projection import noted_delimiter
-from explorer.server.restli import Endpoint, JsonResponse, Parameter, Parameters, RestliRequest
+from explorer.server.restli import (
+    JsonResponse,
+    Parameter,
+    Parameters,
+    RestliRequest,
+    Routes,
+    endpoint,
+)
 from explorer.server.routes.parameters import (
     COUNT,
     ENTITIES,
@@ -111,51 +117,31 @@ def _aggregation(facet: FacetCounts) -> dict[str, Any]:
     }
 
 
-class BrowsingRoutes:
+class BrowsingRoutes(Routes):
     """`/entities` where it browses"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/entities",
-                self._browse,
-                "folders and entities at a path",
-                role="reader",
-                action="browse",
-                parameters=(
-                    Parameter("path", "string", "folders between slashes; / is the top", "/prod"),
-                    ENTITY,
-                    START,
-                    LIMIT,
-                    FILTER,
-                ),
-                gives=(
-                    "numEntities (right here), numGroups, numElements, pageSize, from, entities "
-                    "{name, urn}, groups {name, count}, and metadata with path, totalNumEntities "
-                    "(here and below) and the groups again"
-                ),
-                notes=(
-                    "Groups come before entities in a page. Soft-deleted entities are left out.",
-                    "A path that nothing is at gives empty lists.",
-                    "An entity without browse paths is found where its URN suggests.",
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._paths,
-                "the paths at which an entity is found when browsing",
-                role="reader",
-                action="getBrowsePaths",
-                parameters=(URN,),
-                gives="the paths as stored, or the one that the URN suggests; none for no entity",
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/entities",
+        "folders and entities at a path",
+        role="reader",
+        action="browse",
+        parameters=(
+            Parameter("path", "string", "folders between slashes; / is the top", "/prod"),
+            ENTITY,
+            START,
+            LIMIT,
+            FILTER,
+        ),
+        gives="numEntities (right here), numGroups, numElements, pageSize, from, entities "
+        "{name, urn}, groups {name, count}, and metadata with path, totalNumEntities "
+        "(here and below) and the groups again",
+        notes=(
+            "Groups come before entities in a page. Soft-deleted entities are left out.",
+            "A path that nothing is at gives empty lists.",
+            "An entity without browse paths is found where its URN suggests.",
+        ),
+    )
     async def _browse(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entity, path = parameters.text("entity"), parameters.text("path")
@@ -199,6 +185,15 @@ class BrowsingRoutes:
             entity, folders, start, limit, self._catalog.index.found_urns(query)
         )
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "the paths at which an entity is found when browsing",
+        role="reader",
+        action="getBrowsePaths",
+        parameters=(URN,),
+        gives="the paths as stored, or the one that the URN suggests; none for no entity",
+    )
     async def _paths(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
@@ -222,111 +217,19 @@ _SEARCHED = (
 )
 
 
-class SearchRoutes:
+class SearchRoutes(Routes):
     """`/entities` where it finds"""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/entities",
-                self._search,
-                "search one entity type",
-                role="reader",
-                action="search",
-                parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
-                gives=GIVES_RESULTS,
-                notes=_SEARCHED,
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._search_across,
-                "search several entity types, or all",
-                role="reader",
-                action="searchAcrossEntities",
-                parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
-                gives=GIVES_RESULTS,
-                notes=_SEARCHED,
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._scroll,
-                "go through all that a search finds, page by page",
-                role="reader",
-                action="scrollAcrossEntities",
-                parameters=(
-                    INPUT,
-                    ENTITIES,
-                    COUNT,
-                    *_NARROWED,
-                    Parameter(
-                        "scrollId",
-                        "string",
-                        "what the page before answered; nothing for the first",
-                        required=False,
-                    ),
-                    Parameter(
-                        "keepAlive",
-                        "string",
-                        "taken and not needed: a scroll id does not expire",
-                        "5m",
-                        required=False,
-                    ),
-                ),
-                gives=f"{GIVES_RESULTS}; scrollId, null when there is no more",
-                notes=(
-                    "Pages are in the order of the sort, or of URNs without one. What is there "
-                    "from the first page to the last is met exactly once, whatever is written "
-                    "meanwhile.",
-                    "A scroll id belongs to its search: with another one it is refused.",
-                ),
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._filter,
-                "the entities of one type that a filter lets pass",
-                role="reader",
-                action="filter",
-                parameters=(ENTITY, *_PAGED, *_NARROWED),
-                gives=GIVES_RESULTS,
-                notes=_SEARCHED,
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._list,
-                "the URNs of one type that a filter lets pass",
-                role="reader",
-                action="list",
-                parameters=(ENTITY, *_PAGED, *_NARROWED),
-                gives="start, count, total, and entities: URNs",
-                notes=_SEARCHED,
-            ),
-            Endpoint(
-                "POST",
-                "/entities",
-                self._autocomplete,
-                "names that begin as typed",
-                role="reader",
-                action="autocomplete",
-                parameters=(
-                    Parameter("query", "string", "the beginning of a name", "fct_us"),
-                    ENTITY,
-                    LIMIT,
-                    START,
-                    FILTER,
-                ),
-                gives="query, suggestions: texts, entities: for each the URN of one called so",
-                notes=("No text is suggested twice, and no soft-deleted entity.",),
-            ),
-        )
-
+    @endpoint(
+        "POST",
+        "/entities",
+        "search one entity type",
+        role="reader",
+        action="search",
+        parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
+        gives=GIVES_RESULTS,
+        notes=_SEARCHED,
+    )
     async def _search(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entity = parameters.text("entity")
@@ -334,6 +237,16 @@ class SearchRoutes:
             request, read_search(parameters, parameters.text("input"), (entity,))
         )
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "search several entity types, or all",
+        role="reader",
+        action="searchAcrossEntities",
+        parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
+        gives=GIVES_RESULTS,
+        notes=_SEARCHED,
+    )
     async def _search_across(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
@@ -341,12 +254,32 @@ class SearchRoutes:
             request, read_search(parameters, parameters.text("input"), entities)
         )
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "the entities of one type that a filter lets pass",
+        role="reader",
+        action="filter",
+        parameters=(ENTITY, *_PAGED, *_NARROWED),
+        gives=GIVES_RESULTS,
+        notes=_SEARCHED,
+    )
     async def _filter(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         return await self._found(
             request, read_search(parameters, "*", (parameters.text("entity"),))
         )
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "the URNs of one type that a filter lets pass",
+        role="reader",
+        action="list",
+        parameters=(ENTITY, *_PAGED, *_NARROWED),
+        gives="start, count, total, and entities: URNs",
+        notes=_SEARCHED,
+    )
     async def _list(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         query = read_search(parameters, "*", (parameters.text("entity"),))
@@ -362,6 +295,31 @@ class SearchRoutes:
             }
         )
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "go through all that a search finds, page by page",
+        role="reader",
+        action="scrollAcrossEntities",
+        parameters=(
+            INPUT,
+            ENTITIES,
+            COUNT,
+            *_NARROWED,
+            Parameter.optional(
+                "scrollId", "string", "what the page before answered; nothing for the first"
+            ),
+            Parameter.optional(
+                "keepAlive", "string", "taken and not needed: a scroll id does not expire", "5m"
+            ),
+        ),
+        gives=f"{GIVES_RESULTS}; scrollId, null when there is no more",
+        notes=(
+            "Pages are in the order of the sort, or of URNs without one. What is there from the "
+            "first page to the last is met exactly once, whatever is written meanwhile.",
+            "A scroll id belongs to its search: with another one it is refused.",
+        ),
+    )
     async def _scroll(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
@@ -385,6 +343,22 @@ class SearchRoutes:
         query = leave_out_unlisted(query, index.vocabulary)
         return await self._catalog.offload(index.search, query)
 
+    @endpoint(
+        "POST",
+        "/entities",
+        "names that begin as typed",
+        role="reader",
+        action="autocomplete",
+        parameters=(
+            Parameter("query", "string", "the beginning of a name", "fct_us"),
+            ENTITY,
+            LIMIT,
+            START,
+            FILTER,
+        ),
+        gives="query, suggestions: texts, entities: for each the URN of one called so",
+        notes=("No text is suggested twice, and no soft-deleted entity.",),
+    )
     async def _autocomplete(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entity = parameters.text("entity")

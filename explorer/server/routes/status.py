@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from explorer.server.catalog import Catalog
 from explorer.server.metrics import MEDIA_TYPE, Metrics
-from explorer.server.restli import Endpoint, JsonResponse, RestliRequest
+from explorer.server.restli import Endpoint, JsonResponse, RestliRequest, Routes, endpoint
 
 if TYPE_CHECKING:
     from graphql import GraphQLSchema
@@ -18,9 +18,8 @@ __all__ = ["DocumentationRoutes", "StatusRoutes"]
 
 # Nothing is loaded from anywhere, and nothing but this service is asked.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": _POLICY,
@@ -29,7 +28,7 @@ _HEADERS = {
 }
 
 
-class DocumentationRoutes:
+class DocumentationRoutes(Routes):
     """`/restli/docs`, made at the first request and kept."""
 
     def __init__(
@@ -38,16 +37,19 @@ class DocumentationRoutes:
         endpoints: Callable[[], Iterable[Endpoint]],
         schema: "Callable[[], GraphQLSchema]",
     ) -> None:
-        self._catalog = catalog
+        super().__init__(catalog)
         self._endpoints = endpoints
         self._schema = schema
         self._making = Lock()
         self._made: dict[str, tuple[bytes, bytes]] = {}
 
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        summary = "this page: every address, aspect, field, relationship and decision"
-        return (Endpoint("GET", "/restli/docs", self._page, summary, role="reader", gives="HTML"),)
-
+    @endpoint(
+        "GET",
+        "/restli/docs",
+        "this page: every address, aspect, field, relationship and decision",
+        role="reader",
+        gives="HTML",
+    )
     async def _page(self, request: RestliRequest) -> Response:
         base = request.scope.get("root_path", "")
         made = self._made.get(base)
@@ -74,60 +76,27 @@ class DocumentationRoutes:
 _SPOKEN_VERSION = "v1.7.0.17"
 
 
-class StatusRoutes:
+class StatusRoutes(Routes):
     """`/config`, `/health` and `/metrics`."""
 
     def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
-        self._catalog = catalog
+        super().__init__(catalog)
         self._metrics = metrics
 
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "GET",
-                "/config",
-                self._config,
-                "what the server is and can do",
-                role="reader",
-                gives="the flags and the release by which clients choose their calls; under "
-                "catalogExplorer this server's own release, whether it holds the sample, how "
-                "many entities, that edits in GraphQL take the condition ifCurrent, that filters "
-                "take names in the place of URNs, and that /stewardship is there",
-                notes=(
-                    "Answered without a token.",
-                    "The release is that of the real service whose model and calls are served "
-                    "here.",
-                ),
-            ),
-            Endpoint(
-                "GET",
-                "/health",
-                self._health,
-                "whether the server is up",
-                role="reader",
-                gives="nothing: 200 and an empty body",
-                notes=(
-                    "Answered without a token.",
-                    "503 with a sentence when nothing can be written: the database is damaged, or "
-                    "the writer does not take a job in 5 seconds.",
-                    "A search index that is being made anew is no fault: only searches are "
-                    "answered with 503 and Retry-After until it is done.",
-                ),
-            ),
-            Endpoint(
-                "GET",
-                "/metrics",
-                self._measured,
-                "what the server counts of itself",
-                role="reader",
-                standing="ours",
-                gives="text as Prometheus reads it: requests by endpoint and status, how long they "
-                "took, what is under way; the writer's queue and commits; the change log's and the "
-                "search index's offsets; entities, size on disk, memory",
-                notes=("Where tokens are in use it wants one, as a bearer.",),
-            ),
-        )
-
+    @endpoint(
+        "GET",
+        "/config",
+        "what the server is and can do",
+        role="reader",
+        gives="the flags and the release by which clients choose their calls; under "
+        "catalogExplorer this server's own release, whether it holds the sample, how "
+        "many entities, that edits in GraphQL take the condition ifCurrent, that filters "
+        "take names in the place of URNs, and that /stewardship is there",
+        notes=(
+            "Answered without a token.",
+            "The release is that of the real service whose model and calls are served here.",
+        ),
+    )
     async def _config(self, _request: RestliRequest) -> Response:
         return JsonResponse(
             {
@@ -149,9 +118,34 @@ class StatusRoutes:
             }
         )
 
+    @endpoint(
+        "GET",
+        "/health",
+        "whether the server is up",
+        role="reader",
+        gives="nothing: 200 and an empty body",
+        notes=(
+            "Answered without a token.",
+            "503 with a sentence when nothing can be written: the database is damaged, or "
+            "the writer does not take a job in 5 seconds.",
+            "A search index that is being made anew is no fault: only searches are "
+            "answered with 503 and Retry-After until it is done.",
+        ),
+    )
     async def _health(self, _request: RestliRequest) -> Response:
         await self._catalog.prove_writer()
         return JsonResponse()
 
+    @endpoint(
+        "GET",
+        "/metrics",
+        "what the server counts of itself",
+        role="reader",
+        standing="ours",
+        gives="text as Prometheus reads it: requests by endpoint and status, how long they "
+        "took, what is under way; the writer's queue and commits; the change log's and the "
+        "search index's offsets; entities, size on disk, memory",
+        notes=("Where tokens are in use it wants one, as a bearer.",),
+    )
     async def _measured(self, _request: RestliRequest) -> Response:
         return Response(await self._metrics.text(), media_type=MEDIA_TYPE)

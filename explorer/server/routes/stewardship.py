@@ -15,11 +15,12 @@ from explorer.server.browse import components
 from explorer.server.catalog import Catalog
 from explorer.server.restli import (
     MAX_PAGE,
-    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
+    Routes,
+    endpoint,
 )
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
@@ -44,10 +45,10 @@ __all__ = ["StewardshipRoutes"]
 _DATASET = "dataset"
 _MOST_DAYS = 365
 _LOOK_SECONDS = 0.02
-_URNS = Parameter("urns", "array of URNs", "the datasets meant, 10000 at most", required=False)
-_INPUT = Parameter("input", "string", "those that a search for this finds", required=False)
-_FOLDER = Parameter(
-    "folder", "string", "those in and below this browse path, such as /prod", required=False
+_URNS = Parameter.optional("urns", "array of URNs", "the datasets meant, 10000 at most")
+_INPUT = Parameter.optional("input", "string", "those that a search for this finds")
+_FOLDER = Parameter.optional(
+    "folder", "string", "those in and below this browse path, such as /prod"
 )
 _WHICH = (_URNS, _INPUT, FILTER, _FOLDER)
 _NOTE = (
@@ -56,57 +57,8 @@ _NOTE = (
 )
 
 
-class StewardshipRoutes:
+class StewardshipRoutes(Routes):
     """`/stewardship`"""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (
-            Endpoint(
-                "POST",
-                "/stewardship",
-                self._worklist,
-                "what is worth describing next: tables and columns that nobody described",
-                role="reader",
-                standing="ours",
-                action="worklist",
-                parameters=(
-                    *_WHICH,
-                    START,
-                    COUNT,
-                    Parameter(
-                        "days", "integer", "count the use of so many days", USE_DAYS, required=False
-                    ),
-                ),
-                gives=(
-                    "datasets, total (of all items), start, days, and items, the heaviest first, "
-                    "by (used + 1) × (downstream + 1): urn, table, platform, column, type, place, "
-                    "used, usedOf (column, table or none), downstream, atLeast"
-                ),
-                notes=(_NOTE, "An item without a column is the table itself."),
-            ),
-            Endpoint(
-                "POST",
-                "/stewardship",
-                self._coverage,
-                "how much is described, tables and columns apart",
-                role="reader",
-                standing="ours",
-                action="coverage",
-                parameters=(
-                    *_WHICH,
-                    Parameter("by", "string", f"in groups: {', '.join(GROUPINGS)}", required=False),
-                ),
-                gives=(
-                    "datasets, tables and columns {total, documented, edited, ingested}, by, and "
-                    "groups {key, name, tables, columns}, those with the most left to describe "
-                    "first"
-                ),
-                notes=(_NOTE, "What has several owners, tags or folders counts under each."),
-            ),
-        )
 
     async def _wait(self) -> None:
         """Wait, and keep no thread from reading, while everything is counted for the first time;
@@ -116,6 +68,24 @@ class StewardshipRoutes:
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 
+    @endpoint(
+        "POST",
+        "/stewardship",
+        "what is worth describing next: tables and columns that nobody described",
+        role="reader",
+        standing="ours",
+        action="worklist",
+        parameters=(
+            *_WHICH,
+            START,
+            COUNT,
+            Parameter.optional("days", "integer", "count the use of so many days", USE_DAYS),
+        ),
+        gives="datasets, total (of all items), start, days, and items, the heaviest first, "
+        "by (used + 1) × (downstream + 1): urn, table, platform, column, type, place, "
+        "used, usedOf (column, table or none), downstream, atLeast",
+        notes=(_NOTE, "An item without a column is the table itself."),
+    )
     async def _worklist(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
@@ -133,6 +103,21 @@ class StewardshipRoutes:
         }
         return JsonResponse({"value": value})
 
+    @endpoint(
+        "POST",
+        "/stewardship",
+        "how much is described, tables and columns apart",
+        role="reader",
+        standing="ours",
+        action="coverage",
+        parameters=(
+            *_WHICH,
+            Parameter.optional("by", "string", f"in groups: {', '.join(GROUPINGS)}"),
+        ),
+        gives="datasets, tables and columns {total, documented, edited, ingested}, by, and groups "
+        "{key, name, tables, columns}, those with the most left to describe first",
+        notes=(_NOTE, "What has several owners, tags or folders counts under each."),
+    )
     async def _coverage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
