@@ -15,7 +15,7 @@ from explorer.errors import UnknownName
 from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
 from explorer.server.docs.decisions import DECISIONS
-from explorer.server.graphql.route import GRAPHQL_PATH
+from explorer.server.graphql.route import EXAMPLE_DOCUMENT, GRAPHQL_PATH
 from explorer.server.restli import EXAMPLE_URN, Endpoint, Parameter
 
 if TYPE_CHECKING:
@@ -34,24 +34,24 @@ Content: TypeAlias = "str | Markup | Iterable[str]"
 
 
 def element(name: str, content: Content = "", /, **attributes: str | bool | None) -> Markup:
-    """One element. An attribute that is True stands alone, one that is None or False is left out;
-    `class_` and `for_` lose their underscore, and other underscores become dashes."""
-    said = "".join(
+    """Return one element. An attribute that is True has no value, one that is None or False is left
+    out; `class_` loses its underscore, and other underscores become dashes."""
+    written = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
         + ("" if value is True else f'="{escape(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Markup(f"<{name}{said}>{_inner(content)}</{name}>")
+    return Markup(f"<{name}{written}>{_inner(content)}</{name}>")
 
 
 def code(text: str) -> Markup:
-    """A name or value as it is typed."""
+    """Return a name or value as it is typed."""
     return element("code", text)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
-    """A table that scrolls by itself where the page is narrow."""
+    """Return a table that scrolls by itself where the page is narrow."""
     header = element("tr", [element("th", one, scope="col") for one in head])
     body = [element("tr", [element("td", cell) for cell in row]) for row in rows]
     whole = element("table", [element("thead", header), element("tbody", body)])
@@ -59,9 +59,9 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
 
 
 def anchor(*words: str) -> str:
-    """An address within the page."""
-    kept = "-".join(words)
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in kept).strip("-")
+    """Return the id of a part of the page."""
+    name = "-".join(words)
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in name).strip("-")
 
 
 def _inner(content: Content) -> str:
@@ -73,27 +73,25 @@ def _inner(content: Content) -> str:
 
 
 REQUIRED = element("span", "required", class_="required")
-"""The mark of what must be said."""
+"""The mark of a parameter or field that may not be left out."""
 
 
-_SHAPES = {
-    "dataset": "urn:li:dataset:(<platform URN>,<name>,<origin>)",
-}
+_SHAPES = {"dataset": "urn:li:dataset:(<platform URN>,<name>,<origin>)"}
 
 
 def entity_sections(registry: Registry) -> Iterator[Markup]:
-    """One section for each entity type, by name."""
+    """Yield an entry for each entity type, by name."""
     for name in sorted(registry.entities, key=str.casefold):
         entity = registry.entities[name]
         fields = registry.key_fields(name)
         parts = ",".join(f"<{field}>" for field in fields)
         shape = f"urn:li:{name}:" + (f"({parts})" if len(fields) > 1 else parts)
-        aspects = [_aspect_link(one) for one in registry.aspects_of(name)]
-        yield _details(
-            ("entity", name),
+        aspects = [_link("aspect", one) for one in registry.aspects_of(name)]
+        yield _entry(
+            anchor("entity", name),
             [code(name), element("span", _SHAPES.get(name, shape), class_="summary mono")],
             [
-                element("p", ["Key aspect ", _aspect_link(entity.key)]),
+                element("p", ["Key aspect ", _link("aspect", entity.key)]),
                 element("p", _spaced(aspects), class_="names"),
             ],
             name,
@@ -101,7 +99,7 @@ def entity_sections(registry: Registry) -> Iterator[Markup]:
 
 
 def aspect_sections(registry: Registry) -> Iterator[Markup]:
-    """One section for each aspect, by name: its record's fields, what is searched, its edges."""
+    """Yield an entry for each aspect, by name: its fields, what is searched, its relationships."""
     carriers: dict[str, list[str]] = defaultdict(list)
     for entity in registry.entities:
         for name in registry.aspects_of(entity):
@@ -116,49 +114,54 @@ def aspect_sections(registry: Registry) -> Iterator[Markup]:
             parts += [element("h4", "Searched and filtered by"), _search_table(aspect)]
         if aspect.relationships:
             parts += [element("h4", "Relationships"), _edge_table(aspect)]
-        on = [element("a", one, href=f"#{anchor('entity', one)}") for one in carriers[name]]
+        on = [_link("entity", one) for one in carriers[name]]
         if on:
             parts.append(element("p", ["Carried by ", *_spaced(on)], class_="names"))
-        yield _details(("aspect", name), head, parts, name)
+        yield _entry(anchor("aspect", name), head, parts, name)
 
 
 def record_sections(registry: Registry) -> Iterator[Markup]:
-    """One section for each record and enum that an aspect is made of, by name."""
+    """Yield an entry for each record and enum that is no aspect, by name."""
     own = {aspect.record for aspect in registry.aspects.values()}
     for name in sorted(registry.records, key=lambda full: _short(full).casefold()):
         if name in own:
             continue
         head = [code(_short(name)), element("span", name, class_="summary mono")]
-        yield _details(("record", name), head, [_fields(registry, name)], _short(name))
+        yield _entry(anchor("record", name), head, [_fields(registry, name)], _short(name))
 
 
 def relationship_sections(registry: Registry) -> Iterator[Markup]:
-    """One section for each relationship name: where it is declared and where it leads."""
+    """Yield an entry for each relationship, by name: where it is declared and where it leads."""
     declared: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
     for aspect_name, aspect in registry.aspects.items():
         for edge in aspect.relationships:
-            flow = ""
+            lineage = ""
             if edge.lineage:
-                flow = "yes, from the entity" if edge.source_is_upstream else "yes, to the entity"
-            declared[edge.name].append((aspect_name, edge.path, ", ".join(edge.to), flow))
+                lineage = (
+                    "yes, from the entity" if edge.source_is_upstream else "yes, to the entity"
+                )
+            declared[edge.name].append((aspect_name, edge.path, ", ".join(edge.to), lineage))
     for name in sorted(declared, key=str.casefold):
-        lineage = name in registry.lineage_names
         head = [code(name)]
-        if lineage:
+        if name in registry.lineage_names:
             head.append(element("span", "lineage", class_="standing ours"))
         rows = (
-            (_aspect_link(aspect), code(path), to, flow)
-            for aspect, path, to, flow in declared[name]
+            (_link("aspect", aspect), code(path), to, lineage)
+            for aspect, path, to, lineage in declared[name]
         )
         found = table(("Aspect", "Field", "Leads to", "Lineage flows"), rows)
-        yield _details(("relationship", name), head, [found], name)
+        yield _entry(anchor("relationship", name), head, [found], name)
 
 
-def _details(place: tuple[str, str], head: list[Markup], parts: list[Markup], find: str) -> Markup:
+def _entry(
+    place: str, head: list[Markup], parts: list[Markup], find: str, class_: str | None = None
+) -> Markup:
+    """A part of the page that is closed until it is opened; `find` is what it is found by."""
     return element(
         "details",
         [element("summary", head), element("div", parts, class_="inside")],
-        id=anchor(*place),
+        id=place,
+        class_=class_,
         data_find=find.lower(),
     )
 
@@ -181,7 +184,7 @@ def _fields(registry: Registry, name: str) -> Markup:
 
 
 def _type(registry: Registry, expression: str) -> Markup:
-    """A type, its records leading to their sections."""
+    """Return a type, whose records are links."""
     kind, arguments = read_type(expression)
     if kind == "name":
         name = expression.removesuffix("?")
@@ -196,7 +199,7 @@ def _type(registry: Registry, expression: str) -> Markup:
 
 
 def _place(registry: Registry, record: str) -> str:
-    """Where a record is described: with its aspect if it is one's, else by itself."""
+    """Return the id of a record's entry, or of the aspect's whose record it is."""
     try:
         aspect = registry.aspect_named_by(record)
     except UnknownName:
@@ -216,13 +219,13 @@ def _search_table(aspect: Aspect) -> Markup:
                 code(field.path),
                 ", ".join(
                     word
-                    for word, said in (
+                    for word, holds in (
                         ("facet", field.facet),
                         ("autocomplete", field.autocomplete),
                         ("filter only", not field.queried),
                         (f"weight {field.weight:g}", field.weight != 1),
                     )
-                    if said
+                    if holds
                 ),
             )
             for field in aspect.search
@@ -235,7 +238,7 @@ def _edge_table(aspect: Aspect) -> Markup:
         ("Name", "Field", "Leads to"),
         (
             (
-                element("a", edge.name, href=f"#{anchor('relationship', edge.name)}"),
+                _link("relationship", edge.name),
                 code(edge.path),
                 ", ".join(edge.to),
             )
@@ -244,8 +247,8 @@ def _edge_table(aspect: Aspect) -> Markup:
     )
 
 
-def _aspect_link(name: str) -> Markup:
-    return element("a", name, href=f"#{anchor('aspect', name)}")
+def _link(kind: str, name: str) -> Markup:
+    return element("a", name, href=f"#{anchor(kind, name)}")
 
 
 def _spaced(parts: list[Markup]) -> list[str]:
@@ -265,7 +268,7 @@ _STANDINGS = {
 
 
 def address_of(endpoint: Endpoint) -> str:
-    """Where the section of an endpoint is found on the page."""
+    """Return the id of an endpoint's entry."""
     return anchor(
         endpoint.method.lower(),
         endpoint.path.strip("/"),
@@ -275,16 +278,18 @@ def address_of(endpoint: Endpoint) -> str:
 
 
 def example_of(endpoint: Endpoint) -> tuple[str, str | None]:
-    """A request that works: its path with the query, and its body if it has one."""
+    """Return a request that works: its path with the query, and its body if it has one."""
     path = endpoint.path
     if endpoint.item:
-        at = [one.example for one in endpoint.parameters if one.place == "path" and one.example]
-        path += "/" + (str(at[0]) if at and "/" in str(at[0]) else quote(_urn(at), safe=""))
+        keys = (one.example for one in endpoint.parameters if one.place == "path" and one.example)
+        key = str(next(keys, EXAMPLE_URN))
+        # One with a slash is a path of its own: dataset/batchGet.
+        path += f"/{key if '/' in key else quote(key, safe='')}"
     query = [("action", endpoint.action)] if endpoint.action else []
     for one in endpoint.parameters:
         if one.place == "query" and one.example is not None:
             values = one.example if isinstance(one.example, list | tuple) else [one.example]
-            query += [(one.name, _said(value)) for value in values]
+            query += [(one.name, _text(value)) for value in values]
     if query:
         path += "?" + urlencode(query, safe="(),*/", quote_via=quote)
     if endpoint.method not in ("POST", "PATCH"):
@@ -298,7 +303,7 @@ def example_of(endpoint: Endpoint) -> tuple[str, str | None]:
 
 
 def endpoint_section(endpoint: Endpoint) -> Markup:
-    """The section of one endpoint, closed until it is asked for."""
+    """Return the entry of an endpoint."""
     badges = [element("span", endpoint.method, class_=f"method {endpoint.method.lower()}")]
     standing = _STANDINGS[endpoint.standing]
     names = element("span", endpoint.title.partition(" ")[2], class_="address")
@@ -315,13 +320,8 @@ def endpoint_section(endpoint: Endpoint) -> Markup:
     if endpoint.notes:
         parts.append(element("ul", [element("li", note) for note in endpoint.notes]))
     parts.append(_trial(endpoint))
-    return element(
-        "details",
-        [element("summary", head), element("div", parts, class_="inside")],
-        id=address_of(endpoint),
-        class_="endpoint",
-        data_find=f"{endpoint.title} {endpoint.summary}".lower(),
-    )
+    find = f"{endpoint.title} {endpoint.summary}"
+    return _entry(address_of(endpoint), head, parts, find, "endpoint")
 
 
 def _parameters(parameters: Iterable[Parameter]) -> Markup:
@@ -341,60 +341,42 @@ def _parameters(parameters: Iterable[Parameter]) -> Markup:
 
 def _trial(endpoint: Endpoint) -> Markup:
     path, body = example_of(endpoint)
-    rows: list[Markup] = [
-        element(
-            "label",
-            ["Address", element("input", class_="path", value=path, spellcheck="false")],
-        )
-    ]
+    address = element("input", class_="path", value=path, spellcheck="false")
+    fields = [element("label", ["Address", address])]
     if body is not None:
-        rows.append(
-            element(
-                "label",
-                [
-                    "Body",
-                    element(
-                        "textarea",
-                        body,
-                        class_="body",
-                        rows=str(min(28, body.count("\n") + 1)),
-                        spellcheck="false",
-                    ),
-                ],
-            )
-        )
+        fields.append(_area("Body", body, "body"))
+    return _form(fields, data_method=endpoint.method)
+
+
+def _area(label: str, text: str, class_: str) -> Markup:
+    rows = str(min(28, text.count("\n") + 1))
+    area = element("textarea", text, class_=class_, rows=rows, spellcheck="false")
+    return element("label", [label, area])
+
+
+def _form(fields: list[Markup], **attributes: str | bool) -> Markup:
+    """A request that can be changed and sent from the page, and a place for its response."""
     buttons = [
         element("button", "Send", class_="send", type="button"),
         element("button", "Copy as curl", class_="copy", type="button"),
         element("span", "", class_="outcome", role="status"),
     ]
-    rows.append(element("div", buttons, class_="buttons"))
-    rows.append(element("pre", "", class_="answer", hidden=True, tabindex="0"))
-    return element("div", rows, class_="trial", data_method=endpoint.method)
+    rows = [
+        *fields,
+        element("div", buttons, class_="buttons"),
+        element("pre", "", class_="answer", hidden=True, tabindex="0"),
+    ]
+    return element("div", rows, class_="trial", **attributes)
 
 
-def _urn(examples: list[Any]) -> str:
-    return str(examples[0]) if examples else EXAMPLE_URN
-
-
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
-_DOCUMENT = """\
-query read($urn: String!) {
-  dataset(urn: $urn) {
-    properties { description }
-    schemaMetadata { fields { fieldPath description } }
-  }
-}"""
-_VARIABLES = f'{{"urn": "{EXAMPLE_URN}"}}'
-
-
 def operation_sections(schema: "GraphQLSchema") -> Iterator[Markup]:
-    """One section for each query and each mutation, by name."""
+    """Yield an entry for each query and each mutation, by name."""
     for kind, root in (("query", schema.query_type), ("mutation", schema.mutation_type)):
         if root is None:
             continue
@@ -404,21 +386,11 @@ def operation_sections(schema: "GraphQLSchema") -> Iterator[Markup]:
 
 def graphql_trial() -> Markup:
     """A document with its variables, to be changed and sent."""
-    rows = [
-        element("label", ["Document", _area(_DOCUMENT, "document")]),
-        element("label", ["Variables", _area(_VARIABLES, "variables")]),
-        element(
-            "div",
-            [
-                element("button", "Send", class_="send", type="button"),
-                element("button", "Copy as curl", class_="copy", type="button"),
-                element("span", "", class_="outcome", role="status"),
-            ],
-            class_="buttons",
-        ),
-        element("pre", "", class_="answer", hidden=True, tabindex="0"),
+    fields = [
+        _area("Document", EXAMPLE_DOCUMENT, "document"),
+        _area("Variables", f'{{"urn": "{EXAMPLE_URN}"}}', "variables"),
     ]
-    return element("div", rows, class_="trial", data_method="POST", data_graphql=True)
+    return _form(fields, data_method="POST", data_graphql=True)
 
 
 def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
@@ -435,17 +407,7 @@ def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
     parts.append(element("p", [element("b", "Gives "), code(str(field.type))]))
     if field.deprecation_reason:
         parts.append(element("p", f"Deprecated: {field.deprecation_reason}"))
-    return element(
-        "details",
-        [element("summary", head), element("div", parts, class_="inside")],
-        id=anchor("graphql", name),
-        data_find=f"{kind} {name}".lower(),
-    )
-
-
-def _area(text: str, name: str) -> Markup:
-    rows = str(text.count("\n") + 1)
-    return element("textarea", text, class_=name, rows=rows, spellcheck="false")
+    return _entry(anchor("graphql", name), head, parts, f"{kind} {name}")
 
 
 _HERE = Path(__file__).parent

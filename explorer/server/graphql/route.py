@@ -23,12 +23,12 @@ from explorer.server.restli import (
 if TYPE_CHECKING:
     from explorer.server.graphql.executor import Executor
 
-__all__ = ["GRAPHQL_PATH", "GraphqlRoute"]
+__all__ = ["EXAMPLE_DOCUMENT", "GRAPHQL_PATH", "GraphqlRoute"]
 
 GRAPHQL_PATH = "/api/graphql"
 
 
-_READ = """
+EXAMPLE_DOCUMENT = """
 query dataset($urn: String!) {
   dataset(urn: $urn) {
     properties { description }
@@ -73,7 +73,7 @@ class GraphqlRoute(Routes):
         "read what is asked for, and edit: descriptions, links, tags, owners and more",
         role="reader",
         parameters=(
-            Parameter("query", "string", "a GraphQL document", _READ),
+            Parameter("query", "string", "a GraphQL document", EXAMPLE_DOCUMENT),
             Parameter.optional(
                 "variables",
                 "object",
