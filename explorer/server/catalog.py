@@ -30,7 +30,9 @@ from explorer.server.ingestion import Intake, remove_property_values
 from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, CheckedProposal
 from explorer.server.projection import Projection
 from explorer.server.removal import (
+    Reference,
     RollbackResult,
+    Stamp,
     UnlinkedReferences,
     references_to,
     roll_back,
@@ -39,7 +41,7 @@ from explorer.server.removal import (
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.stewardship import Ledger
-from explorer.server.store import Job, Store, StoredReference, Transaction
+from explorer.server.store import Job, Reader, Store, Transaction
 
 __all__ = ["Catalog"]
 
@@ -288,7 +290,7 @@ class Catalog:
         The run id that the first proposal names is kept, so that `/config` can tell a sample
         until that run is rolled back.
         """
-        if self.store.log_head() or self.store.note(_SEEDED):
+        if self.store.log_bounds().head or self.store.note(_SEEDED):
             return False
 
         def job(transaction: Transaction) -> None:
@@ -324,15 +326,15 @@ class Catalog:
 
         def job(transaction: Transaction) -> tuple[int, int]:
             text, now = str(urn), _now_millis()
-            if not transaction.exists(text):
+            if not transaction.existing([text]):
                 if dialect == "datahub":
                     return 0, 0
                 raise NotFound(f"{text} does not exist.")
             if aspect is None or declared is None or aspect == key:
-                return transaction.erase(text, key, now, by)
+                return transaction.remove_entity(text, key, now, by)
             if declared.timeseries:
-                return 0, transaction.remove_points(text, aspect, bounds, now, by)
-            return transaction.remove(text, aspect, now, by), 0
+                return 0, transaction.remove_documents(text, aspect, bounds, now, by)
+            return transaction.remove_aspect(text, aspect, now, by), 0
 
         whole = aspect is None or aspect == key
         carrying: set[str] = set()
@@ -377,24 +379,26 @@ class Catalog:
         """
         text, by = str(urn), actor or self.intake.default_actor
 
-        def one(
-            transaction: Transaction, found: list[StoredReference], stamp: tuple[int, str] | None
+        def remove(
+            view: Reader, references: list[Reference], stamp: Stamp | None = None
         ) -> UnlinkedReferences:
-            return unlink(transaction, text, found, self.intake, self.registry, stamp)
+            return unlink(view, text, references, self.intake, self.registry, stamp)
 
-        def read() -> tuple[list[list[StoredReference]], UnlinkedReferences]:
-            told = UnlinkedReferences()
-            with self.store.reading() as view:
+        def read() -> tuple[list[list[Reference]], UnlinkedReferences]:
+            planned = UnlinkedReferences()
+            with self.store.snapshot() as view:
                 found = references_to(view, text)
                 for references in found if dry_run else ():
-                    told.add(one(view, references, None))
-            return found, told
+                    planned.add(remove(view, references))
+            return found, planned
 
         async with self._one_at_a_time:
             found, unlinked = await self._beside(read)
             if not dry_run:
                 await self._in_parts(
-                    found, lambda view, some: one(view, some, (_now_millis(), by)), unlinked.add
+                    found,
+                    lambda view, some: remove(view, some, Stamp(view, _now_millis(), by)),
+                    unlinked.add,
                 )
         return unlinked
 
@@ -412,18 +416,16 @@ class Catalog:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
         by = actor or self.intake.default_actor
 
-        def one(
-            transaction: Transaction, urn: str, stamp: tuple[int, str] | None
-        ) -> RollbackResult:
-            return roll_back(transaction, run, urn, self.intake, self.registry, stamp, safe=safe)
+        def undo(view: Reader, urn: str, stamp: Stamp | None = None) -> RollbackResult:
+            return roll_back(view, run, urn, self.intake, self.registry, stamp, safe=safe)
 
         def read() -> tuple[list[str], RollbackResult]:
-            told = RollbackResult(run)
-            with self.store.reading() as view:
-                found = view.run_urns(run)
+            planned = RollbackResult(run)
+            with self.store.snapshot() as view:
+                found = view.urns(run=run)
                 for urn in found if dry_run else ():
-                    told.add(one(view, urn, None))
-            return found, told
+                    planned.add(undo(view, urn))
+            return found, planned
 
         def settle(transaction: Transaction) -> None:
             if transaction.note(_SAMPLE_RUN) == run:
@@ -433,7 +435,9 @@ class Catalog:
             found, undone = await self._beside(read)
             if not dry_run:
                 await self._in_parts(
-                    found, lambda view, urn: one(view, urn, (_now_millis(), by)), undone.add
+                    found,
+                    lambda view, urn: undo(view, urn, Stamp(view, _now_millis(), by)),
+                    undone.add,
                 )
                 await self.write(settle)
         return undone
@@ -513,7 +517,7 @@ class Catalog:
         gone = 0
         while not self._is_closing.is_set():
             through = min(
-                self.store.log_head() - _CHANGES_KEPT,
+                self.store.log_bounds().head - _CHANGES_KEPT,
                 # The row that the index ends with tells whether it is this catalog's.
                 self.index.committed_offset - 1,
                 *(follower.at for follower in tuple(self.feed.followers)),
@@ -531,7 +535,7 @@ class Catalog:
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
             "version": __version__,
             "sample": self.store.note(_SAMPLE_RUN) is not None,
-            "entities": self.store.entity_count(),
+            "entities": self.store.count(),
             "conditionalEdits": True,
             "namesInFilters": True,
             "stewardship": True,

@@ -174,14 +174,14 @@ class Feed:
         return Follower(self, after)
 
     def read(self, after: int, limit: int) -> list[LogEntry]:
-        """Rows of the log after an offset, as `Store.log`; the newest come from memory."""
+        """Rows of the log after an offset, as `Reader.log`; the newest come from memory."""
         with self._lock:
             # One who begins past the tail's end would wait for others to read up to there.
             if self._tail and self._tail[0].offset - 1 <= after <= self._tail[-1].offset:
                 if self._tail[-1].offset < self._told:
                     self._extend(self._tail[-1].offset, limit)
             else:
-                head = self._store.log_head()
+                head = self._store.log_bounds().head
                 if after < head - limit:
                     return self._store.log(after, limit)
                 self._tail.clear()

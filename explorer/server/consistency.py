@@ -27,7 +27,7 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
-from explorer.server.store import Placement, StoreFault, SurveyedStore
+from explorer.server.store import Placement, StoredDocument, StoreFault, SurveyedStore
 from explorer.server.store.replay import Replay, digest
 from explorer.server.store.survey import Holding, KeptFolder, Survey
 from explorer.server.timeseries import Points, read_measures, use_from
@@ -440,9 +440,9 @@ def _points_of(holding: Holding) -> Points:
         end_millis: int | None = None,
         limit: int = -1,
         /,
-    ) -> Iterator[tuple[bytes, bytes]]:
+    ) -> Iterator[StoredDocument]:
         found = [
-            (point.value, b"")
+            StoredDocument(aspect, point.value, b"")
             for point in reversed(holding.points)
             if point.aspect == aspect
             and (start_millis is None or point.at_millis >= start_millis)

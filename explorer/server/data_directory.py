@@ -120,7 +120,7 @@ def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
     catalog = Catalog(store, index, registry, data_dir / COUNTS)
     catalog.ledger.open()
     try:
-        if index.committed_offset == 0 and (count := store.entity_count()) > _MADE_AT_ONCE:
+        if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
             _log.warning("the search index is being made for %d entities", count)
             catalog.rebuild_index()
         else:
@@ -162,7 +162,7 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
         with hold(data_dir):
             shutil.rmtree(data_dir / INDEX, ignore_errors=True)
             store = open_store(data_dir)
-            total = store.entity_count()
+            total = store.count()
             try:
                 index = _Told(data_dir / INDEX, registry, store, begin(total))
             except BaseException:

@@ -139,8 +139,8 @@ class Intake:
         or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
         `check_assignments` and `check_definition` for structured properties.
         """
-        exists = transaction.exists(change.text)
-        stored = transaction.latest(change.text, change.aspect) if exists else None
+        exists = bool(transaction.existing([change.text]))
+        stored = transaction.aspect(change.text, change.aspect) if exists else None
         if not self._may(change, stored, exists=exists):
             return
         if change.kind == "DELETE":
@@ -258,13 +258,13 @@ class Intake:
     def _delete(self, transaction: Transaction, change: CheckedProposal, now_millis: int) -> None:
         key = self._registry.entity(change.urn.entity_type).key
         if change.aspect == key:
-            transaction.erase(change.text, key, now_millis, change.actor)
+            transaction.remove_entity(change.text, key, now_millis, change.actor)
         elif change.declared.timeseries:
-            transaction.remove_points(
+            transaction.remove_documents(
                 change.text, change.aspect, (None, None), now_millis, change.actor
             )
         else:
-            transaction.remove(change.text, change.aspect, now_millis, change.actor)
+            transaction.remove_aspect(change.text, change.aspect, now_millis, change.actor)
 
     def _put(
         self,
@@ -281,7 +281,7 @@ def remove_property_values(
     transaction: Transaction, intake: Intake, entity: str, definition: Urn, now_millis: int, by: str
 ) -> None:
     """Take the values of a structured property off an entity, whatever is stored of them."""
-    stored = transaction.latest(entity, ASSIGNMENTS)
+    stored = transaction.aspect(entity, ASSIGNMENTS)
     if stored is None:
         return
     value = orjson.loads(stored.value)

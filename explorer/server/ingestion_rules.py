@@ -210,9 +210,9 @@ def moved_paths(
     after = _declared_delimiter(info) or default_delimiter(platform.name)
     if before == after:
         return
-    for text in transaction.urns_starting_with(f"urn:li:dataset:({platform},"):
+    for text in transaction.urns(prefix=f"urn:li:dataset:({platform},"):
         urn = Urn.parse(text)
-        stored = transaction.latest(text, "browsePaths")
+        stored = transaction.aspect(text, "browsePaths")
         if stored and orjson.loads(stored.value).get("paths") == [_path(urn, before)]:
             yield urn, {"paths": [_path(urn, after)]}
 
@@ -222,7 +222,7 @@ def _path(urn: Urn, delimiter: str) -> str:
 
 
 def _delimiter(transaction: Transaction, platform: str | None) -> str:
-    stored = transaction.latest(f"{_PLATFORM}{platform}", "dataPlatformInfo") if platform else None
+    stored = transaction.aspect(f"{_PLATFORM}{platform}", "dataPlatformInfo") if platform else None
     said = _declared_delimiter(orjson.loads(stored.value)) if stored else None
     return said or default_delimiter(platform)
 
@@ -314,16 +314,17 @@ def summarise_incidents(transaction: Transaction, registry: Registry, now_millis
     An incident that is removed, or no longer about an entity, goes from its summary. An entity
     that does not exist gets none.
     """
-    for text in sorted(urn for urn in transaction.touched if urn.startswith(_INCIDENT)):
+    for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
         info = _stored(transaction, text, "incidentInfo")
         about = info.get("entities") or ()
-        listed = [one.urn for one in transaction.references_to(text) if one.aspect == _SUMMARY]
+        _, pointing = transaction.edges([text], "INCOMING")
+        listed = sorted({one.urn for one in pointing if _SUMMARY in one.aspects})
         for entity in dict.fromkeys((*listed, *about)):
             urn = Urn.parse(entity)
             known = registry.entities.get(urn.entity_type)
             if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
                 continue
-            if transaction.exists(entity):
+            if transaction.existing([entity]):
                 details = _incident_details(text, info) if entity in about else None
                 state = _state(info) if details else ""
                 _summarise(transaction, registry, urn, (text, state, details), now_millis)
@@ -331,7 +332,7 @@ def summarise_incidents(transaction: Transaction, registry: Registry, now_millis
 
 def _stored(transaction: Transaction, urn: str, aspect: str) -> dict[str, Any]:
     """The value of an aspect; empty where there is none, or damage made it unreadable."""
-    stored = transaction.latest(urn, aspect)
+    stored = transaction.aspect(urn, aspect)
     try:
         value = orjson.loads(stored.value) if stored else {}
     except orjson.JSONDecodeError:
@@ -519,12 +520,12 @@ def _required(transaction: Transaction, text: str, path: str) -> Definition:
 
 
 def _is_removed(transaction: Transaction, text: str) -> bool:
-    status = transaction.latest(text, "status")
+    status = transaction.aspect(text, "status")
     return status is not None and orjson.loads(status.value).get("removed") is True
 
 
 def _defined(transaction: Transaction, urn: Urn) -> Definition | None:
-    aspects = transaction.aspects(str(urn))
+    aspects = transaction.aspects([str(urn)]).get(str(urn), ())
     return read_definition(urn, {one.name: orjson.loads(one.value) for one in aspects})
 
 
@@ -532,7 +533,7 @@ def _platform(transaction: Transaction, entity: Urn) -> str | None:
     """The platform of an entity: that of its URN, else that of its instance."""
     if entity.platform:
         return entity.platform
-    stored = transaction.latest(str(entity), "dataPlatformInstance")
+    stored = transaction.aspect(str(entity), "dataPlatformInstance")
     said = orjson.loads(stored.value).get("platform") if stored else None
     return Urn.label(said) if isinstance(said, str) else None
 

@@ -25,6 +25,7 @@ from explorer.query.filters import Criterion, Filter
 from explorer.server.lineage_walk import (
     EVERY_HOP,
     Graph,
+    KnownUrn,
     LineageLists,
     Truncation,
     WalkLimits,
@@ -38,7 +39,7 @@ from explorer.server.search.document import build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
 from explorer.server.search.matching import Names
 from explorer.server.search.ranking import read_text
-from explorer.server.store import KnownUrn, Store
+from explorer.server.store import Store
 
 __all__ = [
     "DEGREE",
@@ -61,12 +62,17 @@ class Tables:
         self._upstream = upstream
 
     def hop(self, frontier: Sequence[int], limit: int) -> list[tuple[int, int, str]]:
-        """See `walk.Graph`."""
-        return self._store.lineage_edges(frontier, upstream=self._upstream, limit=limit)
+        """See `lineage_walk.Graph`."""
+        columns = self._store.lineage(frontier, upstream=self._upstream, limit=limit)
+        return list(zip(*columns, strict=True))
 
     def named(self, nodes: Sequence[int]) -> dict[int, KnownUrn]:
         """The entities behind the handles."""
-        return {one.handle: one for one in self._store.known(nodes)}
+        urns, exist = self._store.known_urns(nodes)
+        return {
+            node: KnownUrn(urn, urn.split(":", 3)[2], bool(exists))
+            for node, urn, exists in zip(nodes, urns, exist, strict=True)
+        }
 
 
 _DATASET = "upstreamLineage"
@@ -75,6 +81,7 @@ _CHART = "inputFields"
 _CONSUMES_FIELD = "consumesField"
 _DOWNSTREAM_OF = "DownstreamOf"
 _COLUMN = "urn:li:schemaField:("
+_JOB_URN = "urn:li:dataJob:"
 
 
 def is_column(urn: str) -> bool:
@@ -99,7 +106,7 @@ class ColumnGraph:
         self._vias: dict[tuple[str, str], dict[str | None, None]] = {}
 
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
-        """See `walk.Graph`; only columns are led to, not the datasets that some lineage names."""
+        """See `lineage_walk.Graph`; only columns are led to, not what else some lineage names."""
         wanted = set(frontier)
         found: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
@@ -137,18 +144,18 @@ class ColumnGraph:
             for aspect in aspects:
                 for field in orjson.loads(aspect.value).get("fields", ()):
                     there.add(f"{_COLUMN}{parent},{field['fieldPath']})")
-        return {column: KnownUrn(0, column, "schemaField", column in there) for column in columns}
+        return {column: KnownUrn(column, "schemaField", column in there) for column in columns}
 
     def _statements(self, frontier: Sequence[str]) -> Iterator[_Statement]:
         """Everything that may be said of the columns' lineage."""
         parents = sorted({parent for column in frontier if (parent := parent_of(column))})
         known = self._store.handles(parents)
-        nearby = self._store.lineage_edges(
+        _, nearby, _ = self._store.lineage(
             sorted(known.values()), upstream=self._upstream, limit=1_000_000
         )
-        neighbours = self._store.known(sorted({far for _, far, _ in nearby}))
-        jobs = [one.urn for one in neighbours if one.entity_type == "dataJob"]
-        sources = parents if self._upstream else self._store.sources(frontier, _DOWNSTREAM_OF)
+        neighbours, _ = self._store.known_urns(sorted(set(nearby)))
+        jobs = [urn for urn in neighbours if urn.startswith(_JOB_URN)]
+        sources = parents if self._upstream else self._declaring(frontier, _DOWNSTREAM_OF)
         for urns, aspect in ((sources, _DATASET), (jobs, _JOB)):
             for urn, stored in self._store.aspects(urns, (aspect,)).items():
                 for one in stored:
@@ -158,7 +165,7 @@ class ColumnGraph:
                             said.get("downstreams") or (),
                             urn if aspect == _JOB else said.get("query"),
                         )
-        charts = parents if self._upstream else self._store.sources(frontier, _CONSUMES_FIELD)
+        charts = parents if self._upstream else self._declaring(frontier, _CONSUMES_FIELD)
         for urn, stored in self._store.aspects(charts, (_CHART,)).items():
             for one in stored:
                 for field in orjson.loads(one.value).get("fields") or ():
@@ -166,6 +173,11 @@ class ColumnGraph:
                     if path:
                         own = f"{_COLUMN}{urn},{path})"
                         yield _Statement((field["schemaFieldUrn"],), (own,), None)
+
+    def _declaring(self, columns: Sequence[str], relationship: str) -> list[str]:
+        """The URNs of what declares edges of a relationship to any of the columns."""
+        _, found = self._store.edges(columns, "INCOMING", (relationship,))
+        return [one.urn for one in found]
 
 
 def owner_of(urn: str) -> str:

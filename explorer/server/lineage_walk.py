@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Generic, Literal, Protocol, TypeVar
 
-from explorer.server.store import KnownUrn, Store
+from msgspec import Struct
+
+from explorer.server.store import Store
 
 __all__ = [
     "EVERY_HOP",
     "MOST",
     "Graph",
+    "KnownUrn",
     "LineageLists",
     "Truncation",
     "WalkLimits",
@@ -43,6 +46,14 @@ class WalkLimits:
 
 # The most that may be asked for.
 MOST = WalkLimits(nodes=250_000, edges=2_000_000, seconds=30.0)
+
+
+class KnownUrn(Struct, frozen=True):
+    """A URN that is stored or pointed at; `exists` when an entity stands behind it."""
+
+    urn: str
+    entity_type: str
+    exists: bool
 
 
 class Graph(Protocol[N]):
@@ -233,7 +244,7 @@ def list_tables(
         if time.monotonic() >= deadline:
             truncated = "time"
             break
-        near, far, kinds = store.lineage_columns(frontier, upstream=upstream, limit=room + 1)
+        near, far, kinds = store.lineage(frontier, upstream=upstream, limit=room + 1)
         hops += 1
         if len(near) > room:
             truncated = "edges"
@@ -249,7 +260,7 @@ def list_tables(
     kept: Iterable[tuple[int, int, str]] = edges
     if truncated == "nodes":
         kept = [edge for edge in edges if edge[1] in places]
-    urns, exists = store.lineage_names(list(places))
+    urns, exists = store.known_urns(list(places))
     return _listed(
         places,
         degrees,

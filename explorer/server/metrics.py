@@ -70,7 +70,11 @@ class Metrics:
         build.info({"version": __version__, "python": platform.python_version()})
         measures: list[tuple[str, str, Callable[[], float]]] = [
             ("catalog_write_queue_jobs", "Writes not yet committed.", lambda: commits.waiting),
-            ("catalog_log_offset", "Last offset of the change log.", store.log_head),
+            (
+                "catalog_log_offset",
+                "Last offset of the change log.",
+                lambda: store.log_bounds().head,
+            ),
             (
                 "catalog_index_offset",
                 "Offset that the search index on disk is good for.",
@@ -79,9 +83,9 @@ class Metrics:
             (
                 "catalog_index_lag",
                 "Changes that the search index on disk lacks.",
-                lambda: store.log_head() - index.committed_offset,
+                lambda: store.log_bounds().head - index.committed_offset,
             ),
-            ("catalog_entities", "Entities stored.", store.entity_count),
+            ("catalog_entities", "Entities stored.", store.count),
             ("catalog_store_bytes", "Size of the store on disk.", store.size_bytes),
             (
                 "catalog_followers",

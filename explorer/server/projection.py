@@ -22,7 +22,14 @@ from explorer.server.ingestion_rules import summarise_incidents
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
 from explorer.server.stewardship import Ledger
-from explorer.server.store import LogEntry, Placement, Store, StoredAspect, Transaction
+from explorer.server.store import (
+    DocumentRange,
+    LogEntry,
+    Placement,
+    Store,
+    StoredAspect,
+    Transaction,
+)
 from explorer.server.timeseries import (
     USAGE,
     NewestMeasures,
@@ -95,27 +102,28 @@ class Projection:
         are at hand."""
         self._documents, self._gone, self._defined = [], set(), {}
         summarise_incidents(transaction, self._registry, time.time_ns() // 1_000_000)
-        changed = transaction.touched | {urn for urn, _ in transaction.measured}
-        self._noted = (changed, set(transaction.stale), transaction.rewired)
+        changes = transaction.changes
+        changed = changes.touched | {urn for urn, _ in changes.measured}
+        self._noted = (changed, set(changes.stale), changes.rewired)
         self._was_rebuilding = self._is_rebuilding
         self._has_left = False
-        used = {urn for urn, aspect in transaction.measured if self._is_searched(urn, aspect)}
-        moved = self._moved(transaction) | transaction.stale
-        for urn in sorted(transaction.touched):
+        used = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
+        moved = self._moved(transaction) | changes.stale
+        for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
-                platform = _values(urn, transaction.aspects(urn))
+                platform = _values(urn, transaction.aspects([urn]).get(urn, ()))
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
         begin = _use_from()
-        for urn in sorted(transaction.touched | used | moved | self._behind):
+        for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = _values(urn, transaction.aspects(urn))
-            if urn in transaction.touched:
+            values = _values(urn, transaction.aspects([urn]).get(urn, ()))
+            if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                measures = self._measures(parsed, transaction.points, begin)
-                placed = self._with_folders(transaction.latest, transaction.note, parsed, values)
+                measures = self._measures(parsed, transaction.documents, begin)
+                placed = self._with_folders(transaction.aspect, transaction.note, parsed, values)
                 self._documents.append(self._document(parsed, placed, measures))
             else:
                 self._gone.add(urn)
@@ -148,7 +156,7 @@ class Projection:
         An index that holds nothing yet is made from all that is stored.
         """
         self._define_all()
-        head, known = self._store.log_head(), self._index.committed_offset
+        head, known = self._store.log_bounds().head, self._index.committed_offset
         if known >= head:
             return 0
         if known:
@@ -170,7 +178,7 @@ class Projection:
             self._is_rebuilding = True
         self._index.renew()
         self._define_all()
-        head = self._store.log_head()
+        head = self._store.log_bounds().head
         count = 0
         for chunk in self._everything():
             if is_over():
@@ -179,11 +187,11 @@ class Projection:
         while len(urns := self._changed_since(head)) > _AT_ONCE:
             if is_over():
                 return count
-            now = self._store.log_head()
+            now = self._store.log_bounds().head
             self._feed(urns, 0)
             head = now
         with self._feeding:
-            now = self._store.log_head()
+            now = self._store.log_bounds().head
             self._feed(self._changed_since(head), now)
             self._index.apply(now, ())
             self._rebuilt_to = now
@@ -195,7 +203,7 @@ class Projection:
     def _define_all(self) -> None:
         """Let the vocabulary know every structured property that is stored."""
         after = ""
-        while chunk := self._store.urns(after, _AT_ONCE, _PROPERTY):
+        while chunk := self._store.urns(entity_type=_PROPERTY, after=after, limit=_AT_ONCE):
             for urn, aspects in self._store.aspects(chunk).items():
                 definition = read_definition(Urn.parse(urn), _values(urn, aspects))
                 self._index.vocabulary.define(urn, definition)
@@ -204,13 +212,13 @@ class Projection:
     def _everything(self) -> Iterator[list[str]]:
         """The URNs of all stored entities, in parts."""
         after = ""
-        while chunk := self._store.urns(after, _AT_ONCE):
+        while chunk := self._store.urns(after=after, limit=_AT_ONCE):
             yield chunk
             after = chunk[-1]
 
     def _changed_since(self, offset: int) -> list[str]:
         """The URNs whose documents changed after an offset of the log."""
-        urns = self._store.changed_since(offset)
+        urns = self._store.changed_urns(offset)
         return list(dict.fromkeys((*urns, *self._below(urns), *self._renamed(offset, urns))))
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
@@ -226,7 +234,7 @@ class Projection:
                     self._with_folders(
                         self._store.aspect, self._store.note, Urn.parse(urn), _values(urn, aspects)
                     ),
-                    self._measures(Urn.parse(urn), self._store.points, counted_from),
+                    self._measures(Urn.parse(urn), self._store.documents, counted_from),
                 )
                 for urn, aspects in stored.items()
                 if Urn.parse(urn).entity_type in self._registry.entities
@@ -254,14 +262,13 @@ class Projection:
         """What is below the containers that were put into another one: it moves along. Of much,
         nothing, and a note for `follow_moved`."""
         found: set[str] = set()
-        left = [urn for urn in transaction.touched if urn.startswith(_CONTAINER_URN)]
+        left = [urn for urn in transaction.changes.touched if urn.startswith(_CONTAINER_URN)]
         left = [urn for urn in left if self._has_moved(transaction, urn)]
         moved = tuple(left)
         while left and len(found) <= _MOVED_AT_ONCE:
+            _, contents = transaction.edges([left.pop()], "INCOMING", (_PART_OF,))
             inside = {
-                one.urn
-                for one in transaction.references_to(left.pop())
-                if one.aspect == _CONTAINER and one.urn not in found
+                one.urn for one in contents if _CONTAINER in one.aspects and one.urn not in found
             }
             found |= inside
             left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
@@ -310,7 +317,7 @@ class Projection:
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
         if self._is_rebuilding:
             return False
-        stored = transaction.latest(urn, _CONTAINER)
+        stored = transaction.aspect(urn, _CONTAINER)
         now = orjson.loads(stored.value).get(_CONTAINER) if stored else None
         try:
             known = self._index.document(urn)
@@ -326,9 +333,8 @@ class Projection:
         left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
         while left:
             at = left.pop()
-            total, _ = self._store.relationships(at, "INCOMING", (_PART_OF,), 0, 0)
-            _, edges = self._store.relationships(at, "INCOMING", (_PART_OF,), 0, total)
-            inside = [urn for urn, _ in edges if urn not in found]
+            _, contents = self._store.edges([at], "INCOMING", (_PART_OF,))
+            inside = [one.urn for one in contents if one.urn not in found]
             found.update(dict.fromkeys(inside))
             left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
         return list(found)
@@ -344,13 +350,7 @@ class Projection:
                 row.urn for row in rows if row.urn in platforms and _separates(row)
             )
         for platform in changed:
-            prefix = after = f"urn:li:dataset:({platform},"
-            while found := self._store.urns(after, _AT_ONCE, "dataset"):
-                inside = [urn for urn in found if urn.startswith(prefix)]
-                yield from inside
-                if len(inside) < len(found):
-                    break
-                after = found[-1]
+            yield from self._store.urns(prefix=f"urn:li:dataset:({platform},")
 
     def recount_use(self) -> int:
         """Count the use of 30 days anew where some of it is longer ago by now; how many entities
@@ -358,7 +358,7 @@ class Projection:
         noted, begin = int(self._store.note(_USE_FROM) or 0), _use_from()
         if noted >= begin:
             return 0
-        left = self._store.measured_between(USAGE, noted, begin)
+        left = self._store.urns(measured=DocumentRange(USAGE, noted, begin))
         changed = [urn for urn in left if self._is_used_otherwise(Urn.parse(urn), begin)]
         for at in range(0, len(changed), _MOVED_PART):
             if self._ending.is_set():
@@ -373,7 +373,7 @@ class Projection:
         if self._ending.is_set():
             return False
         known = self._index.document(str(urn))
-        measures = read_measures(self._registry, urn, self._store.points, begin)
+        measures = read_measures(self._registry, urn, self._store.documents, begin)
         return known is not None and known.usage != (measures.queries or 0.0)
 
     def _is_searched(self, urn: str, aspect: str) -> bool:
@@ -398,9 +398,11 @@ class Projection:
         if delimiter == noted_delimiter(transaction.note, platform.name):
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
-        moved = transaction.urns_starting_with(f"urn:li:dataset:({platform},")
+        moved = transaction.urns(prefix=f"urn:li:dataset:({platform},")
         for urn in moved:
-            self._place(transaction, Urn.parse(urn), _values(urn, transaction.aspects(urn)))
+            self._place(
+                transaction, Urn.parse(urn), _values(urn, transaction.aspects([urn]).get(urn, ()))
+            )
         return set(moved)
 
 
@@ -450,7 +452,7 @@ def _note_use(begin: int, transaction: Transaction) -> None:
 
 
 def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
-    transaction.stale.update(urns)
+    transaction.changes.stale.update(urns)
 
 
 def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:

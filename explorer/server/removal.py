@@ -6,7 +6,7 @@ around it to remove, stays as it is.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from msgspec import Struct
@@ -16,10 +16,12 @@ from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN, SUMMARIES, fill_derived
-from explorer.server.store import StoredAspect, StoredReference, Transaction, Write
+from explorer.server.store import Reader, RunRow, Transaction, Write
 
 __all__ = [
+    "Reference",
     "RollbackResult",
+    "Stamp",
     "UnlinkedReferences",
     "references_to",
     "roll_back",
@@ -30,12 +32,29 @@ __all__ = [
 _MAX_LISTED = 100
 
 
+class Stamp(NamedTuple):
+    """The transaction in which something is removed, when that is (milliseconds since 1970), and
+    who does it."""
+
+    transaction: Transaction
+    time_millis: int
+    actor: str
+
+
+class Reference(Struct, frozen=True, order=True):
+    """That an aspect of an entity points at another."""
+
+    urn: str
+    aspect: str
+    relationship: str
+
+
 class UnlinkedReferences(Struct):
     """What was done about the references to an entity, or would be: those taken out, and those in
     aspects that cannot be without them."""
 
-    taken: list[StoredReference] = []
-    left: list[StoredReference] = []
+    taken: list[Reference] = []
+    left: list[Reference] = []
 
     def add(self, other: "UnlinkedReferences") -> None:
         """Count what was done about others too."""
@@ -52,30 +71,33 @@ class UnlinkedReferences(Struct):
         }
 
 
-def references_to(transaction: Transaction, urn: str) -> list[list[StoredReference]]:
-    """Return the references to a URN, those of one aspect of an entity together."""
-    by_aspect: dict[tuple[str, str], list[StoredReference]] = {}
-    for reference in transaction.references_to(urn):
+def references_to(view: Reader, urn: str) -> list[list[Reference]]:
+    """Return the references to a URN, those of one aspect of an entity together, sorted."""
+    _, pointing = view.edges([urn], "INCOMING")
+    by_aspect: dict[tuple[str, str], list[Reference]] = {}
+    for reference in sorted(
+        Reference(one.urn, aspect, one.relationship) for one in pointing for aspect in one.aspects
+    ):
         by_aspect.setdefault((reference.urn, reference.aspect), []).append(reference)
     return list(by_aspect.values())
 
 
 def unlink(
-    transaction: Transaction,
+    view: Reader,
     urn: str,
-    references: list[StoredReference],
+    references: list[Reference],
     intake: Intake,
     registry: Registry,
-    stamp: tuple[int, str] | None,
+    stamp: Stamp | None,
 ) -> UnlinkedReferences:
     """Take the references to a URN out of one aspect, as it is now.
 
-    `stamp` is when this happens (milliseconds since 1970) and who does it; without it nothing is
-    written, and the answer tells what would be.
+    `view` is the transaction of the stamp; without a stamp nothing is written, and the answer is
+    what would be done.
     """
     source, aspect = references[0].urn, references[0].aspect
     entity_type = Urn.parse(source).entity_type
-    stored = transaction.latest(source, aspect)
+    stored = view.aspect(source, aspect)
     if stored is None or aspect == registry.entity(entity_type).key:
         return UnlinkedReferences(left=references)
     paths = _paths(registry, aspect, references)
@@ -85,10 +107,13 @@ def unlink(
         return UnlinkedReferences(left=references)
     value = fill_derived(aspect, before, value, adds=False)
     if stamp is not None:
-        system = orjson.dumps({"lastObserved": stamp[0], "runId": NO_RUN})
+        transaction, millis, actor = stamp
+        system = orjson.dumps({"lastObserved": millis, "runId": NO_RUN})
         edges = intake.edges(aspect, value)
         given = orjson.dumps(value)
-        transaction.put(Write(source, entity_type, aspect, given, *stamp, system, None, edges))
+        transaction.put(
+            Write(source, entity_type, aspect, given, millis, actor, system, None, edges)
+        )
     return UnlinkedReferences(taken=references)
 
 
@@ -159,13 +184,13 @@ def _inner(kind: str) -> str:
     return arguments[0] if shape in ("array", "map") else kind
 
 
-def _paths(registry: Registry, aspect: str, references: Sequence[StoredReference]) -> list[str]:
+def _paths(registry: Registry, aspect: str, references: Sequence[Reference]) -> list[str]:
     names = {reference.relationship for reference in references}
     declared = registry.aspect(aspect).relationships
     return list(dict.fromkeys(one.path for one in declared if one.name in names))
 
 
-def _listed(references: Sequence[StoredReference]) -> list[dict[str, str]]:
+def _listed(references: Sequence[Reference]) -> list[dict[str, str]]:
     return [
         {"entity": one.urn, "relationship": one.relationship, "aspect": one.aspect}
         for one in references[:_MAX_LISTED]
@@ -214,104 +239,95 @@ class RollbackResult(Struct):
 
 
 def roll_back(
-    transaction: Transaction,
+    view: Reader,
     run: str,
     urn: str,
     intake: Intake,
     registry: Registry,
-    stamp: tuple[int, str] | None,
+    stamp: Stamp | None,
     *,
     safe: bool,
 ) -> RollbackResult:
-    """Remove every version and point of one entity that a run wrote.
+    """Remove every version and document of one entity that a run wrote.
 
     The newest version of another run comes back. An entity that the run made goes as a whole;
-    with `safe` one that others have written to since is only soft-deleted. `stamp` is when this
-    happens (milliseconds since 1970) and who does it; without it nothing is written, and the
-    answer tells what would be.
+    with `safe` one that others have written to since is only soft-deleted. `view` is the
+    transaction of the stamp; without a stamp nothing is written, and the answer is what would be
+    done.
     """
     undone = RollbackResult(run)
     key = registry.entity(Urn.parse(urn).entity_type).key
-    by_aspect: dict[str, list[StoredAspect]] = {}
-    for version in transaction.written_by(run, urn):
-        by_aspect.setdefault(version.name, []).append(version)
+    versions: dict[str, list[RunRow]] = {}
+    documents: dict[str, list[RunRow]] = {}
+    for row in view.run_rows(run, urn=urn):
+        kind = versions if row.at_millis is None else documents
+        kind.setdefault(row.aspect, []).append(row)
     # What others wrote is known before anything is taken back.
     shared = sum(
-        len(by_aspect.get(aspect.name, ())) < transaction.version_count(urn, aspect.name)
-        for aspect in transaction.aspects(urn)
+        len(versions.get(aspect.name, ())) < _version_count(view, urn, aspect.name)
+        for aspect in view.aspects([urn]).get(urn, ())
         if aspect.name != key and aspect.name not in SUMMARIES
     )
-    for aspect, versions in by_aspect.items():
+    for aspect, rows in versions.items():
         undone.entities.add(urn)
-        _count(undone, urn, versions, is_key=aspect == key)
+        _count(undone, urn, rows, is_key=aspect == key)
         if aspect == key:
             continue
-        undone.reverted += any(version.version == 0 for version in versions)
+        undone.reverted += rows[0].version == 0
         if stamp is not None:
-            _withdraw(transaction, urn, versions, intake, stamp)
-    for aspect, points, seen_millis in transaction.points_of(run, urn):
+            _withdraw(stamp, urn, rows, intake)
+    for aspect, rows in documents.items():
         undone.entities.add(urn)
-        undone.rows += points
+        undone.rows += len(rows)
         undone.reverted += 1
-        summary = _summary(run, urn, aspect, seen_millis)
-        _list(undone, summary | {"rows": points})
-    if stamp is not None:
-        transaction.remove_points_of(run, urn, *stamp)
-    if key in by_aspect:
+        summary = _summary(run, urn, aspect, max(row.time_millis for row in rows))
+        _list(undone, summary | {"rows": len(rows)})
+        if stamp is not None:
+            transaction, millis, actor = stamp
+            transaction.remove_documents(urn, aspect, (None, None), millis, actor, run)
+    if key in versions:
         if shared:
             undone.unsafe.append(urn)
             undone.others += shared
         if shared and safe:
             if stamp is not None:
-                _soft_delete(transaction, urn, stamp)
+                _soft_delete(stamp, urn)
         else:
             if stamp is not None:
-                transaction.erase(urn, key, *stamp)
+                transaction, millis, actor = stamp
+                transaction.remove_entity(urn, key, millis, actor)
             undone.deleted.append(urn)
     return undone
 
 
-def _withdraw(
-    transaction: Transaction,
-    urn: str,
-    versions: list[StoredAspect],
-    intake: Intake,
-    stamp: tuple[int, str],
-) -> None:
-    """Remove these versions of one aspect."""
-    aspect = versions[0].name
-    for version in versions:
-        if version.version:
-            transaction.drop_version(urn, aspect, version.version)
-    if all(version.version for version in versions):
-        return
-    earlier = transaction.newest_superseded(urn, aspect)
-    if earlier is None:
-        transaction.remove(urn, aspect, *stamp)
-    else:
-        edges = intake.edges(aspect, orjson.loads(earlier.value))
-        transaction.restore(urn, earlier, edges, *stamp)
+def _version_count(view: Reader, urn: str, aspect: str) -> int:
+    found = view.versions(urn, aspect, (1, 0), 0, 0)
+    return found[0] if found else 0
 
 
-def _soft_delete(transaction: Transaction, urn: str, stamp: tuple[int, str]) -> None:
-    system = orjson.dumps({"lastObserved": stamp[0]})
-    transaction.put(
-        Write(
-            urn,
-            Urn.parse(urn).entity_type,
-            "status",
-            orjson.dumps({"removed": True}),
-            *stamp,
-            system,
-        )
-    )
+def _withdraw(stamp: Stamp, urn: str, rows: list[RunRow], intake: Intake) -> None:
+    """Remove these versions of one aspect, the latest of which come first."""
+    transaction, millis, actor = stamp
+    aspect = rows[0].aspect
+    # The latest goes last, so that none of the others comes in its place.
+    for row in reversed(rows):
+        earlier = None if row.version else transaction.aspect(urn, aspect, -1)
+        edges = intake.edges(aspect, orjson.loads(earlier.value)) if earlier else ()
+        transaction.remove_version(urn, aspect, row.version, edges, millis, actor)
 
 
-def _count(undone: RollbackResult, urn: str, versions: list[StoredAspect], *, is_key: bool) -> None:
-    undone.rows += len(versions)
-    for version in versions:
-        summary = _summary(undone.run, urn, version.name, version.time_millis)
-        _list(undone, summary | {"version": version.version, "keyAspect": is_key})
+def _soft_delete(stamp: Stamp, urn: str) -> None:
+    transaction, millis, actor = stamp
+    system = orjson.dumps({"lastObserved": millis})
+    entity_type, value = Urn.parse(urn).entity_type, orjson.dumps({"removed": True})
+    transaction.put(Write(urn, entity_type, "status", value, millis, actor, system))
+
+
+def _count(undone: RollbackResult, urn: str, rows: list[RunRow], *, is_key: bool) -> None:
+    undone.rows += len(rows)
+    for row in rows:
+        summary = _summary(undone.run, urn, row.aspect, row.time_millis)
+        _list(undone, summary | {"version": row.version, "keyAspect": is_key})
 
 
 def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ and is refused with another; the server keeps nothing for it, and so it never ex
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from explorer.server.restli import Parameters
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.parser import names_field
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
-from explorer.server.store import Store
+from explorer.server.store import Direction, Store
 
 __all__ = [
     "MAX_VALUES",
@@ -125,7 +125,7 @@ def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Fil
     """Return a filter in which DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the
     values and, if it `rewrites`, to the entities that are part of them or that they are part of.
 
-    One query a level, and one for each entity upwards. Raises `InvalidInput` when that are more
+    One query a level. Raises `InvalidInput` when that are more
     values than a filter may have.
     """
     if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
@@ -136,9 +136,9 @@ def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Fil
             return one
         values = dict.fromkeys(one.values)
         if rewrites and one.condition != "ANCESTORS_INCL":
-            values |= _related(values, lambda urns: store.sources(urns, _PART_OF))
+            values |= _related(values, lambda urns: _neighbours(store, urns, "INCOMING"))
         if rewrites and one.condition != "DESCENDANTS_INCL":
-            values |= _related(values, lambda urns: _above(store, urns))
+            values |= _related(values, lambda urns: _neighbours(store, urns, "OUTGOING"))
         return replace(one, values=tuple(values), condition="EQUAL")
 
     found = Filter(tuple(tuple(map(expanded, group)) for group in asked.any_of))
@@ -160,10 +160,9 @@ def _related(
     return found
 
 
-def _above(store: Store, urns: Sequence[str]) -> Iterator[str]:
-    for urn in urns:
-        _, edges = store.relationships(urn, "OUTGOING", [_PART_OF], 0, _DEEPEST)
-        yield from (target for target, _ in edges)
+def _neighbours(store: Store, urns: Sequence[str], direction: Direction) -> list[str]:
+    _, found = store.edges(urns, direction, (_PART_OF,))
+    return [one.urn for one in found]
 
 
 def _is_nested(urn: str) -> bool:

@@ -28,7 +28,7 @@ from explorer.errors import Busy, CatalogError
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
-from explorer.server.store import Store
+from explorer.server.store import Store, log_mark
 from explorer.server.timeseries import Use, read_use, use_from
 
 __all__ = [
@@ -487,10 +487,10 @@ class Ledger:
 
     def _begin(self) -> None:
         kept = self._read()
-        head = self._store.log_head()
+        head = self._store.log_bounds().head
         if kept is not None:
             self._entries = kept.entries
-            since = self._store.changed_since(kept.offset)
+            since = self._store.changed_urns(kept.offset)
             begin = _use_from()
             old = [urn for urn, one in kept.entries.items() if 0 < one.oldest_millis < begin]
             with self._lock:
@@ -502,8 +502,8 @@ class Ledger:
             self._is_saved = not since
         else:
             self._entries = {}
-            after = _PREFIX
-            while chunk := self._store.urns(after, _AT_ONCE, _DATASET):
+            after = ""
+            while chunk := self._store.urns(entity_type=_DATASET, after=after, limit=_AT_ONCE):
                 if self._is_closing:
                     return
                 self._count(chunk)
@@ -525,7 +525,7 @@ class Ledger:
                 if not aspects:
                     self._entries.pop(urn, None)
                     continue
-                use = read_use(urn, self._store.points, begin)
+                use = read_use(urn, self._store.documents, begin)
                 facts = read_facts(urn, {one.name: one.value for one in aspects}, use)
                 before = self._entries.get(urn)
                 self._entries[urn] = WorklistDataset(
@@ -544,7 +544,7 @@ class Ledger:
         upstream, downstream = self._store.lineage_pairs()
         counts = count_downstream(zip(upstream, downstream, strict=True))
         handles = list(counts)
-        names, _ = self._store.lineage_names(handles)
+        names, _ = self._store.known_urns(handles)
         for entry in self._entries.values():
             entry.downstream = 0
         for handle, urn in zip(handles, names, strict=True):
@@ -560,12 +560,12 @@ class Ledger:
             return None
         if kept is None or kept.format != _FORMAT or kept.catalog != self._store.catalog_id():
             return None
-        if kept.offset < self._store.log_floor():
+        if kept.offset < self._store.log_bounds().floor:
             return None
-        return kept if self._store.log_mark(kept.offset) == kept.mark else None
+        return kept if log_mark(self._store, kept.offset) == kept.mark else None
 
     def _save(self) -> None:
-        file, mark = self._file, self._store.log_mark(self._offset)
+        file, mark = self._file, log_mark(self._store, self._offset)
         if file is None or mark is None:
             return
         kept = _File(_FORMAT, self._store.catalog_id(), self._offset, mark, self._entries)

@@ -16,7 +16,7 @@ from explorer.metadata.registry import Registry, reach
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.search.query import SortBy
-from explorer.server.store import Store
+from explorer.server.store import Store, StoredDocument
 
 __all__ = [
     "USAGE",
@@ -43,8 +43,7 @@ _MOST_PROFILES = 100
 
 
 class Points(Protocol):
-    """Documents of a timeseries aspect with their system metadata, newest first, as
-    `Store.points` gives them."""
+    """Gives documents of a timeseries aspect, as `Reader.documents` does."""
 
     def __call__(
         self,
@@ -54,7 +53,7 @@ class Points(Protocol):
         end_millis: int | None = None,
         limit: int = -1,
         /,
-    ) -> Iterator[tuple[bytes, bytes]]: ...
+    ) -> Iterator[StoredDocument]: ...
 
 
 class NewestMeasures(msgspec.Struct, frozen=True):
@@ -125,14 +124,14 @@ def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int
     documents: dict[str, dict[str, Any]] = {}
     for aspect, decoder in readers.items():
         limit = _MOST_PROFILES if aspect == _PROFILE else 1
-        for value, _ in points(text, aspect, None, None, limit):
-            document = _decoded(decoder, value, whole=aspect == _PROFILE)
+        for stored in points(text, aspect, None, None, limit):
+            document = _decoded(decoder, stored.value, whole=aspect == _PROFILE)
             if document is not None:
                 documents[aspect] = document
                 break
     if USAGE not in documents:
         return NewestMeasures(documents)
-    found = [_queries(value) for value, _ in points(text, USAGE, from_millis)]
+    found = [_queries(one.value) for one in points(text, USAGE, from_millis)]
     return NewestMeasures(documents, sum(found))
 
 
@@ -141,9 +140,9 @@ def read_use(urn: str, points: Points, from_millis: int) -> Use:
     queries = 0
     columns: dict[str, int] = {}
     oldest: int | None = None
-    for value, _ in points(urn, USAGE, from_millis):
+    for stored in points(urn, USAGE, from_millis):
         try:
-            window = _window.decode(value)
+            window = _window.decode(stored.value)
         except msgspec.MsgspecError:
             continue
         queries += int(window.queries or 0)
@@ -236,8 +235,8 @@ def read_documents(
     # What a filter drops and where a sort puts a document is not known before it is read.
     known = limit if newest_first and not filtered_by else -1
     found: Iterator[Document] = (
-        (orjson.loads(value), value, system)
-        for value, system in store.points(urn, aspect, start, end, known)
+        (orjson.loads(one.value), one.value, one.system)
+        for one in store.documents(urn, aspect, start, end, known)
     )
     if filtered_by:
         found = (one for one in found if _passes(one[0], filtered_by))

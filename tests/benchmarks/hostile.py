@@ -49,11 +49,11 @@ def main() -> int:
         registry = load_registry()
         catalog = open_catalog(Path(directory), registry)
         catalog.seed(lambda: sample_proposals(date(2026, 1, 31)))
-        head = catalog.store.log_head()
+        head = catalog.store.log_bounds().head
         begin = time.perf_counter()
         failures = hostile.bombard(Service(catalog), given.requests, given.seed)
         took = time.perf_counter() - begin
-        changes = catalog.store.log_head() - head
+        changes = catalog.store.log_bounds().head - head
         findings = check(catalog.store, catalog.index, registry)
         catalog.close()
     print(f"{given.requests:,} requests, seed {given.seed}, {took:.0f} s, {changes:,} changes")

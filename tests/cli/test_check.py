@@ -61,7 +61,8 @@ def test_what_differs_is_told_with_what_to_do(kept, check):
 def test_a_search_index_that_differs_can_be_made_anew(kept, check):
     opened = open_catalog(kept, load_registry())
     opened.index.apply(
-        opened.store.log_head(), [Document("urn:li:tag:x", "tag", "x", removed=False, fields={})]
+        opened.store.log_bounds().head,
+        [Document("urn:li:tag:x", "tag", "x", removed=False, fields={})],
     )
     opened.close()
     ran = check(kept)

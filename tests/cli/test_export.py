@@ -41,16 +41,16 @@ def holdings(directory):
     catalog = open_catalog(directory, load_registry())
     try:
         store = catalog.store
-        urns = store.urns("", 100_000)
+        urns = store.urns()
         aspects = {
             (urn, one.name): (json.loads(one.value), told_of_run(one.system))
             for urn, stored in store.aspects(urns).items()
             for one in stored
         }
         points = [
-            (urn, name, json.loads(value), told_of_run(system))
+            (urn, one.aspect, json.loads(one.value), told_of_run(one.system))
             for urn in urns
-            for name, value, system in store.history(urn)
+            for one in store.documents(urn)
         ]
     finally:
         catalog.close()

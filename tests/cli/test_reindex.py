@@ -21,7 +21,7 @@ def test_an_index_that_lost_everything_is_made_anew(catalog, tmp_path):
     directory = tmp_path / "data"
     filled = fill(directory, 5)
     # It believes to hold all that the log has, and lacks two of it.
-    filled.index.apply(filled.store.log_head(), (), ("urn:li:tag:t1", "urn:li:tag:t2"))
+    filled.index.apply(filled.store.log_bounds().head, (), ("urn:li:tag:t1", "urn:li:tag:t2"))
     filled.close()
     broken = open_catalog(directory, load_registry())
     assert broken.index.total() == 3
@@ -31,7 +31,7 @@ def test_an_index_that_lost_everything_is_made_anew(catalog, tmp_path):
     assert "5 entities" in ran.err
     mended = open_catalog(directory, load_registry())
     assert mended.index.total() == 5
-    assert mended.index.committed_offset == mended.store.log_head()
+    assert mended.index.committed_offset == mended.store.log_bounds().head
     mended.close()
 
 

@@ -39,7 +39,7 @@ def held_in(directory):
     """The tags that a catalog holds, as the store and as a search has them."""
     opened = open_catalog(directory, load_registry())
     try:
-        stored = opened.store.urns("", 100)
+        stored = opened.store.urns(limit=100)
         found = opened.index.found_urns(
             SearchQuery("*", None, _everything(), 0, 100, include_removed=True)
         )

@@ -205,7 +205,7 @@ def test_the_token_says_who_writes(
     assert edited.json()["data"] == {"updateDescription": True}, edited.text
     assert actor_of("editableSchemaMetadata") == ALICE
 
-    before = catalog.store.log_head()
+    before = catalog.store.log_bounds().head
     body = {"runId": "alice-run", "dryRun": False, "safe": True}
     rolled_back = http.post("/runs?action=rollback", json=body)
     assert rolled_back.status_code == 200, rolled_back.text

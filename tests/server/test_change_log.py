@@ -179,10 +179,10 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: Catalog, site:
 
 def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: Catalog) -> None:
     write(own, "first", "1")
-    assert own.feed.read(own.store.log_head() - 1, 10)
+    assert own.feed.read(own.store.log_bounds().head - 1, 10)
     for number in range(30):
         write(own, f"tag{number}", "x")
-    head = own.store.log_head()
+    head = own.store.log_bounds().head
     assert own.feed.read(head, 10) == []
     write(own, "news", "!")
     assert [entry.urn for entry in own.feed.read(head, 10) if "news" in entry.urn]
@@ -291,18 +291,18 @@ def trimmed(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     for number in range(6):
         write(own, f"kept{number}", "text")
     own.index.flush()
-    head = own.store.log_head()
+    head = own.store.log_bounds().head
     assert head == 12
     assert own.trim_changes(30) == head - 3
     return own
 
 
 def test_old_changes_are_dropped_and_the_newest_are_kept(trimmed: Catalog) -> None:
-    head = trimmed.store.log_head()
-    assert trimmed.store.log_floor() == head - 3
+    head = trimmed.store.log_bounds().head
+    assert trimmed.store.log_bounds().floor == head - 3
     assert [row.offset for row in trimmed.store.log(0, 100)] == [head - 2, head - 1, head]
     write(trimmed, "later", "text")
-    assert trimmed.store.log_head() == head + 2
+    assert trimmed.store.log_bounds().head == head + 2
 
 
 def test_a_young_change_is_kept(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,16 +326,16 @@ def test_what_the_index_or_a_follower_has_not_read_is_kept(
             write(own, f"read{number}", "text")
         assert own.index.committed_offset < 8
         own.trim_changes(30)
-        assert own.store.log_floor() <= own.index.committed_offset
+        assert own.store.log_bounds().floor <= own.index.committed_offset
         own.index.flush()
         with own.feed.follow(5) as follower:
             own.trim_changes(30)
-            assert own.store.log_floor() == 5
+            assert own.store.log_bounds().floor == 5
             follower.at = 6
             own.trim_changes(30)
-            assert own.store.log_floor() == 6
+            assert own.store.log_bounds().floor == 6
         own.trim_changes(30)
-        assert own.store.log_floor() == 7
+        assert own.store.log_bounds().floor == 7
 
     asyncio.run(run())
 
@@ -344,7 +344,7 @@ def test_what_the_index_or_a_follower_has_not_read_is_kept(
 def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
     trimmed: Catalog, site: str, path: str
 ) -> None:
-    floor = trimmed.store.log_floor()
+    floor = trimmed.store.log_bounds().floor
     answer = httpx.get(f"{site}{path}?after={floor - 1}")
     assert answer.status_code == 410
     assert answer.headers["x-changes-after"] == str(floor)
@@ -357,7 +357,7 @@ def test_a_client_is_told_that_it_missed_changes(trimmed: Catalog, site: str) ->
     with Client(site) as catalog:
         with pytest.raises(Gone, match="are not kept any more") as gone:
             catalog.changes(2)
-        assert gone.value.resume_after == trimmed.store.log_floor()
+        assert gone.value.resume_after == trimmed.store.log_bounds().floor
         assert [one.offset for one in catalog.changes(gone.value.resume_after)] == [10, 11, 12]
         assert [one.offset for one in catalog.every_change()] == [10, 11, 12]
         with pytest.raises(Gone):

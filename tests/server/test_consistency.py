@@ -161,7 +161,9 @@ def test_versions_taken_back_leave_holes_that_are_no_fault(fresh: Callable[[], C
         write(catalog, ORDERS, "datasetProperties", {"description": f"{run} again"}, run=run)
     write(catalog, ORDERS, "datasetProperties", {"description": "last"})
     catalog.store.write(
-        lambda tx: [tx.drop_version(str(ORDERS), "datasetProperties", n) for n in (3, 4, 7, 8)]
+        lambda tx: [
+            tx.remove_version(str(ORDERS), "datasetProperties", n, (), 1, "x") for n in (3, 4, 7, 8)
+        ]
     ).result()
     assert found(catalog) == []
     newest = catalog.store.aspect(str(ORDERS), "datasetProperties", -1)
@@ -276,7 +278,7 @@ def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its
     if gone:
         key = "dataPlatformKey"
         by = "urn:li:corpuser:x"
-        catalog.store.write(lambda tx: tx.erase(str(platform), key, 8, by)).result()
+        catalog.store.write(lambda tx: tx.remove_entity(str(platform), key, 8, by)).result()
     else:
         write(catalog, platform, "dataPlatformInfo", PLATFORM)
     assert found(catalog) == []

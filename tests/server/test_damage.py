@@ -59,7 +59,9 @@ def build(directory: Path, count: int = TABLES) -> None:
             catalog.index.flush()
     for number in range(count, count + 4):
         urn = str(table(number))
-        catalog.store.write(lambda tx, urn=urn: tx.erase(urn, "datasetKey", 1, "x")).result()
+        catalog.store.write(
+            lambda tx, urn=urn: tx.remove_entity(urn, "datasetKey", 1, "x")
+        ).result()
     catalog.close()
 
 

@@ -126,9 +126,9 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
 
     async def begin() -> None:
         await fill(catalog)
-        before = catalog.store.log_head()
+        before = catalog.store.log_bounds().head
         job = asyncio.ensure_future(BIG_JOBS[name](catalog))
-        while catalog.store.log_head() < before + 20:  # noqa: ASYNC110
+        while catalog.store.log_bounds().head < before + 20:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         catalog.store.close()
         with pytest.raises(ServerFault, match=r"stopped after \d+ of 250: .* ask again to go on"):

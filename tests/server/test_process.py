@@ -142,7 +142,7 @@ def test_a_signal_stops_it_after_what_is_under_way(tmp_path: Path, run: Run) -> 
     assert not Path(instance.address.removeprefix("unix:")).exists()
     catalog = open_catalog(tmp_path, load_registry())
     assert catalog.store.existing(["urn:li:tag:kept"])
-    assert catalog.index.committed_offset == catalog.store.log_head()
+    assert catalog.index.committed_offset == catalog.store.log_bounds().head
     catalog.close()
 
 
@@ -250,7 +250,7 @@ class TestSeeding:
         assert catalog.describe()["sample"] is True
         catalog = fresh()
         assert catalog.seed(self.seed) is False
-        assert catalog.store.entity_count() == 2
+        assert catalog.store.count() == 2
 
     def test_does_not_touch_a_catalog_that_holds_something(
         self, fresh: Callable[[], Catalog]
@@ -259,7 +259,7 @@ class TestSeeding:
         change = catalog.intake.check(self.seed()[0])
         catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result()
         assert catalog.seed(self.seed) is False
-        assert catalog.store.entity_count() == 1
+        assert catalog.store.count() == 1
         assert catalog.describe()["sample"] is False
 
     def test_that_fails_leaves_nothing_and_may_be_tried_again(
@@ -269,7 +269,7 @@ class TestSeeding:
         bad = Proposal(Urn.of("tag", "bad"), "tagProperties", {})
         with pytest.raises(InvalidAspect, match="required"):
             catalog.seed(lambda: [*self.seed(), bad])
-        assert catalog.store.entity_count() == 0
+        assert catalog.store.count() == 0
         assert catalog.seed(self.seed) is True
 
 

@@ -101,7 +101,7 @@ def status_of(client: httpx.Client, endpoint: Endpoint) -> tuple[int, str]:
 def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> None:
     service, clients = site
     for endpoint in service.endpoints:
-        before = service.catalog.store.log_head()
+        before = service.catalog.store.log_bounds().head
         status, text = status_of(clients[role], endpoint)
         if may(role, endpoint.role):
             assert status != 403, (endpoint.title, text)
@@ -111,7 +111,7 @@ def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> Non
             assert f"{endpoint.title} needs the role {endpoint.role}" in message
             assert f"this token has the role {role}" in message
         if role == "reader":
-            assert service.catalog.store.log_head() == before, endpoint.title
+            assert service.catalog.store.log_bounds().head == before, endpoint.title
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -121,7 +121,7 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
     mutations = schema.mutation_type
     assert mutations is not None
     assert len(mutations.fields) > 30
-    before = service.catalog.store.log_head()
+    before = service.catalog.store.log_bounds().head
     for name in mutations.fields:
         answer = run(clients[role], f"mutation {{ {call_of(schema, name)} }}")
         codes = {error["extensions"]["code"] for error in answer.get("errors", ())}
@@ -137,7 +137,7 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
             assert 403 not in codes, (name, answer)
             assert 500 not in codes, (name, answer)
     if role == "reader":
-        assert service.catalog.store.log_head() == before
+        assert service.catalog.store.log_bounds().head == before
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
 )
 def test_a_reader_changes_nothing_however_a_mutation_is_put(site: Site, document: str) -> None:
     service, clients = site
-    before = service.catalog.store.log_head()
+    before = service.catalog.store.log_bounds().head
     call = call_of(service.graphql.ready().schema, "createTag")
     operation = "M" if "mutation M" in document else None
     answer = run(clients["reader"], document.format(call=call), operation)
     assert {error["extensions"]["code"] for error in answer["errors"]} == {403}
-    assert service.catalog.store.log_head() == before
+    assert service.catalog.store.log_bounds().head == before
     assert 403 not in {
         error["extensions"]["code"]
         for error in run(clients["editor"], document.format(call=call), operation).get("errors", ())
@@ -169,14 +169,14 @@ def test_an_editor_removes_nothing_for_good(
 ) -> None:
     service, clients = site
     assert ingest(clients["editor"], TAG).status_code == 200
-    before = service.catalog.store.log_head()
+    before = service.catalog.store.log_bounds().head
     for role in ("reader", "editor"):
         for address in (path, path.replace("?", "/?")):
             answer = clients[role].request(method, address, json=body)
             assert answer.status_code == 403, answer.text
             assert "needs the role" in answer.json()["message"]
     assert "needs the role admin" in answer.json()["message"]
-    assert service.catalog.store.log_head() == before
+    assert service.catalog.store.log_bounds().head == before
     assert clients["admin"].request(method, path, json=body).status_code == 200
 
 

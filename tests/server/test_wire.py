@@ -108,7 +108,7 @@ def test_the_configuration_is_one_that_clients_accept(caller):
     assert set(ours) == {"version", "sample", "entities"} | offered
     assert all(ours[name] is True for name in offered)
     assert ours["sample"] is False
-    assert ours["entities"] == caller.catalog.store.entity_count() > 0
+    assert ours["entities"] == caller.catalog.store.count() > 0
 
 
 def test_health_is_an_empty_answer(caller):

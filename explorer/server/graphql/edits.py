@@ -64,11 +64,11 @@ class EditTransaction:
 
     def exists(self, urn: Urn) -> bool:
         """Whether an entity is stored."""
-        return self._transaction.exists(str(urn))
+        return bool(self._transaction.existing([str(urn)]))
 
     def read(self, urn: Urn, aspect: str) -> dict[str, Any]:
         """The latest value of an aspect; empty where none is stored."""
-        stored = self._transaction.latest(str(urn), aspect)
+        stored = self._transaction.aspect(str(urn), aspect)
         value: dict[str, Any] = orjson.loads(stored.value) if stored else {}
         return value
 

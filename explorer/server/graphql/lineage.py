@@ -312,26 +312,26 @@ async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]
     direction = asked["direction"]
     keeps_removed = asked.get("includeSoftDelete") is not False
     total, edges = await catalog.offload(
-        catalog.store.relationships,
-        str(node.urn),
+        catalog.store.edges,
+        [str(node.urn)],
         direction,
         list(dict.fromkeys(asked["types"])),
         start if keeps_removed else 0,
         count if keeps_removed else _ALL,
     )
     if not keeps_removed:
-        others = await info.context.read(dict.fromkeys(urn for urn, _ in edges))
+        others = await info.context.read(dict.fromkeys(one.urn for one in edges))
         removed = {
             str(one.urn) for one in others if (one.aspect("status") or {}).get("removed") is True
         }
-        edges = [edge for edge in edges if edge[0] not in removed]
+        edges = [edge for edge in edges if edge.urn not in removed]
         total, edges = len(edges), edges[start : start + count]
     return {
         "start": start,
         "count": len(edges),
         "total": total,
         "relationships": [
-            {"type": name, "direction": direction, "entity": urn} for urn, name in edges
+            {"type": one.relationship, "direction": direction, "entity": one.urn} for one in edges
         ],
     }
 

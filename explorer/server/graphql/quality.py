@@ -59,14 +59,14 @@ async def _related(
     that is asked for."""
     catalog = info.context.catalog
     _, edges = await catalog.offload(
-        catalog.store.relationships,
-        str(node.urn),
+        catalog.store.edges,
+        [str(node.urn)],
         "INCOMING",
         [relationship],
         0,
         _MOST_RELATED,
     )
-    found = await info.context.read(dict.fromkeys(urn for urn, _ in edges))
+    found = await info.context.read(dict.fromkeys(one.urn for one in edges))
     return [
         one
         for one in found

@@ -189,7 +189,7 @@ def _page(
     if not among:
         return catalog.store.browse(*place)
     query = SearchQuery("*", (place[0],), among, 0, 0)
-    return catalog.store.browse_among(*place, catalog.index.found_urns(query))
+    return catalog.store.browse(*place, catalog.index.found_urns(query))
 
 
 async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:

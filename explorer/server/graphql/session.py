@@ -81,7 +81,7 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
         Raises `InvalidUrn`, and `InvalidInput` for an entity without such a thing.
         """
         aspect = self._aspect()
-        stored = transaction.latest(self.urn, aspect)
+        stored = transaction.aspect(self.urn, aspect)
         now = self._read(orjson.loads(stored.value) if stored else {})
         if _comparable(now) == _comparable(self.value):
             return None

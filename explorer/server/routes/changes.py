@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -77,7 +78,7 @@ class ExportRoutes(Routes):
 
     def _page(self, after: str, limit: int, wanted: _ExportRequest) -> bytes:
         store, registry = self._catalog.store, self._catalog.registry
-        urns = store.urns(after, limit, wanted.entity_type)
+        urns = store.urns(entity_type=wanted.entity_type, after=after, limit=limit)
         last = urns[-1] if len(urns) == limit else None
         stored = store.aspects([urn for urn in urns if _is_of(urn, wanted.platform)])
         proposals: list[dict[str, Any]] = []
@@ -103,6 +104,8 @@ def _of_entity(
     declared = registry.entities.get(entity_type)
     key = declared.key if declared else ""
     order = {key: 0, _STATUS: 2}
+    documents = [(one.aspect, one.value, one.system) for one in store.documents(urn)]
+    documents.reverse()
     ordered = sorted(aspects, key=lambda aspect: (order.get(aspect.name, 1), aspect.name))
     return [
         {
@@ -115,7 +118,7 @@ def _of_entity(
         }
         for name, value, system in (
             *((aspect.name, aspect.value, aspect.system) for aspect in ordered),
-            *store.history(urn),
+            *sorted(documents, key=itemgetter(0)),
         )
     ]
 
@@ -234,7 +237,7 @@ class ChangeRoutes(Routes):
         if _EVENTS in request.headers.get("accept", ""):
             return await self._stream(request)
         limit = _number(request, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
-        floor = await self._catalog.offload(self._catalog.store.log_floor)
+        floor = (await self._catalog.offload(self._catalog.store.log_bounds)).floor
         after = _number(request, "after", floor, _MAX_OFFSET)
         if limit:
             _check_kept(after, floor)
@@ -243,7 +246,7 @@ class ChangeRoutes(Routes):
 
     def _page(self, after: int, limit: int, wanted: _Wanted) -> bytes:
         store = self._catalog.store
-        head = store.log_head()
+        head = store.log_bounds().head
         changes: list[dict[str, Any]] = []
         looked_at, size = 0, 0
         at = after
@@ -296,8 +299,8 @@ class ChangeRoutes(Routes):
         elif "after" in request.query:
             after = _number(request, "after", 0, _MAX_OFFSET)
         else:
-            after = await self._catalog.offload(self._catalog.store.log_head)
-        _check_kept(after, await self._catalog.offload(self._catalog.store.log_floor))
+            after = (await self._catalog.offload(self._catalog.store.log_bounds)).head
+        _check_kept(after, (await self._catalog.offload(self._catalog.store.log_bounds)).floor)
         # A proxy that gathers what goes through it would hold the events back.
         headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
         return StreamingResponse(
@@ -315,7 +318,7 @@ async def _events(
     """
     clock = asyncio.get_running_loop().time
     with catalog.feed.follow(after) as follower:
-        if await catalog.offload(catalog.store.log_floor) > after:
+        if (await catalog.offload(catalog.store.log_bounds)).floor > after:
             # Dropped just now; whoever comes back for it is told.
             return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()

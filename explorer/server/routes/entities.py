@@ -124,11 +124,14 @@ class CountRoutes(Routes):
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         start, count = parameters.start(), parameters.page("count")
-        total, urns = await self._catalog.offload(
-            self._catalog.store.entity_urns, entity, start, count
-        )
+        total, urns = await self._catalog.offload(self._page, entity, start, count)
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
         return JsonResponse({"value": value})
+
+    def _page(self, entity: str, start: int, count: int) -> tuple[int, list[str]]:
+        with self._catalog.store.snapshot() as view:
+            total = view.count(entity_type=entity)
+            return total, view.urns(entity_type=entity, start=start, limit=count)
 
     @endpoint(
         "POST",
@@ -194,7 +197,7 @@ class CountRoutes(Routes):
                 f"'urnLike' has at most {MAX_URN_BYTES} characters, as URNs have, and "
                 f"{_MOST_ANYTHING} of them %"
             )
-        found = await self._catalog.offload(self._catalog.store.aspect_count, aspect, like)
+        found = await self._catalog.offload(self._catalog.store.count, aspect=aspect, urn_like=like)
         return JsonResponse({"value": found})
 
 

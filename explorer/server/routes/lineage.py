@@ -24,7 +24,7 @@ from explorer.server.restli import (
 from explorer.server.routes.aspects import read_number
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.query import SearchQuery
-from explorer.server.store.interface import Direction
+from explorer.server.store import Direction, Neighbour
 
 __all__ = ["LineageRoutes", "RelationshipRoutes"]
 
@@ -78,8 +78,8 @@ class RelationshipRoutes(Routes):
                 "start": start,
                 "count": len(edges),
                 "total": total,
-                "entities": list(dict.fromkeys(other for other, _ in edges)),
-                "relationships": [{"entity": other, "type": name} for other, name in edges],
+                "entities": list(dict.fromkeys(one.urn for one in edges)),
+                "relationships": [{"entity": one.urn, "type": one.relationship} for one in edges],
             }
         )
 
@@ -100,21 +100,23 @@ class RelationshipRoutes(Routes):
                 "start": start,
                 "count": len(edges),
                 "total": total,
-                "entities": [{"urn": other, "relationshipType": name} for other, name in edges],
+                "entities": [
+                    {"urn": one.urn, "relationshipType": one.relationship} for one in edges
+                ],
             }
         )
 
     async def _read(
         self, request: RestliRequest, types: list[str], most: int
-    ) -> tuple[int, int, list[tuple[str, str]]]:
+    ) -> tuple[int, int, list[Neighbour]]:
         query = request.query
         urn = self._catalog.intake.read_urn(query.required("urn"))
         direction = _direction(query.required("direction"))
         start = read_number(query, "start", 0)
         count = min(read_number(query, "count", most), MAX_PAGE)
         total, edges = await self._catalog.offload(
-            self._catalog.store.relationships,
-            str(urn),
+            self._catalog.store.edges,
+            [str(urn)],
             direction,
             list(dict.fromkeys(types)),
             start,

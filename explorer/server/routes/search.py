@@ -181,9 +181,7 @@ class BrowsingRoutes(Routes):
         store, folders = self._catalog.store, components(path)
         if query is None:
             return store.browse(entity, folders, start, limit)
-        return store.browse_among(
-            entity, folders, start, limit, self._catalog.index.found_urns(query)
-        )
+        return store.browse(entity, folders, start, limit, self._catalog.index.found_urns(query))
 
     @endpoint(
         "POST",

@@ -218,7 +218,7 @@ class _UseOf:
     """Gives the facts of a dataset with its use over another number of days than is kept."""
 
     def __init__(self, catalog: Catalog, days: int) -> None:
-        self._points = catalog.store.points
+        self._points = catalog.store.documents
         self._from_millis = use_from(time.time_ns() // 1_000_000, days)
 
     def __call__(self, urn: str, facts: DatasetFacts) -> DatasetFacts:

@@ -38,7 +38,7 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.layers import STATE, IndexSnapshot, Layers, Source
+from explorer.server.search.layers import STATE, IndexSnapshot, Layers
 from explorer.server.search.listing import Listing, SortedListing
 from explorer.server.search.matching import called, has_word, is_called
 from explorer.server.search.plan import FoundDocument, Plan
@@ -60,6 +60,7 @@ from explorer.server.search.query import (
 from explorer.server.search.ranking import ResolvedSearch, read_text, read_typed, reason
 from explorer.server.search.sorting import SortField, check_key, resolve_sort, urn_of
 from explorer.server.search.terms import Terms, read_lines
+from explorer.server.store import Store
 
 __all__ = ["SearchIndex"]
 
@@ -210,7 +211,7 @@ class SearchIndex:
     """
 
     def __init__(
-        self, directory: Path | None, registry: Registry, source: Source | None = None
+        self, directory: Path | None, registry: Registry, source: Store | None = None
     ) -> None:
         """Open the index in a directory, or make it; in memory without one.
 

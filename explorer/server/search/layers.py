@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import tantivy
@@ -37,24 +37,15 @@ from explorer.server.search.engine import (
 )
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_analysed, read_document
+from explorer.server.store import Store, log_mark
 
-__all__ = ["STATE", "IndexSnapshot", "Layers", "Pending", "Source", "read_problems"]
+__all__ = ["STATE", "IndexSnapshot", "Layers", "Pending", "read_problems"]
 
 STATE = "index.json"
 
 _log = logging.getLogger("explorer.server.search")
 
 _OURS = re.compile(r"[0-9a-f]{32}\.[\w.]+|meta\.json|\.managed\.json|\.tmp\w{6}|index\.json.*")
-
-
-class Source(Protocol):
-    """The catalog that an index is made from."""
-
-    def catalog_id(self) -> str:
-        """Return the random id of this catalog; no other has the same."""
-
-    def log_mark(self, offset: int) -> str | None:
-        """Return a digest of a row of the change log; None when there is no such row."""
 
 
 class _State(msgspec.Struct):
@@ -83,7 +74,7 @@ class DiskIndex:
     """
 
     def __init__(
-        self, directory: Path | None, vocabulary: Vocabulary, source: Source | None
+        self, directory: Path | None, vocabulary: Vocabulary, source: Store | None
     ) -> None:
         """Open or make the index in a directory; in memory without one.
 
@@ -193,7 +184,7 @@ class DiskIndex:
         source = self._source
         if source is not None and state.catalog != source.catalog_id():
             return None, "it was made from another catalog"
-        if source is not None and state.mark != source.log_mark(state.offset):
+        if source is not None and state.mark != log_mark(source, state.offset):
             return None, "it has changes that the catalog does not have"
         return state, ""
 
@@ -231,7 +222,7 @@ class DiskIndex:
             return
         catalog, mark = "", ""
         if self._source is not None:
-            catalog, mark = self._source.catalog_id(), self._source.log_mark(offset) or ""
+            catalog, mark = self._source.catalog_id(), log_mark(self._source, offset) or ""
         state = _State(FORMAT, self._digest, offset, catalog, mark)
         state.check = state.checked()
         draft = self._directory / f"{STATE}.new"
@@ -380,7 +371,7 @@ class Layers:
         self,
         directory: Path | None,
         vocabulary: Vocabulary,
-        source: Source | None = None,
+        source: Store | None = None,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         self._vocabulary = vocabulary

@@ -7,32 +7,38 @@ entity is browsed is worked out above and handed in.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from typing import Any, Literal, Protocol, TypeVar
 
 import orjson
-from msgspec import Struct
+from msgspec import Struct, field
 
-from explorer.errors import ServerFault
+from explorer.errors import CatalogError, ServerFault
 
 __all__ = [
+    "Changes",
     "Direction",
+    "DocumentRange",
     "Job",
-    "KnownUrn",
+    "LogBounds",
     "LogEntry",
+    "Neighbour",
     "Observer",
     "Placement",
+    "Reader",
     "RunRow",
     "RunSummary",
     "Store",
     "StoreFault",
     "StoredAspect",
+    "StoredDocument",
     "StoredEdge",
     "StoredFolderPage",
-    "StoredReference",
     "TimeseriesDocument",
     "Transaction",
     "Write",
     "counted",
+    "log_mark",
     "same_value",
     "seen_again",
     "version_of",
@@ -70,12 +76,13 @@ class StoredEdge(Struct, frozen=True):
     flow: Literal[0, 1, 2] = 0
 
 
-class StoredReference(Struct, frozen=True):
-    """That an aspect of an entity points at another."""
+class Neighbour(Struct, frozen=True):
+    """What an entity has edges of a relationship to or from, and the aspects that declare them,
+    sorted."""
 
     urn: str
-    aspect: str
     relationship: str
+    aspects: tuple[str, ...]
 
 
 class RunSummary(Struct, frozen=True):
@@ -88,7 +95,11 @@ class RunSummary(Struct, frozen=True):
 
 
 class RunRow(Struct, frozen=True):
-    """A version of an aspect, or a document over time, that a run wrote."""
+    """A version of an aspect, or a document of a timeseries aspect, that a run wrote.
+
+    `at_millis` is the moment of a document and None for a version; `time_millis` is when the run
+    wrote it, both in milliseconds since 1970. The version of a document is 0.
+    """
 
     urn: str
     aspect: str
@@ -96,6 +107,7 @@ class RunRow(Struct, frozen=True):
     time_millis: int
     value: bytes
     system: bytes
+    at_millis: int | None = None
 
 
 class Write(Struct, frozen=True):
@@ -128,6 +140,23 @@ class TimeseriesDocument(Struct, frozen=True):
     run: str | None = None
 
 
+class StoredDocument(Struct, frozen=True):
+    """A document of a timeseries aspect; `system` is the system metadata as a JSON object."""
+
+    aspect: str
+    value: bytes
+    system: bytes
+
+
+class DocumentRange(Struct, frozen=True):
+    """The documents of a timeseries aspect from one moment, which is included, to another, which is
+    not; milliseconds since 1970."""
+
+    aspect: str
+    start_millis: int
+    end_millis: int
+
+
 class LogEntry(Struct, frozen=True):
     """One row of the change log: what was written or removed, and what stood there before."""
 
@@ -140,6 +169,14 @@ class LogEntry(Struct, frozen=True):
     time_millis: int
     actor: str
     system: bytes
+
+
+class LogBounds(Struct, frozen=True):
+    """The offset of the last row of the change log, 0 when nothing was ever written, and the one
+    after which the log is whole, 0 unless rows were dropped."""
+
+    floor: int
+    head: int
 
 
 class Placement(Struct, frozen=True):
@@ -163,13 +200,26 @@ class StoredFolderPage(Struct, frozen=True):
     total_below: int
 
 
-class KnownUrn(Struct, frozen=True):
-    """A URN that is stored or pointed at; `exists` when an entity stands behind it."""
+class Changes(Struct):
+    """What a transaction changed: the URNs whose versioned aspects did (`touched`), those that got
+    or lost documents of a timeseries aspect, with its name (`measured`), those whose own aspects
+    stay while what is derived from them is to be made anew (`stale`), and whether edges of lineage
+    did (`rewired`)."""
 
-    handle: int
-    urn: str
-    entity_type: str
-    exists: bool
+    touched: set[str] = field(default_factory=set)
+    measured: set[tuple[str, str]] = field(default_factory=set)
+    stale: set[str] = field(default_factory=set)
+    rewired: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.touched or self.measured or self.stale)
+
+    def add(self, other: "Changes") -> None:
+        """Count what another job changed too."""
+        self.touched |= other.touched
+        self.measured |= other.measured
+        self.stale |= other.stale
+        self.rewired = self.rewired or other.rewired
 
 
 def same_value(stored: bytes, given: bytes) -> bool:
@@ -209,27 +259,153 @@ T = TypeVar("T")
 Direction = Literal["INCOMING", "OUTGOING"]
 
 
-class Transaction(Protocol):
-    """What a job of the writer may do. Everything it does is committed, or none of it.
+class Reader(Protocol):
+    """What is read of a catalog, as it is at one moment.
 
-    `touched` gathers the URNs whose versioned aspects changed, `measured` those that got points
-    of a timeseries aspect, with its name, `stale` those whose own aspects stay while what is
-    derived from them is to be made anew. `rewired` says that edges of lineage changed.
+    Texts are sorted by their code points. Bounds and offsets of pages are 0 and up; a limit of -1
+    stands for no limit. Raises `Unusable` where the kept data is found to be damaged, and
+    `StoreFault` where the engine fails otherwise.
     """
 
-    touched: set[str]
-    measured: set[tuple[str, str]]
-    stale: set[str]
-    rewired: bool
+    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
+        """One version of an aspect: 0 is the latest, 1 the oldest; negative ones count back from
+        the newest superseded one, which is -1."""
 
-    def exists(self, urn: str) -> bool:
-        """Whether the entity has any aspect stored."""
+    def aspects(
+        self, urns: Sequence[str], names: Collection[str] | None = None
+    ) -> dict[str, list[StoredAspect]]:
+        """The latest aspects of many entities by URN, all or those of some names, in no particular
+        order. One query for some hundred; an entity that has none is left out."""
 
-    def latest(self, urn: str, aspect: str) -> StoredAspect | None:
-        """The aspect as this transaction sees it."""
+    def versions(
+        self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
+    ) -> tuple[int, list[StoredAspect]] | None:
+        """How many versions of an aspect there are between two numbers, both inclusive and in any
+        order, and a page of them, newest first. 0 is the latest, 1 the oldest, negative numbers
+        count back from the latest; numbers beyond the versions there are do no harm. None when
+        there is no such aspect."""
 
-    def aspects(self, urn: str) -> list[StoredAspect]:
-        """Every latest aspect of an entity."""
+    def existing(self, urns: Sequence[str]) -> set[str]:
+        """Which of the URNs are stored entities: those that have any aspect."""
+
+    def urns(
+        self,
+        *,
+        entity_type: str | None = None,
+        prefix: str = "",
+        run: str | None = None,
+        measured: DocumentRange | None = None,
+        after: str = "",
+        start: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """The URNs of stored entities that meet every condition given, sorted.
+
+        They are of a type, begin with a prefix, come after a URN; a run wrote a version or a
+        document of theirs that is left; they have a document in a range, for which all documents'
+        places are looked at, about 0.2 s a million.
+        """
+
+    def count(
+        self,
+        *,
+        entity_type: str | None = None,
+        aspect: str | None = None,
+        urn_like: str | None = None,
+    ) -> int:
+        """How many entities are stored, of a type, and with an aspect; of a timeseries aspect, how
+        many documents there are. `urn_like` is a pattern of their URNs: % stands for any text, _
+        for any character, and letters of ASCII match without regard to case."""
+
+    def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
+        """The runs that something is left of, newest first. What belongs to soft-deleted entities
+        counts only `with_removed`. Looks at all that runs wrote."""
+
+    def run_rows(
+        self,
+        run: str,
+        start: int = 0,
+        count: int = -1,
+        *,
+        urn: str | None = None,
+        with_removed: bool = True,
+    ) -> list[RunRow]:
+        """What is left of a run, of one entity or all: by URN, then aspect, the latest first."""
+
+    def documents(
+        self,
+        urn: str,
+        aspect: str | None = None,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[StoredDocument]:
+        """Documents of one timeseries aspect of an entity, or of all by aspect, newest first; both
+        ends are inclusive."""
+
+    def edges(
+        self,
+        urns: Sequence[str],
+        direction: Direction,
+        types: Sequence[str] = (),
+        start: int = 0,
+        limit: int = -1,
+    ) -> tuple[int, list[Neighbour]]:
+        """How many neighbours the URNs have by edges of some relationships (all, where none is
+        named), and a page of them, each once for a relationship. Ordered by relationship, then by
+        when the neighbour was first seen. INCOMING edges are those that others declare."""
+
+    def handles(self, urns: Sequence[str]) -> dict[str, int]:
+        """The numbers by which the store knows URNs, good for as long as it is open; a URN that
+        is neither stored nor pointed at has none."""
+
+    def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+        """The URNs behind handles, in the order of the handles, and for each 1 when an entity
+        stands behind it, 0 when it is only pointed at. One query."""
+
+    def lineage(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int = -1
+    ) -> tuple[list[int], list[int], list[str]]:
+        """The lineage edges that lead on from a frontier of handles: towards what data is made of,
+        or what is made of it. Three columns, of where an edge leads from, where to, and its
+        relationship; an edge that both sides declare comes twice. One query."""
+
+    def lineage_pairs(self) -> tuple[list[int], list[int]]:
+        """Every lineage edge there is, as two columns of handles: what data is made of, and what is
+        made of it."""
+
+    def browse(
+        self,
+        entity_type: str,
+        path: tuple[str, ...],
+        start: int,
+        limit: int,
+        among: Collection[str] | None = None,
+    ) -> StoredFolderPage:
+        """What is found at a path of folders, whose names compare without regard to case. With
+        `among`, as if there were no other entities than those of these URNs; that looks at all
+        below the path."""
+
+    def log(self, after: int, limit: int) -> list[LogEntry]:
+        """Rows of the change log after an offset, in order."""
+
+    def log_bounds(self) -> LogBounds:
+        """From where to where the change log goes."""
+
+    def changed_urns(self, after: int) -> list[str]:
+        """The URNs that the change log names after an offset, each once, in no particular order."""
+
+    def note(self, key: str) -> str | None:
+        """A note kept about the catalog as a whole."""
+
+
+class Transaction(Reader, Protocol):
+    """What a job of the writer may do. It reads what it wrote itself.
+
+    `time_millis` (milliseconds since 1970) and `actor` say when something is removed, and by whom.
+    """
+
+    changes: Changes
 
     def put(self, write: Write) -> bool:
         """Write an aspect, its version, edges and log row; whether the value changed.
@@ -239,88 +415,56 @@ class Transaction(Protocol):
         an aspect ever had, also over its removal and that of its entity.
         """
 
-    def append(self, point: TimeseriesDocument) -> bool:
+    def append(self, document: TimeseriesDocument) -> bool:
         """Write a document of a timeseries aspect and its log row; whether anything changed."""
 
-    def remove(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
-        """Remove a versioned aspect with all its versions; how many rows went."""
+    def remove_entity(
+        self, urn: str, key_aspect: str, time_millis: int, actor: str
+    ) -> tuple[int, int]:
+        """Remove an entity with all it has, as one row of the log that names its key aspect; how
+        many versions and how many documents went. What points at it stays."""
 
-    def erase(self, urn: str, key_aspect: str, time_millis: int, actor: str) -> tuple[int, int]:
-        """Remove an entity; how many versioned and timeseries rows went."""
+    def remove_aspect(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
+        """Remove a versioned aspect with all its versions; how many of them went."""
 
-    def remove_points(
+    def remove_version(
+        self,
+        urn: str,
+        aspect: str,
+        version: int,
+        edges: Sequence[StoredEdge],
+        time_millis: int,
+        actor: str,
+    ) -> None:
+        """Remove one version of an aspect that has it.
+
+        In place of the latest (0) comes the newest superseded one, with `edges`, as a row of the
+        log; where there is none the aspect is removed.
+        """
+
+    def remove_documents(
         self,
         urn: str,
         aspect: str,
         bounds: tuple[int | None, int | None],
         time_millis: int,
         actor: str,
+        run: str | None = None,
     ) -> int:
-        """Remove documents of a timeseries aspect; how many went. `bounds` are milliseconds, both
-        inclusive, an open end being None."""
-
-    def points(
-        self,
-        urn: str,
-        aspect: str,
-        start_millis: int | None = None,
-        end_millis: int | None = None,
-        limit: int = -1,
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """As `Store.points`."""
-
-    def run_urns(self, run: str) -> list[str]:
-        """The URNs of the entities that a run wrote any version or document of, sorted."""
-
-    def written_by(self, run: str, urn: str) -> list[StoredAspect]:
-        """Every version of every aspect of an entity that a run wrote, the latest first."""
-
-    def points_of(self, run: str, urn: str) -> list[tuple[str, int, int]]:
-        """The timeseries aspects of an entity that a run wrote documents of, how many, and when the
-        run last saw one (milliseconds since 1970)."""
-
-    def version_count(self, urn: str, aspect: str) -> int:
-        """How many versions of an aspect there are, the latest among them."""
-
-    def drop_version(self, urn: str, aspect: str, version: int) -> None:
-        """Forget one superseded version."""
-
-    def newest_superseded(self, urn: str, aspect: str) -> StoredAspect | None:
-        """The version that would come back if the latest went."""
-
-    def restore(
-        self,
-        urn: str,
-        version: StoredAspect,
-        edges: Sequence[StoredEdge],
-        time_millis: int,
-        actor: str,
-    ) -> None:
-        """Put a superseded version in the place of the latest, which is forgotten."""
-
-    def remove_points_of(self, run: str, urn: str, time_millis: int, actor: str) -> None:
-        """Remove the timeseries documents of an entity that a run wrote."""
-
-    def references_to(self, urn: str) -> list[StoredReference]:
-        """The aspects of any entity that declare an edge to a URN, by the entities' URNs."""
-
-    def urns_starting_with(self, prefix: str) -> list[str]:
-        """The URNs of stored entities that begin so, sorted."""
+        """Remove documents of a timeseries aspect, all or those that a run wrote, as one row of the
+        log; how many went. `bounds` are milliseconds, both inclusive, an open end being None."""
 
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
-        """Make an entity found at these places when browsing, and at no other."""
+        """Make a stored entity found at these places when browsing, and at no other."""
+
+    def set_note(self, key: str, value: str | None) -> None:
+        """Keep a note, or drop it when there is no value."""
 
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
         """Drop rows from the beginning of the change log that are older than `before_millis`, none
         after the offset `through` and never the last, `most` at most; how many went."""
-
-    def note(self, key: str) -> str | None:
-        """A note kept about the catalog as a whole."""
-
-    def set_note(self, key: str, value: str | None) -> None:
-        """Keep a note, or drop it when there is no value."""
 
 
 Job = Callable[[Transaction], T]
@@ -330,18 +474,21 @@ class Observer(Protocol):
     """Who derives something from the truth: browse places, the search index."""
 
     def prepare(self, transaction: Transaction) -> None:
-        """Called inside the transaction, after its jobs and before the commit."""
+        """Called inside the transaction, after its jobs and before the commit, when they changed
+        anything. The jobs fail with what it raises."""
 
     def publish(self, offset: int) -> None:
-        """Called after the commit, before anybody is told; `offset` is the log's last."""
+        """Called after such a commit, before the jobs' futures are resolved; `offset` is that of
+        the log's last row. The commit stands whatever it raises."""
 
 
-class Store(Protocol):
-    """A catalog's truth. Reads see every write that was answered; any thread may call.
+class Store(Reader, Protocol):
+    """A catalog's truth. Each reading method sees one moment, and every write that was answered;
+    writers and readers never wait for each other. Any thread may call.
 
-    A method that finds the kept data damaged raises `Unusable`. From then on `problem` is a
-    sentence that says so, every write raises it, and what can be read is read. `has_died` once the
-    writer ended by an error that nobody foresaw; the process has to be started again.
+    Once a method has found the kept data damaged, `problem` is a sentence that says so, every write
+    raises it, and what can be read is read. `has_died` once the writer ended by an error that
+    nobody foresaw; the process has to be started again.
     """
 
     @property
@@ -353,9 +500,8 @@ class Store(Protocol):
     def catalog_id(self) -> str:
         """The random id of this catalog, by which an index knows that it was made from it."""
 
-    def log_mark(self, offset: int) -> str | None:
-        """A digest of a row of the change log; None when there is no such row or it cannot be
-        read."""
+    def size_bytes(self) -> int:
+        """How much room the store takes where it is kept."""
 
     def observe(self, observer: Observer) -> None:
         """Name the one observer; before the first write."""
@@ -363,134 +509,29 @@ class Store(Protocol):
     def write(self, job: Job[T]) -> Future[T]:
         """Queue a job for the writer. Its future is resolved after the commit that made it
         durable, with what the job gave or the error it raised; a job that raised changed nothing.
-        A job may be run again when another's failure took its transaction along."""
 
-    def reading(self) -> AbstractContextManager[Transaction]:
-        """The store as it is at one moment, through the reading methods of a transaction; writers
-        go on meanwhile."""
+        Jobs run one after another in the order in which they were queued. A job may be run again
+        when another's failure took its transaction along. Raises `Unusable` when the kept data is
+        damaged, `ServerFault` when the writer has died or the store is closed.
+        """
 
-    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
-        """One version of an aspect; negative versions count back from the newest superseded."""
-
-    def aspects(
-        self, urns: Sequence[str], names: Collection[str] | None = None
-    ) -> dict[str, list[StoredAspect]]:
-        """The latest aspects of many entities, by URN, in one query; an entity that does not
-        exist is left out."""
-
-    def versions(
-        self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
-    ) -> tuple[int, list[StoredAspect]] | None:
-        """How many versions of an aspect there are between two numbers, both inclusive, and a page
-        of them, newest first. 0 is the latest, 1 the oldest, negative numbers count back from the
-        latest; numbers beyond the versions there are do no harm. None when there is no such
-        aspect."""
-
-    def entity_urns(self, entity_type: str, start: int, count: int) -> tuple[int, list[str]]:
-        """How many entities of a type are stored, and a page of their URNs, sorted."""
-
-    def aspect_count(self, name: str, urn_like: str | None = None) -> int:
-        """How many entities have an aspect, or how many documents of it there are if it is one
-        over time. `urn_like` is a pattern of their URNs: % stands for any text, _ for any
-        character."""
-
-    def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
-        """The runs that something is left of, newest first. What belongs to soft-deleted entities
-        counts only `with_removed`. Looks at all that runs wrote."""
-
-    def run_rows(self, run: str, start: int, count: int, *, with_removed: bool) -> list[RunRow]:
-        """What is left of a run, by URN, then aspect, the latest first."""
-
-    def existing(self, urns: Sequence[str]) -> set[str]:
-        """Which of the URNs are stored entities."""
-
-    def points(
-        self,
-        urn: str,
-        aspect: str,
-        start_millis: int | None = None,
-        end_millis: int | None = None,
-        limit: int = -1,
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Documents of a timeseries aspect with their system metadata, newest first, both ends
-        inclusive."""
-
-    def measured_between(self, aspect: str, start_millis: int, end_millis: int) -> list[str]:
-        """The URNs of the entities with documents of a timeseries aspect between two moments, the
-        first included; looks at every document's place, about 0.2 s a million."""
-
-    def relationships(
-        self, urn: str, direction: Direction, types: Sequence[str], start: int, count: int
-    ) -> tuple[int, list[tuple[str, str]]]:
-        """How many edges there are, and a page of them as (other URN, relationship). No types
-        mean all. Ordered by relationship, then by when the other side was first seen."""
-
-    def lineage_edges(
-        self, frontier: Sequence[int], *, upstream: bool, limit: int
-    ) -> list[tuple[int, int, str]]:
-        """The lineage edges that lead on from a frontier of handles, at most `limit`, as (from,
-        to, relationship): towards what data is made of, or what is made of it. One query."""
-
-    def lineage_columns(
-        self, frontier: Sequence[int], *, upstream: bool, limit: int
-    ) -> tuple[list[int], list[int], list[str]]:
-        """What `lineage_edges` gives, as three columns; several times faster for many edges."""
-
-    def lineage_pairs(self) -> tuple[list[int], list[int]]:
-        """Every lineage edge there is, as two columns of handles: what data is made of, and what is
-        made of it."""
-
-    def lineage_names(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
-        """The URNs behind handles, in the order of the handles, and 1 for each that is stored,
-        0 for one that is only pointed at. One query."""
-
-    def handles(self, urns: Sequence[str]) -> dict[str, int]:
-        """The numbers by which the store knows URNs, good for as long as it is open; a URN that
-        is neither stored nor pointed at has none."""
-
-    def known(self, handles: Sequence[int]) -> list[KnownUrn]:
-        """The URNs behind handles, in one query."""
-
-    def sources(self, targets: Sequence[str], relationship: str) -> list[str]:
-        """The URNs whose edges of a relationship lead to any of the targets, in one query."""
-
-    def browse(
-        self, entity_type: str, path: tuple[str, ...], start: int, limit: int
-    ) -> StoredFolderPage:
-        """What is found at a path of folders."""
-
-    def browse_among(
-        self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: set[str]
-    ) -> StoredFolderPage:
-        """As `browse`, as if there were no other entities than those of these URNs."""
-
-    def log(self, after: int, limit: int) -> list[LogEntry]:
-        """Rows of the change log after an offset, in order."""
-
-    def log_head(self) -> int:
-        """The offset of the last row of the change log; 0 when nothing was ever written."""
-
-    def log_floor(self) -> int:
-        """The offset after which the change log is whole: 0 unless rows were dropped."""
-
-    def changed_since(self, offset: int) -> list[str]:
-        """The URNs that the change log names after an offset."""
-
-    def entity_count(self) -> int:
-        """How many entities are stored."""
-
-    def size_bytes(self) -> int:
-        """How much room the store takes where it is kept."""
-
-    def urns(self, after: str, limit: int, entity_type: str | None = None) -> list[str]:
-        """The URNs of stored entities that come after one, sorted by their code points."""
-
-    def history(self, urn: str) -> Iterator[tuple[str, bytes, bytes]]:
-        """Every document of every timeseries aspect of an entity: the aspect, the document and its
-        system metadata, by aspect, oldest first."""
-
-    def note(self, key: str) -> str | None:
-        """A note kept about the catalog as a whole."""
+    def snapshot(self) -> AbstractContextManager[Reader]:
+        """The store as it is at one moment, for several reads; writers go on meanwhile."""
 
     def close(self) -> None:
-        """Finish what is queued and let go of the files."""
+        """Finish what is queued, refuse what comes, and let go of what is open. What is read
+        afterwards opens it again for that time."""
+
+
+def log_mark(store: Reader, offset: int) -> str | None:
+    """Return a digest of a row of the change log, by which what was derived from the log up to
+    there is known to be of this catalog. None when there is no such row or it cannot be read."""
+    try:
+        rows = store.log(offset - 1, 1)
+    except CatalogError:
+        return None
+    if not rows or rows[0].offset != offset:
+        return None
+    row = rows[0]
+    marked = (row.offset, row.urn, row.aspect, row.change, row.time_millis, row.actor, row.system)
+    return blake2b(repr(marked).encode(), digest_size=8).hexdigest()

@@ -1,71 +1,114 @@
-"""The change log: every committed change, with what it replaced."""
+"""The change log: read from an offset, followed, trimmed; and notes about the catalog."""
 
-from collections.abc import Callable
-from typing import Any
-
-import orjson
-import pytest
-
-from explorer.metadata.proposal import Proposal
-from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
-
-URN = Urn.of("tag", "logged")
+from explorer.server.store import Job, LogBounds, Store, log_mark
+from tests.server.store.conftest import Open
+from tests.server.store.examples import KEY, STAMP, append, dataset, do, document, put, tag, write
 
 
-@pytest.fixture
-def catalog(fresh: Callable[[], Catalog]) -> Catalog:
-    return fresh()
+def test_a_catalog_that_was_never_written_has_no_rows(store: Store) -> None:
+    assert store.log_bounds() == LogBounds(0, 0)
+    assert store.log(0, 10) == []
+    assert store.changed_urns(0) == []
+    assert log_mark(store, 0) is None
 
 
-def change(catalog: Catalog, aspect: str, value: Any, kind: Any = "UPSERT", run: str = "r") -> None:
-    actor = "urn:li:corpuser:logger"
-    proposal = Proposal(URN, aspect, value, kind, {"runId": run}, actor)
-    checked = catalog.intake.check(proposal)
-    catalog.store.write(lambda tx: catalog.intake.apply(tx, checked, 77)).result()
+def test_rows_are_in_the_order_of_the_writes(store: Store) -> None:
+    def putting(urn: str) -> Job[bool]:
+        return lambda tx: tx.put(write(urn))
+
+    jobs = [store.write(putting(tag(f"t{n}"))) for n in range(100)]
+    assert all(job.result(10) for job in jobs)
+    rows = store.log(0, 1_000)
+    assert [row.offset for row in rows] == list(range(1, 101))
+    assert [row.urn for row in rows] == [tag(f"t{n}") for n in range(100)]
+    assert [row.offset for row in store.log(97, 2)] == [98, 99]
+    assert store.log(100, 10) == []
+    assert store.log_bounds() == LogBounds(0, 100)
 
 
-def test_each_change_is_one_row_with_the_new_and_the_previous_value(catalog: Catalog) -> None:
-    change(catalog, "tagProperties", {"name": "one"})
-    change(catalog, "tagProperties", {"name": "two"})
-    change(catalog, "tagProperties", {"name": "two"})
-    change(catalog, "tagProperties", None, "DELETE")
-    rows = catalog.store.log(0, 100)
-    one, two, key = b'{"name":"one"}', b'{"name":"two"}', b'{"name":"logged"}'
-    assert [(row.aspect, row.change, row.previous, row.value) for row in rows] == [
-        ("tagKey", "UPSERT", None, key),
-        ("tagProperties", "UPSERT", None, one),
-        ("tagProperties", "UPSERT", one, two),
-        ("tagProperties", "DELETE", two, None),
-    ]
-    assert [row.offset for row in rows] == [1, 2, 3, 4]
-    assert {row.urn for row in rows} == {str(URN)}
-    assert {(row.time_millis, row.actor) for row in rows} == {(77, "urn:li:corpuser:logger")}
-    assert orjson.loads(rows[1].system)["runId"] == "r"
+def test_changed_entities_are_named_once(store: Store) -> None:
+    put(store, write(tag("a"), 1))
+    put(store, write(tag("b"), 1), write(tag("a"), 2))
+    append(store, document(dataset("c"), 1), document(dataset("c"), 2))
+    assert sorted(store.changed_urns(0)) == [dataset("c"), tag("a"), tag("b")]
+    assert sorted(store.changed_urns(3)) == [dataset("c")]
+    assert store.changed_urns(5) == []
 
 
-def test_it_is_read_from_an_offset(catalog: Catalog) -> None:
-    for n in range(5):
-        change(catalog, "tagProperties", {"name": str(n)})
-    assert [row.offset for row in catalog.store.log(2, 2)] == [3, 4]
-    assert catalog.store.log(catalog.store.log_head(), 10) == []
-    assert catalog.store.changed_since(3) == [str(URN)]
-    assert catalog.store.changed_since(6) == []
+def test_the_log_outlives_what_it_tells_of(store: Store) -> None:
+    put(store, write(tag("a")))
+    do(store, lambda tx: tx.remove_entity(tag("a"), KEY, *STAMP))
+    assert store.count() == 0
+    assert [row.change for row in store.log(0, 9)] == ["UPSERT", "DELETE"]
 
 
-def test_documents_over_time_are_logged_with_what_they_replaced(catalog: Catalog) -> None:
-    global_urn = Urn.dataset("hive", "logged")
-    for queries in (1, 2):
-        value = {"timestampMillis": 5, "totalSqlQueries": queries}
-        checked = catalog.intake.check(Proposal(global_urn, "datasetUsageStatistics", value))
-        catalog.store.write(lambda tx, c=checked: catalog.intake.apply(tx, c, 1)).result()
-    rows = [row for row in catalog.store.log(0, 9) if row.aspect == "datasetUsageStatistics"]
-    assert [row.previous for row in rows] == [None, rows[0].value]
+def trim(store: Store, before_millis: int, through: int, most: int = 1_000) -> int:
+    return do(store, lambda tx: tx.trim_log(before_millis, through, most))
 
 
-def test_the_log_outlives_what_it_tells_of(catalog: Catalog) -> None:
-    change(catalog, "tagProperties", {"name": "one"})
-    change(catalog, "tagKey", None, "DELETE")
-    assert catalog.store.entity_count() == 0
-    last = catalog.store.log(0, 9)[-1]
-    assert (last.aspect, last.change, last.value) == ("tagKey", "DELETE", None)
+def test_old_rows_are_dropped_from_the_beginning(store: Store) -> None:
+    for n in range(1, 11):
+        put(store, write(tag("a"), n, at_millis=n))
+    assert trim(store, before_millis=1, through=10) == 0
+    assert trim(store, before_millis=100, through=2) == 2
+    assert store.log_bounds() == LogBounds(2, 10)
+    assert [row.offset for row in store.log(0, 2)] == [3, 4]
+    assert trim(store, before_millis=5, through=10) == 2
+    assert trim(store, before_millis=100, through=10, most=3) == 3
+    assert store.log_bounds() == LogBounds(7, 10)
+    # The last row stays, whatever is asked for: offsets go on after it.
+    assert trim(store, before_millis=100, through=10) == 2
+    assert store.log_bounds() == LogBounds(9, 10)
+    put(store, write(tag("a"), "next"))
+    assert store.log_bounds() == LogBounds(9, 11)
+
+
+def test_a_newer_row_keeps_the_older_ones_behind_it(store: Store) -> None:
+    for n, at_millis in enumerate((50, 10, 10)):
+        put(store, write(tag("a"), n, at_millis=at_millis))
+    assert trim(store, before_millis=20, through=3) == 0
+
+
+def test_a_row_has_a_mark_that_no_other_has(open_store: Open) -> None:
+    store = open_store()
+    put(store, write(tag("a"), 1), write(tag("a"), 2))
+    one, two = log_mark(store, 1), log_mark(store, 2)
+    assert one is not None
+    assert one != two
+    assert log_mark(store, 3) is None
+    store.close()
+    # What derives something asks for it while the catalog is closed, too.
+    assert log_mark(store, 1) == one
+    assert log_mark(open_store(), 1) == one
+    trim(open_store(), before_millis=100, through=1)
+    assert log_mark(open_store(), 1) is None
+
+
+def test_notes_are_kept_until_they_are_dropped(open_store: Open) -> None:
+    store = open_store()
+    assert store.note("a") is None
+    do(store, lambda tx: tx.set_note("a", "one"))
+    do(store, lambda tx: tx.set_note("a", "two"))
+    assert store.note("a") == "two"
+    assert store.note("A") is None
+    store.close()
+    again = open_store()
+    assert again.note("a") == "two"
+    do(again, lambda tx: tx.set_note("a", None))
+    assert again.note("a") is None
+    # It is nothing that anybody follows.
+    assert again.log_bounds().head == 0
+
+
+def test_a_catalog_keeps_its_id(open_store: Open) -> None:
+    store = open_store()
+    known = store.catalog_id()
+    assert known
+    store.close()
+    assert open_store().catalog_id() == known
+
+
+def test_a_store_takes_more_room_with_what_it_holds(store: Store) -> None:
+    before = store.size_bytes()
+    put(store, *(write(tag(str(n)), "x" * 1_000) for n in range(500)))
+    assert store.size_bytes() > before + 250_000

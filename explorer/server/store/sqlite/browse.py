@@ -65,6 +65,10 @@ class BrowseFolders:
             self._run("UPDATE folders SET entities = entities + ? WHERE id = ?", (delta, folder))
         for folder in self._deltas:
             self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing of what was changed: it was written, or undone."""
         self._deltas.clear()
         self._known.clear()
 
@@ -171,7 +175,7 @@ def browse_among(
     path: _Keys,
     start: int,
     limit: int,
-    among: set[str],
+    among: Collection[str],
 ) -> StoredFolderPage:
     """As `browse`, as if there were no other entities than those; looks at all below the path."""
     whole = browse(connection, entity_type, path, 0, _ALL)

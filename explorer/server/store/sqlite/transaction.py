@@ -1,13 +1,14 @@
 """What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from explorer.server.store.interface import (
+    Changes,
     Placement,
     StoredAspect,
     StoredEdge,
-    StoredReference,
     TimeseriesDocument,
     Write,
     counted,
@@ -16,69 +17,46 @@ from explorer.server.store.interface import (
     version_of,
 )
 from explorer.server.store.sqlite.browse import BrowseFolders
+from explorer.server.store.sqlite.reads import SqliteReads
 
-__all__ = ["SqliteTransaction"]
+__all__ = ["SqliteSnapshot", "SqliteTransaction"]
 
-_ASPECT = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
-_VERSION = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
 _NO_SYSTEM = b"{}"
 
 
-def points_query(
-    urn: str, aspect: str, start_millis: int | None, end_millis: int | None, limit: int
-) -> tuple[str, tuple[str | int, ...]]:
-    """The statement that reads documents of a timeseries aspect with its values, see
-    `engine.Store.points`."""
-    bounds = ""
-    values: list[str | int] = [urn, aspect]
-    for condition, bound in ((">=", start_millis), ("<=", end_millis)):
-        if bound is not None:
-            bounds += f" AND p.at_millis {condition} ?"
-            values.append(bound)
-    return (
-        "SELECT p.value, p.system FROM urns u JOIN points p ON p.entity = u.id "
-        f"WHERE u.urn = ? AND p.aspect = ?{bounds} "
-        "ORDER BY p.at_millis DESC, p.series DESC LIMIT ?",
-        (*values, limit),
-    )
-
-
-class SqliteTransaction:
-    """One transaction of the writer's connection. See `engine.Transaction`."""
+class SqliteSnapshot(SqliteReads):
+    """What one connection sees."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.touched: set[str] = set()
-        self.measured: set[tuple[str, str]] = set()
-        self.rewired = False
-        self.stale: set[str] = set()
+        self._connection = nullcontext(connection)
         self._run = connection.execute
+
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._connection
+
+    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._connection
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """One transaction of the writer's connection. See `interface.Transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.changes = Changes()
         self._folders = BrowseFolders(connection)
         # What rows are known by here; see `forget`.
         self._urns: dict[str, tuple[int, bool]] = {}
         self._runs: dict[str, int] = {}
 
-    def exists(self, urn: str) -> bool:
-        return self._known(urn)[1]
+    def existing(self, urns: Sequence[str]) -> set[str]:
+        return {urn for urn in urns if self._known(urn)[1]}
 
     def forget(self) -> None:
         """Look everything up again: a job was undone, and with it rows that it made."""
         self._urns.clear()
         self._runs.clear()
-
-    def latest(self, urn: str, aspect: str) -> StoredAspect | None:
-        row = self._run(
-            f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id "
-            "WHERE u.urn = ? AND a.name = ?",
-            (urn, aspect),
-        ).fetchone()
-        return StoredAspect(*row) if row else None
-
-    def aspects(self, urn: str) -> list[StoredAspect]:
-        rows = self._run(
-            f"SELECT {_ASPECT} FROM urns u JOIN aspects a ON a.entity = u.id WHERE u.urn = ?",
-            (urn,),
-        )
-        return [StoredAspect(*row) for row in rows]
+        self._folders.forget()
 
     def put(self, write: Write) -> bool:
         entity = self._live_id(write.urn, write.entity_type)
@@ -138,33 +116,54 @@ class SqliteTransaction:
             (write.urn, write.aspect, "UPSERT", write.value, old[1] if old else None),
             (write.time_millis, write.actor, system),
         )
-        self.touched.add(write.urn)
+        self.changes.touched.add(write.urn)
         return True
 
-    def append(self, point: TimeseriesDocument) -> bool:
-        entity = self._live_id(point.urn, point.entity_type)
-        place = (entity, point.aspect, point.at_millis, point.series)
+    def append(self, document: TimeseriesDocument) -> bool:
+        entity = self._live_id(document.urn, document.entity_type)
+        place = (entity, document.aspect, document.at_millis, document.series)
         old = self._run(
             "SELECT value FROM points "
             "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
             place,
         ).fetchone()
-        if old is not None and same_value(old[0], point.value):
+        if old is not None and same_value(old[0], document.value):
             return False
         self._run(
             "INSERT OR REPLACE INTO points "
             "(entity, aspect, at_millis, series, value, system, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*place, point.value, point.system, self._run_id(point.run)),
+            (*place, document.value, document.system, self._run_id(document.run)),
         )
         self._log(
-            (point.urn, point.aspect, "UPSERT", point.value, old[0] if old else None),
-            (point.time_millis, point.actor, point.system),
+            (document.urn, document.aspect, "UPSERT", document.value, old[0] if old else None),
+            (document.time_millis, document.actor, document.system),
         )
-        self.measured.add((point.urn, point.aspect))
+        self.changes.measured.add((document.urn, document.aspect))
         return True
 
-    def remove(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
-        current = self.latest(urn, aspect)
+    def remove_entity(
+        self, urn: str, key_aspect: str, time_millis: int, actor: str
+    ) -> tuple[int, int]:
+        entity = self._id(urn)
+        key = self.aspect(urn, key_aspect)
+        self._keep_last_versions(entity)
+        rows = 0
+        for table in ("versions", "aspects"):
+            rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
+        documents = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
+        lineage = self._run(
+            "SELECT 1 FROM edges WHERE source = ? AND flow > 0 LIMIT 1", (entity,)
+        ).fetchone()
+        self.changes.rewired = self.changes.rewired or lineage is not None
+        self._run("DELETE FROM edges WHERE source = ?", (entity,))
+        self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
+        self._urns[urn] = (entity, False)
+        self._log_removal(urn, key_aspect, key, time_millis, actor)
+        self.changes.touched.add(urn)
+        return rows, documents
+
+    def remove_aspect(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
+        current = self.aspect(urn, aspect)
         if current is None:
             return 0
         entity = self._id(urn)
@@ -174,180 +173,68 @@ class SqliteTransaction:
         ).rowcount
         self._run("DELETE FROM aspects WHERE entity = ? AND name = ?", (entity, aspect))
         self._set_edges(entity, aspect, ())
-        self._log((urn, aspect, "DELETE", None, current.value), (time_millis, actor, _NO_SYSTEM))
-        self.touched.add(urn)
+        self._log_removal(urn, aspect, current, time_millis, actor)
+        self.changes.touched.add(urn)
         return gone + 1
 
-    def erase(self, urn: str, key_aspect: str, time_millis: int, actor: str) -> tuple[int, int]:
+    def remove_version(
+        self,
+        urn: str,
+        aspect: str,
+        version: int,
+        edges: Sequence[StoredEdge],
+        time_millis: int,
+        actor: str,
+    ) -> None:
         entity = self._id(urn)
-        key = self.latest(urn, key_aspect)
-        self._keep_last_versions(entity)
-        rows = 0
-        for table in ("versions", "aspects"):
-            rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
-        points = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
-        self.rewired = self.rewired or bool(
-            self._run(
-                "SELECT 1 FROM edges WHERE source = ? AND flow > 0 LIMIT 1", (entity,)
-            ).fetchone()
+        if version:
+            self._drop_superseded(entity, aspect, version)
+            return
+        latest, earlier = self.aspect(urn, aspect), self.aspect(urn, aspect, -1)
+        if latest is None or earlier is None:
+            self.remove_aspect(urn, aspect, time_millis, actor)
+            return
+        # A version that somebody may have read never comes to stand for another value.
+        last = max(version_of(latest.system), version_of(earlier.system))
+        system = counted(earlier.system, last + 1)
+        (run,) = self._run(
+            "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?",
+            (entity, aspect, earlier.version),
+        ).fetchone()
+        self._run(
+            "UPDATE aspects SET value = ?, time_millis = ?, actor = ?, system = ?, run = ? "
+            "WHERE entity = ? AND name = ?",
+            (earlier.value, earlier.time_millis, earlier.actor, system, run, entity, aspect),
         )
-        self._run("DELETE FROM edges WHERE source = ?", (entity,))
-        self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
-        self._urns[urn] = (entity, False)
+        self._drop_superseded(entity, aspect, earlier.version)
+        self._set_edges(entity, aspect, edges)
         self._log(
-            (urn, key_aspect, "DELETE", None, key.value if key else None),
-            (time_millis, actor, _NO_SYSTEM),
+            (urn, aspect, "UPSERT", earlier.value, latest.value), (time_millis, actor, system)
         )
-        self.touched.add(urn)
-        return rows, points
+        self.changes.touched.add(urn)
 
-    def remove_points(
+    def remove_documents(
         self,
         urn: str,
         aspect: str,
         bounds: tuple[int | None, int | None],
         time_millis: int,
         actor: str,
+        run: str | None = None,
     ) -> int:
-        gone = self._run(
-            "DELETE FROM points WHERE entity = ? AND aspect = ? "
-            "AND at_millis >= coalesce(?, at_millis) AND at_millis <= coalesce(?, at_millis)",
-            (self._id(urn), aspect, *bounds),
-        ).rowcount
+        where = (
+            "entity = ? AND aspect = ? "
+            "AND at_millis >= coalesce(?, at_millis) AND at_millis <= coalesce(?, at_millis)"
+        )
+        given = [self._id(urn), aspect, *bounds]
+        if run is not None:
+            where += " AND +run = (SELECT id FROM runs WHERE name = ?)"
+            given.append(run)
+        gone = self._run(f"DELETE FROM points WHERE {where}", given).rowcount
         if gone:
-            self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
-            self.measured.add((urn, aspect))
+            self._log_removal(urn, aspect, None, time_millis, actor)
+            self.changes.measured.add((urn, aspect))
         return gone
-
-    def points(
-        self,
-        urn: str,
-        aspect: str,
-        start_millis: int | None = None,
-        end_millis: int | None = None,
-        limit: int = -1,
-    ) -> Iterator[tuple[bytes, bytes]]:
-        yield from self._run(*points_query(urn, aspect, start_millis, end_millis, limit))
-
-    def run_urns(self, run: str) -> list[str]:
-        rows = self._run(
-            "SELECT u.urn FROM urns u JOIN (SELECT entity FROM aspects WHERE run = :run "
-            "UNION SELECT entity FROM versions WHERE run = :run "
-            "UNION SELECT entity FROM points WHERE run = :run) e ON e.entity = u.id ORDER BY u.urn",
-            {"run": self._known_run(run)},
-        )
-        return [urn for (urn,) in rows]
-
-    def written_by(self, run: str, urn: str) -> list[StoredAspect]:
-        rows = self._run(
-            # The index of the entity, not the one of the run, which may be all there is.
-            f"SELECT {_ASPECT} FROM aspects a WHERE a.entity = :entity AND +a.run = :run "
-            f"UNION ALL SELECT {_VERSION} FROM versions v "
-            "WHERE v.entity = :entity AND +v.run = :run",
-            {"entity": self._id(urn), "run": self._known_run(run)},
-        )
-        return [StoredAspect(*row) for row in rows]
-
-    def points_of(self, run: str, urn: str) -> list[tuple[str, int, int]]:
-        return self._run(
-            "SELECT aspect, count(*), "
-            "max(coalesce(json_extract(system, '$.lastObserved'), at_millis)) "
-            "FROM points WHERE entity = ? AND +run = ? GROUP BY aspect ORDER BY aspect",
-            (self._id(urn), self._known_run(run)),
-        ).fetchall()
-
-    def version_count(self, urn: str, aspect: str) -> int:
-        place = {"entity": self._id(urn), "name": aspect}
-        found: int = self._run(
-            "SELECT (SELECT count(*) FROM aspects WHERE entity = :entity AND name = :name) "
-            "+ (SELECT count(*) FROM versions WHERE entity = :entity AND name = :name)",
-            place,
-        ).fetchone()[0]
-        return found
-
-    def drop_version(self, urn: str, aspect: str, version: int) -> None:
-        self._run(
-            "DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?",
-            (self._id(urn), aspect, version),
-        )
-        self._run(
-            "UPDATE aspects SET superseded = (SELECT coalesce(max(version), 0) FROM versions v "
-            "WHERE v.entity = aspects.entity AND v.name = aspects.name) "
-            "WHERE entity = ? AND name = ?",
-            (self._id(urn), aspect),
-        )
-
-    def newest_superseded(self, urn: str, aspect: str) -> StoredAspect | None:
-        row = self._run(
-            f"SELECT {_VERSION} FROM versions v "
-            "WHERE v.entity = ? AND v.name = ? ORDER BY v.version DESC LIMIT 1",
-            (self._id(urn), aspect),
-        ).fetchone()
-        return StoredAspect(*row) if row else None
-
-    def restore(
-        self,
-        urn: str,
-        version: StoredAspect,
-        edges: Sequence[StoredEdge],
-        time_millis: int,
-        actor: str,
-    ) -> None:
-        entity = self._id(urn)
-        replaced = self.latest(urn, version.name)
-        # A version that somebody may have read never comes to stand for another value.
-        last = max(version_of(old.system) for old in (version, replaced or version))
-        system = counted(version.system, last + 1)
-        place = (entity, version.name, version.version)
-        (run,) = self._run(
-            "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?", place
-        ).fetchone()
-        self._run("DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?", place)
-        self._run(
-            "UPDATE aspects SET value = ?, time_millis = ?, actor = ?, system = ?, run = ?, "
-            "superseded = (SELECT coalesce(max(version), 0) FROM versions v "
-            "WHERE v.entity = aspects.entity AND v.name = aspects.name) "
-            "WHERE entity = ? AND name = ?",
-            (
-                version.value,
-                version.time_millis,
-                version.actor,
-                system,
-                run,
-                entity,
-                version.name,
-            ),
-        )
-        self._set_edges(entity, version.name, edges)
-        self._log(
-            (urn, version.name, "UPSERT", version.value, replaced.value if replaced else None),
-            (time_millis, actor, system),
-        )
-        self.touched.add(urn)
-
-    def remove_points_of(self, run: str, urn: str, time_millis: int, actor: str) -> None:
-        for aspect, _, _ in self.points_of(run, urn):
-            self._run(
-                "DELETE FROM points WHERE entity = ? AND aspect = ? AND +run = ?",
-                (self._id(urn), aspect, self._known_run(run)),
-            )
-            self._log((urn, aspect, "DELETE", None, None), (time_millis, actor, _NO_SYSTEM))
-            self.measured.add((urn, aspect))
-
-    def references_to(self, urn: str) -> list[StoredReference]:
-        rows = self._run(
-            "SELECT s.urn, e.aspect, e.type FROM urns t JOIN edges e ON e.target = t.id "
-            "JOIN urns s ON s.id = e.source WHERE t.urn = ? ORDER BY s.urn, e.aspect, e.type",
-            (urn,),
-        )
-        return [StoredReference(*row) for row in rows]
-
-    def urns_starting_with(self, prefix: str) -> list[str]:
-        rows = self._run(
-            "SELECT urn FROM urns WHERE urn >= ? AND urn < ? AND live ORDER BY urn",
-            (prefix, prefix + "\U0010ffff"),
-        )
-        return [urn for (urn,) in rows]
 
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
@@ -367,10 +254,6 @@ class SqliteTransaction:
             cut = offset
         return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
 
-    def note(self, key: str) -> str | None:
-        row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
-        return row[0] if row else None
-
     def set_note(self, key: str, value: str | None) -> None:
         if value is None:
             self._run("DELETE FROM meta WHERE key = ?", (f"note.{key}",))
@@ -378,7 +261,7 @@ class SqliteTransaction:
             self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"note.{key}", value))
 
     def finish(self) -> None:
-        """Settle what is kept until the end; before the commit."""
+        """Write what is gathered until the end of a job, or of the transaction."""
         self._folders.finish()
 
     def _known(self, urn: str) -> tuple[int, bool]:
@@ -412,11 +295,6 @@ class SqliteTransaction:
     def _target_id(self, urn: str) -> int:
         found = self._id(urn)
         return found if found != -1 else self._new_id(urn, urn.split(":", 3)[2], live=False)
-
-    def _known_run(self, run: str) -> int:
-        """The row of a run, -1 when there is none."""
-        row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
-        return row[0] if row else -1
 
     def _run_id(self, run: str | None) -> int | None:
         if run is None:
@@ -456,7 +334,7 @@ class SqliteTransaction:
             (entity, aspect),
         )
         stored = set(rows.fetchall())
-        self.rewired = self.rewired or any(flow for *_, flow in stored ^ wanted)
+        self.changes.rewired = self.changes.rewired or any(flow for *_, flow in stored ^ wanted)
         for relationship, target, _ in stored - wanted:
             self._run(
                 "DELETE FROM edges WHERE source = ? AND type = ? AND target = ? AND aspect = ?",
@@ -468,6 +346,24 @@ class SqliteTransaction:
                 "VALUES (?, ?, ?, ?, ?)",
                 (entity, relationship, target, aspect, flow),
             )
+
+    def _drop_superseded(self, entity: int, aspect: str, version: int) -> None:
+        self._run(
+            "DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?",
+            (entity, aspect, version),
+        )
+        self._run(
+            "UPDATE aspects SET superseded = (SELECT coalesce(max(version), 0) FROM versions v "
+            "WHERE v.entity = aspects.entity AND v.name = aspects.name) "
+            "WHERE entity = ? AND name = ?",
+            (entity, aspect),
+        )
+
+    def _log_removal(
+        self, urn: str, aspect: str, removed: StoredAspect | None, time_millis: int, actor: str
+    ) -> None:
+        previous = removed.value if removed else None
+        self._log((urn, aspect, "DELETE", None, previous), (time_millis, actor, _NO_SYSTEM))
 
     def _log(
         self,

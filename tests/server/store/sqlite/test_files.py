@@ -23,14 +23,11 @@ def rewrite(path: Path, *statements: str) -> None:
 
 
 def test_a_file_is_durable_by_its_settings(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "catalog.db")
-    told = store.write(
-        lambda tx: [
-            tx._run(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
-        ]
-    ).result()
-    store.close()
-    assert told == ["wal", 2]
+    with closing(open_file(tmp_path / "catalog.db")) as file:
+        (mode,), (level,) = (
+            file.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")
+        )
+    assert (mode, level) == ("wal", 2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such rights")
@@ -78,7 +75,7 @@ def test_an_empty_file_becomes_a_catalog(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     path.touch()
     store = SqliteStore(path)
-    assert store.entity_count() == 0
+    assert store.count() == 0
     store.close()
 
 
@@ -176,7 +173,7 @@ def test_a_catalog_of_the_first_format_learns_the_versions_of_what_is_gone(tmp_p
     for value in (b'{"name":"1"}', b'{"name":"2"}'):
         written(store, gone, value)
         written(store, kept, value)
-    store.write(lambda tx: tx.erase(gone, "tagKey", 2, "urn:li:corpuser:x")).result()
+    store.write(lambda tx: tx.remove_entity(gone, "tagKey", 2, "urn:li:corpuser:x")).result()
     store.close()
     rewrite(path, "DROP TABLE last_versions", "UPDATE meta SET value = '1' WHERE key = 'format'")
     store = SqliteStore(path)

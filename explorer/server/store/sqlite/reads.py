@@ -1,0 +1,390 @@
+"""What is read of the tables, by the store over connections of its own and inside a transaction."""
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+import orjson
+
+from explorer.server.store.interface import (
+    Direction,
+    DocumentRange,
+    LogBounds,
+    LogEntry,
+    Neighbour,
+    RunRow,
+    RunSummary,
+    StoredAspect,
+    StoredDocument,
+    StoredFolderPage,
+)
+from explorer.server.store.sqlite import lineage
+from explorer.server.store.sqlite.browse import browse, browse_among
+
+__all__ = ["SqliteReads"]
+
+_LATEST = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
+_OLDER = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
+_REMOVED = """
+WITH removed (id) AS MATERIALIZED (
+    SELECT entity FROM aspects WHERE name = 'status' AND json_extract(value, '$.removed') = 1
+)
+"""
+_NOT_REMOVED = " AND t.entity NOT IN removed"
+_RUN = "(SELECT id FROM runs WHERE name = :run)"
+# Together with a run: the index of the entity, not that of the run, which may be all there is.
+_OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
+_SEEN = "json_extract({0}.system, '$.lastObserved')"
+_AT_ONCE = 500
+
+
+class SqliteReads(ABC):
+    """The reading half of the interface. See `interface.Reader`."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Return a connection for one statement."""
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Return a connection whose statements see the same moment."""
+
+    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
+        of = "u.urn = ? AND v.name = ?"
+        given: tuple[str | int, ...] = (urn, name)
+        if version == 0:
+            query = (
+                f"SELECT {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
+                "WHERE u.urn = ? AND a.name = ?"
+            )
+        elif version > 0:
+            query = (
+                f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
+                f"WHERE {of} AND v.version = ?"
+            )
+            given = (urn, name, version)
+        else:
+            query = (
+                f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
+                f"WHERE {of} ORDER BY v.version DESC LIMIT 1 OFFSET ?"
+            )
+            given = (urn, name, -version - 1)
+        with self._reading() as connection:
+            row = connection.execute(query, given).fetchone()
+        return StoredAspect(*row) if row else None
+
+    def aspects(
+        self, urns: Sequence[str], names: Collection[str] | None = None
+    ) -> dict[str, list[StoredAspect]]:
+        found: dict[str, list[StoredAspect]] = {}
+        named = "" if names is None else f" AND a.name IN ({_marks(names)})"
+        with self._reading() as connection:
+            for chunk in _chunks(urns):
+                rows = connection.execute(
+                    f"SELECT u.urn, {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
+                    f"WHERE u.urn IN ({_marks(chunk)}){named}",
+                    (*chunk, *(names or ())),
+                )
+                for urn, *rest in rows:
+                    found.setdefault(urn, []).append(StoredAspect(*rest))
+        return found
+
+    def versions(
+        self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
+    ) -> tuple[int, list[StoredAspect]] | None:
+        with self._snapshot() as connection:
+            row = connection.execute(
+                f"SELECT a.entity, a.superseded, {_LATEST} "
+                "FROM urns u JOIN aspects a ON a.entity = u.id WHERE u.urn = ? AND a.name = ?",
+                (urn, name),
+            ).fetchone()
+            if row is None:
+                return None
+            entity, superseded, *latest = row
+            low, high = sorted(end if end > 0 else superseded + 1 + end for end in ends)
+            has_latest = low <= superseded + 1 <= high
+            bounds = (entity, name, low, high)
+            where = (
+                "FROM versions v WHERE v.entity = ? AND v.name = ? AND v.version BETWEEN ? AND ?"
+            )
+            older: int = connection.execute(f"SELECT count(*) {where}", bounds).fetchone()[0]
+            found = [StoredAspect(*latest)] if has_latest and start == 0 and count else []
+            rows = connection.execute(
+                f"SELECT {_OLDER} {where} ORDER BY v.version DESC LIMIT ? OFFSET ?",
+                (*bounds, max(-1, count - len(found)), max(0, start - has_latest)),
+            )
+            found += [StoredAspect(*row) for row in rows]
+        return older + has_latest, found
+
+    def existing(self, urns: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        with self._reading() as connection:
+            for chunk in _chunks(urns):
+                rows = connection.execute(
+                    f"SELECT urn FROM urns WHERE live AND urn IN ({_marks(chunk)})", chunk
+                )
+                found.update(urn for (urn,) in rows)
+        return found
+
+    def urns(
+        self,
+        *,
+        entity_type: str | None = None,
+        prefix: str = "",
+        run: str | None = None,
+        measured: DocumentRange | None = None,
+        after: str = "",
+        start: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        if entity_type is not None:
+            prefix = prefix or f"urn:li:{entity_type}:"
+        # The unary plus keeps the engine on an index that finds what is asked for: that of the
+        # URNs, which also has their order, or that of the entities of a run.
+        where = "urn > :after AND +live"
+        if prefix:
+            where += " AND urn >= :prefix AND urn < :end"
+        if entity_type is not None:
+            where += " AND +type = :type"
+        if run is not None:
+            where += (
+                " AND id IN ("
+                + " UNION ".join(
+                    f"SELECT entity FROM {table} WHERE run = {_RUN}"
+                    for table in ("aspects", "versions", "points")
+                )
+                + ")"
+            )
+        if measured is not None:
+            # Through the index that has all three, so that no document is read.
+            where += (
+                " AND id IN (SELECT entity FROM points WHERE aspect = :aspect "
+                "AND at_millis >= :from_millis AND at_millis < :to_millis)"
+            )
+        given = {
+            "after": after,
+            "prefix": prefix,
+            "end": f"{prefix}\U0010ffff",
+            "type": entity_type,
+            "run": run,
+            "aspect": measured.aspect if measured else None,
+            "from_millis": measured.start_millis if measured else None,
+            "to_millis": measured.end_millis if measured else None,
+            "limit": limit,
+            "start": start,
+        }
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"SELECT urn FROM urns WHERE {where} ORDER BY urn LIMIT :limit OFFSET :start", given
+            )
+            return [urn for (urn,) in rows]
+
+    def count(
+        self,
+        *,
+        entity_type: str | None = None,
+        aspect: str | None = None,
+        urn_like: str | None = None,
+    ) -> int:
+        where = "u.live"
+        if entity_type is not None:
+            where += " AND u.type = :type"
+        if urn_like is not None:
+            where += " AND u.urn LIKE :like"
+        query = f"SELECT count(*) FROM urns u WHERE {where}"
+        if aspect is not None:
+            query = (
+                "SELECT (SELECT count(*) FROM aspects a JOIN urns u ON u.id = a.entity "
+                f"WHERE a.name = :aspect AND {where}) + (SELECT count(*) FROM points p "
+                f"JOIN urns u ON u.id = p.entity WHERE p.aspect = :aspect AND {where})"
+            )
+        given = {"type": entity_type, "aspect": aspect, "like": urn_like}
+        with self._reading() as connection:
+            found: int = connection.execute(query, given).fetchone()[0]
+        return found
+
+    def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
+        begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
+        kept = f"t WHERE t.run IS NOT NULL{narrowed} GROUP BY t.run"
+        dated = "SELECT t.run, count(*) AS rows, max(t.time_millis) AS at FROM"
+        parts = (
+            f"{dated} aspects {kept}",
+            f"{dated} versions {kept}",
+            f"SELECT n.run, n.rows, (SELECT {_SEEN.format('l')} FROM points l "
+            "WHERE l.id = n.newest) FROM "
+            f"(SELECT t.run, count(*) AS rows, max(t.id) AS newest FROM points {kept}) n",
+        )
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"{begin} SELECT r.name, sum(f.rows), coalesce(max(f.at), 0) AS newest "
+                f"FROM ({' UNION ALL '.join(parts)}) f JOIN runs r ON r.id = f.run "
+                "GROUP BY r.id ORDER BY newest DESC, r.id DESC LIMIT ? OFFSET ?",
+                (count, start),
+            )
+            return [RunSummary(*row) for row in rows]
+
+    def run_rows(
+        self,
+        run: str,
+        start: int = 0,
+        count: int = -1,
+        *,
+        urn: str | None = None,
+        with_removed: bool = True,
+    ) -> list[RunRow]:
+        begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
+        of_run = f"WHERE t.run = {_RUN}" if urn is None else f"WHERE +t.run = {_RUN}{_OF_ENTITY}"
+        of_run += narrowed
+        columns = "t.name, {0} AS version, t.time_millis AS at, t.value, t.system, NULL AS moment"
+        parts = (
+            f"SELECT t.entity, {columns.format('0')}, 0 AS age FROM aspects t {of_run}",
+            f"SELECT t.entity, {columns.format('t.version')}, -t.version FROM versions t {of_run}",
+            f"SELECT t.entity, t.aspect, 0, coalesce({_SEEN.format('t')}, t.at_millis), "
+            f"t.value, t.system, t.at_millis, -t.at_millis FROM points t {of_run}",
+        )
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"{begin} SELECT u.urn, f.name, f.version, f.at, f.value, f.system, f.moment "
+                f"FROM ({' UNION ALL '.join(parts)}) f JOIN urns u ON u.id = f.entity "
+                "ORDER BY u.urn, f.name, f.age = 0 DESC, f.age LIMIT :count OFFSET :start",
+                {"run": run, "urn": urn, "count": count, "start": start},
+            )
+            return [RunRow(*row) for row in rows]
+
+    def documents(
+        self,
+        urn: str,
+        aspect: str | None = None,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[StoredDocument]:
+        where = "u.urn = ?"
+        given: list[str | int] = [urn]
+        for condition, value in (
+            ("p.aspect =", aspect),
+            ("p.at_millis >=", start_millis),
+            ("p.at_millis <=", end_millis),
+        ):
+            if value is not None:
+                where += f" AND {condition} ?"
+                given.append(value)
+        order = "p.at_millis DESC, p.series DESC"
+        if aspect is None:
+            order = f"p.aspect, {order}"
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT p.aspect, p.value, p.system "
+                "FROM urns u JOIN points p ON p.entity = u.id "
+                f"WHERE {where} ORDER BY {order} LIMIT ?",
+                (*given, limit),
+            )
+            for row in rows:
+                yield StoredDocument(*row)
+
+    def edges(
+        self,
+        urns: Sequence[str],
+        direction: Direction,
+        types: Sequence[str] = (),
+        start: int = 0,
+        limit: int = -1,
+    ) -> tuple[int, list[Neighbour]]:
+        here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        if len(urns) == 1:
+            # Then the index has the order in which the rows are grouped.
+            where = f"e.{here} = (SELECT id FROM urns WHERE urn = ?)"
+            given = (urns[0], *types)
+        else:
+            where = f"e.{here} IN (SELECT u.id FROM json_each(?) f JOIN urns u ON u.urn = f.value)"
+            given = (orjson.dumps(list(urns)).decode(), *types)
+        if types:
+            where += f" AND e.type IN ({_marks(types)})"
+        grouped = f"FROM edges e WHERE {where} GROUP BY e.type, e.{there}"
+        with self._snapshot() as connection:
+            rows = connection.execute(
+                "SELECT o.urn, e.type, e.aspects FROM "
+                f"(SELECT e.type, e.{there} AS other, json_group_array(e.aspect) AS aspects "
+                f"{grouped} ORDER BY e.type, e.{there} LIMIT ? OFFSET ?) e "
+                "JOIN urns o ON o.id = e.other ORDER BY e.type, e.other",
+                (*given, limit, start),
+            ).fetchall()
+            total = len(rows)
+            if start or limit >= 0:
+                (total,) = connection.execute(
+                    f"SELECT count(*) FROM (SELECT 1 {grouped})", given
+                ).fetchone()
+        return total, [
+            Neighbour(urn, name, tuple(sorted(set(orjson.loads(aspects)))))
+            for urn, name, aspects in rows
+        ]
+
+    def handles(self, urns: Sequence[str]) -> dict[str, int]:
+        with self._reading() as connection:
+            return lineage.handles(connection, urns)
+
+    def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+        with self._reading() as connection:
+            return lineage.known_urns(connection, handles)
+
+    def lineage(
+        self, frontier: Sequence[int], *, upstream: bool, limit: int = -1
+    ) -> tuple[list[int], list[int], list[str]]:
+        with self._reading() as connection:
+            return lineage.hop(connection, frontier, upstream=upstream, limit=limit)
+
+    def lineage_pairs(self) -> tuple[list[int], list[int]]:
+        with self._reading() as connection:
+            return lineage.pairs(connection)
+
+    def browse(
+        self,
+        entity_type: str,
+        path: tuple[str, ...],
+        start: int,
+        limit: int,
+        among: Collection[str] | None = None,
+    ) -> StoredFolderPage:
+        with self._snapshot() as connection:
+            if among is None:
+                return browse(connection, entity_type, path, start, limit)
+            return browse_among(connection, entity_type, path, start, limit, among)
+
+    def log(self, after: int, limit: int) -> list[LogEntry]:
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
+                "FROM log WHERE offset > ? ORDER BY offset LIMIT ?",
+                (after, limit),
+            )
+            return [LogEntry(*row) for row in rows]
+
+    def log_bounds(self) -> LogBounds:
+        with self._reading() as connection:
+            # Each from its end of the table; asked for together they would read all of it.
+            row = connection.execute(
+                "SELECT coalesce((SELECT min(offset) FROM log), 1) - 1, "
+                "coalesce((SELECT max(offset) FROM log), 0)"
+            ).fetchone()
+        return LogBounds(*row)
+
+    def changed_urns(self, after: int) -> list[str]:
+        with self._reading() as connection:
+            rows = connection.execute("SELECT DISTINCT urn FROM log WHERE offset > ?", (after,))
+            return [urn for (urn,) in rows]
+
+    def note(self, key: str) -> str | None:
+        with self._reading() as connection:
+            row = connection.execute(
+                "SELECT value FROM meta WHERE key = ?", (f"note.{key}",)
+            ).fetchone()
+        return row[0] if row else None
+
+
+def _chunks(urns: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (urns[begin : begin + _AT_ONCE] for begin in range(0, len(urns), _AT_ONCE))
+
+
+def _marks(values: Collection[object]) -> str:
+    return ",".join("?" * len(values))

@@ -1,0 +1,60 @@
+"""The writer of the SQLite store: what SQLite fails at, and what that means for the catalog."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import Unusable
+from explorer.server.store import Store, StoreFault, Transaction
+from explorer.server.store.sqlite import SqliteStore
+from tests.server.store.examples import do, put, tag, write
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = SqliteStore(tmp_path / "catalog.db")
+    yield opened
+    opened.close()
+
+
+def test_what_sqlite_fails_at_is_a_fault_of_the_store(store: Store) -> None:
+    def fail(_tx: Transaction) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(StoreFault, match="disk is full"):
+        do(store, fail)
+    assert put(store, write(tag("after"))) == [True]
+
+
+def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Store) -> None:
+    def fault(code: int) -> Callable[[Transaction], None]:
+        def fail(tx: Transaction) -> None:
+            tx.put(write(tag("half")))
+            error = sqlite3.DatabaseError("no good")
+            error.sqlite_errorcode = code
+            raise error
+
+        return fail
+
+    for code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
+        with pytest.raises(StoreFault, match="no good"):
+            do(store, fault(code))
+        assert store.problem is None
+    assert put(store, write(tag("a"))) == [True]
+    with pytest.raises(Unusable, match="is damaged"):
+        do(store, fault(sqlite3.SQLITE_CORRUPT))
+    assert store.problem is not None
+    with pytest.raises(Unusable, match="nothing is written any more"):
+        store.write(lambda tx: tx.put(write(tag("b"))))
+    assert store.urns() == [tag("a")]
+
+
+def test_tables_of_another_shape_are_a_fault_of_the_store(store: Store, tmp_path: Path) -> None:
+    file = sqlite3.connect(tmp_path / "catalog.db")
+    file.execute("ALTER TABLE aspects RENAME COLUMN value TO other")
+    file.close()
+    with pytest.raises(StoreFault, match="cannot be read"):
+        store.aspects([tag("a")])
+    assert store.problem is None
