@@ -25,6 +25,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "usage": "Show how much something is used, day by day, and by whom.",
         "profile-stats": "Show what profiling measured of a dataset and its columns.",
         "history": "List what was changed of an entity, when and by whom.",
+        "blame": "Show who gave each column its description, and when.",
         "diff": "Show what differs between two versions of an aspect.",
     },
     "See what hangs together": {
@@ -79,6 +80,7 @@ _HOMES: Final = {
     "usage": "explorer.cli.commands.entity",
     "profile-stats": "explorer.cli.commands.entity",
     "history": "explorer.cli.commands.entity",
+    "blame": "explorer.cli.commands.entity",
     "diff": "explorer.cli.commands.entity",
     "lineage": "explorer.cli.commands.lineage",
     "impact": "explorer.cli.commands.lineage",

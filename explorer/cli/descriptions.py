@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
@@ -20,13 +19,14 @@ from rich.text import Text
 from explorer import config
 from explorer.cli import edits
 from explorer.cli.options import Target, column_at, read_existing
-from explorer.cli.output import note, notes, print_json, results, said
+from explorer.cli.output import note, notes, print_diff, print_json, results, said
 from explorer.cli.rendering.entity import print_description
 from explorer.client import Catalog
-from explorer.client.display import block, line, visible
+from explorer.client.display import block, line
 from explorer.client.editable import TextConflict, place_of
 from explorer.errors import InvalidInput, Unusable
 from explorer.metadata.urn import Urn
+from explorer.views.diff import text_diff
 
 __all__ = ["DescribeOptions", "show", "write", "write_from_editor", "write_typed"]
 
@@ -182,9 +182,6 @@ def _leave(path: Path, blank: bytes) -> None:
     note(Text(f"what you typed is kept in {line(str(path))}"))
 
 
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
-
-
 @dataclass(frozen=True, slots=True)
 class DescribedPlace:
     """Where a description stands and what it says; `path` is the column's, exact."""
@@ -336,10 +333,8 @@ def _write(
 
 def _print_difference(before: str, after: str, *, to_results: bool) -> None:
     console = results() if to_results else notes()
-    old, new = (text.split("\n") if text else [] for text in (before, after))
-    for one in unified_diff(old, new, "before", "after", lineterm=""):
-        style = "bold" if one.startswith(("---", "+++")) else _STYLES.get(one[:1], "")
-        console.print(Text(visible(one), style), soft_wrap=True)
+    console.print(Text("--- before\n+++ after", "bold"))
+    print_diff(text_diff(before, after, exact=True), console)
 
 
 def _as_json(place: DescribedPlace) -> dict[str, Any]:

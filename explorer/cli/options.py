@@ -3,7 +3,7 @@ datasets, periods, columns; and what they name, read.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +20,7 @@ from explorer.errors import CatalogError, NotFound, UnknownName
 if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.client.entity import AspectRead, Column, Entity
+    from explorer.metadata.aspects import AuditStamp
     from explorer.metadata.urn import Urn
     from explorer.query.filters import Criterion, Filter
 
@@ -43,7 +44,9 @@ __all__ = [
     "own_urn",
     "period_options",
     "progress_bar",
+    "read_actor_names",
     "read_existing",
+    "read_known_names",
     "read_names",
     "read_urn",
     "registry_file",
@@ -266,12 +269,40 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     One request for a hundred."""
     from explorer.metadata.urn import Urn
     from explorer.views.entity import detail_parts
+    from explorer.views.history import actors_of
     from explorer.views.parts import mentioned
 
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     labels = (*owners, *entity.tags, *entity.terms, *entity.domains)
-    urns = dict.fromkeys((*labels, *mentioned(detail_parts(entity))))
+    authors = actors_of(
+        (
+            *(link.create_stamp for link in entity.links),
+            *(aspect.created for aspect in entity.aspects.values()),
+        )
+    )
+    urns = dict.fromkeys((*labels, *authors, *mentioned(detail_parts(entity))))
     found = catalog.summaries(islice(urns, _MOST_NAMES))
+    return {urn: one.name for urn, one in found.items()}
+
+
+def read_actor_names(
+    catalog: "Catalog", stamps: "Iterable[AuditStamp | None]"
+) -> "Mapping[Urn, str]":
+    """Return the names of those who wrote; none where the server does not tell them. One request
+    for a hundred."""
+    from explorer.views.history import actors_of
+
+    return read_known_names(catalog, actors_of(stamps))
+
+
+def read_known_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, str]":
+    """Return the names of entities; none where the server does not tell them. One request for a
+    hundred."""
+    try:
+        found = catalog.summaries(urns[:_MOST_NAMES]) if urns else {}
+    except CatalogError:
+        # Their URNs will do.
+        return {}
     return {urn: one.name for urn, one in found.items()}
 
 

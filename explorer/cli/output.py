@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO, Any, Final
 
 import orjson
@@ -13,9 +14,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from explorer.client.display import block, line, visible
+from explorer.client.display import block, line, moment, visible
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
+from explorer.views.diff import Diff, LineKind
 from explorer.views.table import Column
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "note",
     "notes",
     "print_csv",
+    "print_diff",
     "print_exactly",
     "print_json",
     "print_rows_as_json",
@@ -125,6 +128,28 @@ def words(parts: Iterable[Text | None], between: str = " · ") -> Text:
     return Text(between, "dim").join(part for part in parts if part)
 
 
+_DIFF_STYLES: Final[dict[LineKind, str]] = {
+    "place": "bold",
+    "minor": "dim",
+    "added": "green",
+    "removed": "red",
+    "gap": "dim",
+    "note": "dim italic",
+}
+
+
+def print_diff(diff: Diff, console: Console | None = None) -> None:
+    """Print the lines of a diff, by default as results."""
+    console = console or results()
+    for one in diff:
+        style = _DIFF_STYLES.get(one.kind, "")
+        is_place = one.kind in ("place", "minor")
+        text = Text(f"{one.mark} " if is_place else f"  {one.mark}", style)
+        for segment, is_changed in one.cleaned(visible).segments():
+            text.append(Text(segment, "bold underline" if is_changed else ""))
+        console.print(text, soft_wrap=True)
+
+
 Cell = values.Cell | Text
 """The value of a cell; a `Text` is shown as it is."""
 
@@ -220,6 +245,8 @@ def _shown(value: Cell, column: Column) -> Text:
             return Text(f"{value:,}", column.style)
         case float():
             return Text(f"{value:,.6g}", column.style)
+        case datetime():
+            return Text(moment(round(value.timestamp() * 1000)), column.style)
         case str():
             return said(value, column.style)
         case _:

@@ -24,12 +24,13 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import Entity, TextsSeen
-from explorer.notebook.history import Blame, Changes, ColumnChanges, Runs, actors_of, names_of
+from explorer.notebook.history import Blame, Changes, ColumnChanges, Runs, names_of, read_names
 from explorer.notebook.progress import counted, each, with_progress
 from explorer.notebook.schema import Columns, read_columns_named
 from explorer.notebook.search import Folder, Question, Results, answered, opened
 from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Shown, Table, Title, tabulated
 from explorer.query.filters import Filter
+from explorer.views.history import actors_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,7 +277,7 @@ class Catalog(client.Catalog):
         Example: `cat.blame(urn).df`
         """
         found = super().blame(urn)
-        return Blame.of(found, names_of(self.summaries(actors_of(found.values()))))
+        return Blame.of(found, read_names(self, (one.created for one in found.values())))
 
     def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
         """Every change of a column's description, newest first, by ingestion and by people; empty
@@ -288,7 +289,7 @@ class Catalog(client.Catalog):
         Example: `cat.column_history(urn, "order_id").df`
         """
         found = super().column_history(urn, column)
-        return ColumnChanges(found, names_of(self.summaries(actors_of(found))))
+        return ColumnChanges(found, read_names(self, (one.created for one in found)))
 
     def changes(
         self,
@@ -625,12 +626,14 @@ class AsyncCatalog(client.AsyncCatalog):
     async def blame(self, urn: str | Urn) -> Blame:
         """As `Catalog.blame`."""
         found = await super().blame(urn)
-        return Blame.of(found, names_of(await self.summaries(actors_of(found.values()))))
+        actors = actors_of(one.created for one in found.values())
+        return Blame.of(found, names_of(await self.summaries(actors)))
 
     async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
         """As `Catalog.column_history`."""
         found = await super().column_history(urn, column)
-        return ColumnChanges(found, names_of(await self.summaries(actors_of(found))))
+        actors = actors_of(one.created for one in found)
+        return ColumnChanges(found, names_of(await self.summaries(actors)))
 
     async def changes(
         self,
@@ -762,9 +765,10 @@ def _named_in(page: ChangePage) -> tuple[Urn, ...]:
 
 
 def _named_by(found: read.Entity) -> tuple[Urn, ...]:
-    """The owners, tags, terms and domains of an entity."""
+    """Return the owners, tags, terms and domains of an entity, and who added its links."""
     owners = Urn.parse_all(owner.owner for owner in found.owners)
-    return (*owners, *found.tags, *found.terms, *found.domains)
+    authors = actors_of(link.create_stamp for link in found.links)
+    return (*owners, *found.tags, *found.terms, *found.domains, *authors)
 
 
 def _entity(

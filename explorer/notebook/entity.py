@@ -48,6 +48,7 @@ from explorer.notebook.view import (
 )
 from explorer.views import parts
 from explorer.views.entity import detail_parts
+from explorer.views.history import author_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,6 +212,14 @@ class Owners(Table, tuple[Owner, ...]):
 class Links(Table, tuple[Link, ...]):
     """The documentation links of an entity."""
 
+    names: Mapping[Urn, str]
+
+    def __new__(cls, links: Iterable[Link] = (), names: Mapping[Urn, str] | None = None) -> Self:
+        """The links, with what people call those who added them."""
+        made = super().__new__(cls, links)
+        made.names = names or {}
+        return made
+
     def to_frame(self) -> "pd.DataFrame":
         """A row for each link: `url`, `description`, and `actor`, who added it. No request."""
         rows = [(one.url, one.description or None, one.create_stamp.actor) for one in self]
@@ -220,7 +229,11 @@ class Links(Table, tuple[Link, ...]):
         """What it shows of itself, from top to bottom."""
         yield Title("Links", f"{len(self):,}" if self else "none")
         if self:
-            yield Grid(("link",), [[Cell(link.description, link=link.url)] for link in self])
+            yield Grid(("link", "added"), [self._row(link) for link in self])
+
+    def _row(self, link: Link) -> tuple[Cell, ...]:
+        added = author_of(link.create_stamp, self.names)
+        return Cell(link.description, link=link.url), Cell(added, tone="quiet")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -408,7 +421,7 @@ class Entity(Table, read.Entity):
     @property
     def links(self) -> Links:
         """Its documentation links."""
-        return Links(super().links)
+        return Links(super().links, self.names)
 
     def relationships(
         self, direction: Direction | None = None, types: Sequence[str] | None = None

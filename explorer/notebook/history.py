@@ -2,13 +2,11 @@
 change log.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
-from explorer.client.difference import ValueChange, difference
+from explorer.client.difference import ValueChange
 from explorer.client.display import line, moment
 from explorer.client.records import (
     AspectDiff,
@@ -17,13 +15,22 @@ from explorer.client.records import (
     ColumnChange,
     Run,
     Version,
-    Versions,
 )
-from explorer.metadata.aspects import moment_of
+from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.search import EDITED
 from explorer.notebook.view import Cell, Difference, Grid, Part, Say, Table, Title, tabulated
+from explorer.views.diff import DiffLine, value_diff
+from explorer.views.history import (
+    ActorNames,
+    AspectHistory,
+    VersionStep,
+    actor_of,
+    actors_of,
+    run_of,
+    version_label,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,23 +45,21 @@ __all__ = [
     "Diff",
     "History",
     "Runs",
-    "actors_of",
     "names_of",
     "read_diff",
     "read_history",
 ]
 
 _MOST_ROWS = 60
-_Names = Mapping[Urn, str]
 
 
 class Blame(Table, dict[str, ColumnChange]):
     """Who wrote the description of each column last, by the column's exact path."""
 
-    names: _Names
+    names: ActorNames
 
     @classmethod
-    def of(cls, changes: Mapping[str, ColumnChange], names: _Names) -> Self:
+    def of(cls, changes: Mapping[str, ColumnChange], names: ActorNames) -> Self:
         """The changes, with what people call those who made them."""
         made = cls(changes)
         made.names = names
@@ -75,9 +80,9 @@ class Blame(Table, dict[str, ColumnChange]):
 class ColumnChanges(Table, tuple[ColumnChange, ...]):
     """What was written of one column, newest first."""
 
-    names: _Names
+    names: ActorNames
 
-    def __new__(cls, changes: Iterable[ColumnChange] = (), names: _Names | None = None) -> Self:
+    def __new__(cls, changes: Iterable[ColumnChange] = (), names: ActorNames | None = None) -> Self:
         """The changes, with what people call those who made them."""
         made = super().__new__(cls, changes)
         made.names = names or {}
@@ -100,7 +105,7 @@ class ColumnChanges(Table, tuple[ColumnChange, ...]):
 class Changes(Table, ChangePage):
     """A page of the change log: iterable for its events, in the order of the log."""
 
-    names: _Names = field(default_factory=dict, compare=False)
+    names: ActorNames = field(default_factory=dict, compare=False)
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each change; see `explorer.frames.events_frame`. No request."""
@@ -125,7 +130,7 @@ class Changes(Table, ChangePage):
         return (
             Cell(f"{one.offset:,}"),
             Cell(moment(round(one.at.timestamp() * 1000), utc=True)),
-            Cell(_called(one.actor, self.names)),
+            Cell(actor_of(AuditStamp(actor=one.actor), self.names)),
             Cell(name, detail=str(one.urn), tone="loud"),
             Cell(one.aspect),
             Cell(one.kind),
@@ -159,19 +164,12 @@ class Runs(Table, tuple[Run, ...]):
             yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
 
 
-def actors_of(changes: Iterable[ColumnChange]) -> tuple[Urn, ...]:
-    """Those who made the changes, each once."""
-    return Urn.parse_all(
-        dict.fromkeys(one.created.actor for one in changes if one.created is not None)
-    )
-
-
-def names_of(entities: Mapping[Urn, "Entity"]) -> dict[Urn, str]:
-    """What people call the entities."""
+def names_of(entities: Mapping[Urn, "Entity"]) -> ActorNames:
+    """Return the names of entities."""
     return {urn: entity.name for urn, entity in entities.items()}
 
 
-def _written(changes: tuple[ColumnChange, ...], names: _Names, what: str) -> Iterator[Part]:
+def _written(changes: tuple[ColumnChange, ...], names: ActorNames, what: str) -> Iterator[Part]:
     shown = changes[:_MOST_ROWS]
     if not shown:
         return
@@ -181,91 +179,54 @@ def _written(changes: tuple[ColumnChange, ...], names: _Names, what: str) -> Ite
         yield Say(f"{len(shown)} of {len(changes):,} drawn; .to_frame() has them all")
 
 
-def _row(one: ColumnChange, names: _Names) -> tuple[Cell, ...]:
+def _row(one: ColumnChange, names: ActorNames) -> tuple[Cell, ...]:
     created = one.created
     mark = EDITED if one.origin == "edited" else ""
     text = Cell(one.after, mark, markdown=True) if one.after else Cell("taken away", tone="quiet")
     return (
         Cell(FieldPath(one.path).simple, tone="loud"),
-        Cell(moment(created.time, utc=True) if created else "not said"),
-        Cell(_called(created.actor, names) if created else ""),
+        Cell(_when(created)),
+        Cell(actor_of(created, names)),
         text,
     )
 
 
-def _called(actor: str, names: _Names) -> str:
-    return next((names.get(urn) or urn.name for urn in Urn.parse_all([actor])), actor)
-
-
-_MOST_CHANGES = 30
-_MOST_LINES = 40
-_NAMED = 3
-_SHORT = 60
-_NO_RUN = "no-run-id-provided"
-# Changed with every writing, and so no news while anything else is.
-_NOISE = frozenset({"created", "hash", "lastModified"})
-_MARKS: Mapping[str, str] = {"added": "+", "removed": "-", "changed": "~"}
+_MAX_CHANGES = 30
+_MAX_LINES = 40
 _FRAME = {"version": "int64", "time": "datetime64[ms, UTC]"} | dict.fromkeys(
     ("who", "actor", "run", "changed"), "string"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A version, and what it changed of the one before; `changes` is None where that one is not
-    known. `is_first` says that there was none."""
-
-    version: Version
-    changes: tuple[ValueChange, ...] | None
-    is_first: bool = False
-
-    @property
-    def summary(self) -> str:
-        """What it changed, in a few words; not cleaned for a page."""
-        if self.is_first:
-            return "first version"
-        if self.changes is None:
-            return "the version before it is not kept"
-        if not self.changes:
-            return "nothing changed"
-        news = [one for one in self.changes if one.path[0] not in _NOISE] or self.changes
-        told = [_told(one) for one in news[:_NAMED]]
-        more = f", {len(news) - _NAMED:,} more" if len(news) > _NAMED else ""
-        return ", ".join(told) + more
-
-
 @dataclass(frozen=True, repr=False)
 class History(Table):
-    """Versions of an aspect, newest first, each with what it changed: iterable for `Step`."""
+    """Versions of an aspect, newest first, each with what it changed: iterable for
+    `VersionStep`. `truncated` says whether there are older ones, `total` counts all where that is
+    known."""
 
+    urn: Urn
     name: str
-    versions: Versions
-    before: Version | None = None
-    names: Mapping[Urn, str] = field(default_factory=dict)
+    aspect: str
+    steps: tuple[VersionStep, ...]
+    total: int | None = None
+    truncated: bool = False
+    names: ActorNames = field(default_factory=dict)
     catalog: "Catalog" = field(compare=False, kw_only=True)
 
-    @cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """Each version and what it changed of the one before."""
-        held = self.versions.versions
-        known = (*held, self.before) if self.before else held
-        steps = [Step(new, difference(old.value, new.value)) for new, old in pairwise(known)]
-        if known == held and held:
-            # The one before the oldest may have been dropped by the server.
-            steps.append(Step(held[-1], None, is_first=not self.versions.truncated))
-        return tuple(steps)
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The versions themselves, newest first."""
+        return tuple(step.version for step in self.steps)
 
     def __len__(self) -> int:
-        return len(self.versions)
+        return len(self.steps)
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[VersionStep]:
         return iter(self.steps)
 
     def diff(self, older: int = -1, newer: int = 0) -> "Diff":
         """What differs between two of the aspect's versions; see `Entity.diff`."""
-        return read_diff(
-            self.catalog, self.versions.urn, self.name, self.versions.aspect, older, newer
-        )
+        return read_diff(self.catalog, self.urn, self.name, self.aspect, older, newer)
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each version, newest first. No request.
@@ -278,36 +239,34 @@ class History(Table):
         """
         rows = []
         for step in self.steps:
-            created = step.version.created
+            created, run = step.version.created, step.version.run_id
             time = moment_of(created.time) if created else None
             actor = created.actor if created else None
-            who = _who(step.version, self.names) or None
-            run = step.version.run_id
+            who = actor_of(created, self.names) or None
             rows.append((step.version.number, time, who, actor, run, step.summary))
         return tabulated(rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        total = self.versions.total
         count = f"{len(self):,} {'version' if len(self) == 1 else 'versions'}"
-        if self.versions.truncated:
-            count = f"{len(self):,} of {total:,} versions" if total else f"the newest {count}"
-        yield Title(f"{self.versions.aspect} of {self.name}", count)
+        if self.truncated:
+            of_all = f"{len(self):,} of {self.total:,} versions"
+            count = of_all if self.total else f"the newest {count}"
+        yield Title(f"{self.aspect} of {self.name}", count)
         shown = self.steps[:_MOST_ROWS]
         if shown:
             yield Grid(("version", "when", "who", "what it changed"), [self._row(x) for x in shown])
         if len(shown) < len(self):
             yield Say(f"{len(shown)} of {len(self):,} rows drawn; .to_frame() has them all")
-        if self.versions.truncated:
+        if self.truncated:
             yield Say("there are more; a greater count reads them")
 
-    def _row(self, step: Step) -> tuple[Cell, ...]:
-        run = step.version.run_id
-        below = (f"run {run}",) if run and run != _NO_RUN else ()
+    def _row(self, step: VersionStep) -> tuple[Cell, ...]:
+        created, run = step.version.created, run_of(step.version.run_id)
         return (
             Cell(f"{step.version.number}" if step.version.number else "latest"),
-            Cell(_when(step.version)),
-            Cell(_who(step.version, self.names), below=below),
+            Cell(_when(created)),
+            Cell(actor_of(created, self.names), below=(run,) if run else ()),
             Cell(step.summary),
         )
 
@@ -318,7 +277,7 @@ class Diff(Table):
 
     name: str
     found: AspectDiff
-    names: Mapping[Urn, str] = field(default_factory=dict)
+    names: ActorNames = field(default_factory=dict)
 
     @property
     def changes(self) -> tuple[ValueChange, ...]:
@@ -344,68 +303,46 @@ class Diff(Table):
         yield Title(title, count if len(self) else "nothing differs between the two versions")
         if not len(self):
             return
-        ends = (("-", self.found.older), ("+", self.found.newer))
-        yield Difference([f"{sign}{_headed(one, self.names)}" for sign, one in ends])
-        # What comes with any writing is last.
-        ordered = sorted(self.changes, key=lambda change: change.path[0] in _NOISE)
-        for change in ordered[:_MOST_CHANGES]:
-            yield Say(f"{_MARKS[change.kind]} {_place(change)}", "loud")
-            yield Difference(_shortened(change.lines()))
-        if len(self) > _MOST_CHANGES:
-            yield Say(f"{_MOST_CHANGES} of {len(self):,} places drawn; .to_frame() has them all")
+        heads = (
+            DiffLine(_headed(self.found.older, self.names), "removed", "-"),
+            DiffLine(_headed(self.found.newer, self.names), "added", "+"),
+        )
+        lines = value_diff(self.changes, max_changes=_MAX_CHANGES, max_lines=_MAX_LINES)
+        yield Difference((*heads, *lines))
+        if len(self) > _MAX_CHANGES:
+            yield Say(f"{_MAX_CHANGES} of {len(self):,} places drawn; .to_frame() has them all")
 
 
 def read_history(catalog: "Catalog", urn: Urn, name: str, aspect: str, count: int) -> History:
-    """The newest versions of an aspect and who wrote them; see `Entity.history`."""
+    """Return the newest versions of an aspect and who wrote them; see `Entity.history`."""
     # One more tells what the oldest of them changed.
-    found = catalog.versions(urn, aspect, count=count + 1)
-    kept, before = found.versions[:count], None
-    if len(found) > count:
-        before = found.versions[count]
-        found = replace(found, versions=kept, truncated=True)
-    return History(name, found, before, _names(catalog, kept), catalog=catalog)
+    page = catalog.versions(urn, aspect, count=count + 1)
+    found = AspectHistory(aspect).with_page(page)
+    steps = found.steps[:count]
+    truncated = len(page) > count or page.truncated
+    names = read_names(catalog, (step.version.created for step in steps))
+    return History(urn, name, aspect, steps, found.total, truncated, names, catalog=catalog)
 
 
 def read_diff(catalog: "Catalog", urn: Urn, name: str, aspect: str, older: int, newer: int) -> Diff:
-    """What differs between two versions; see `Entity.diff`."""
+    """Return what differs between two versions; see `Entity.diff`."""
     found = catalog.diff(urn, aspect, older, newer)
-    return Diff(name, found, _names(catalog, (found.older, found.newer)))
+    return Diff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
 
 
-def _names(catalog: "Catalog", versions: Sequence[Version]) -> dict[Urn, str]:
-    actors = dict.fromkeys(one.created.actor for one in versions if one.created)
-    summaries = catalog.summaries(Urn.parse_all(actors))
-    return {urn: one.name for urn, one in summaries.items()}
+def read_names(catalog: "Catalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
+    """Return the names of those who wrote. One request for a hundred."""
+    return names_of(catalog.summaries(actors_of(stamps)))
 
 
-def _when(version: Version) -> str:
-    return moment(version.created.time, utc=True) if version.created else "not said"
+def _when(stamp: "AuditStamp | None") -> str:
+    return moment(stamp.time, utc=True) if stamp else "not said"
 
 
-def _who(version: Version, names: Mapping[Urn, str]) -> str:
-    if version.created is None:
-        return ""
-    actor = version.created.actor
-    return next((names.get(urn) or urn.name for urn in Urn.parse_all([actor])), actor)
-
-
-def _headed(version: Version, names: Mapping[Urn, str]) -> str:
-    number = f"version {version.number}" if version.number else "latest version"
-    told = (number, _who(version, names), _when(version))
-    return "  ".join(line(one) for one in told if one)
-
-
-def _place(change: ValueChange) -> str:
-    return " / ".join(Urn.label(step) for step in change.path)
-
-
-def _told(change: ValueChange) -> str:
-    return f"{_MARKS[change.kind]} {line(_place(change), _SHORT)}"
-
-
-def _shortened(lines: Sequence[str]) -> list[str]:
-    # The first head of a part says nothing that the place above did not.
-    kept: list[Any] = [text for at, text in enumerate(lines) if at or not text.startswith("@@")]
-    if len(kept) > _MOST_LINES:
-        return [*kept[:_MOST_LINES], f" … {len(kept) - _MOST_LINES:,} more lines"]
-    return kept
+def _headed(version: Version, names: ActorNames) -> str:
+    parts = (
+        version_label(version.number),
+        actor_of(version.created, names),
+        _when(version.created),
+    )
+    return "  ".join(line(one) for one in parts if one)

@@ -15,7 +15,6 @@ from IPython import display
 from IPython.core.error import UsageError
 
 from explorer import client, config
-from explorer.client.difference import ValueChange
 from explorer.client.display import line
 from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
@@ -36,6 +35,7 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
+from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,10 +75,10 @@ class Described(Shown):
         yield Title(f"Description of {self.name}{column}", _WORDS[self.state])
         if self.state == "conflict":
             yield Say("what they changed:", "loud")
-            yield Difference(_lines(self.base or "", self.before))
+            yield Difference(text_diff(self.base, self.before, context=2))
             yield Say("yours against theirs:", "loud")
         if self.before != self.after:
-            yield Difference(_lines(self.before, self.after))
+            yield Difference(text_diff(self.before, self.after, context=2))
         if self.state == "conflict":
             yield Say("write it into theirs and run again with --force to save it")
         elif self.state != "unchanged" and self.after:
@@ -130,14 +130,6 @@ def describe(
 def _exact(held: Entity, column: str) -> str:
     schema = held.schema
     return Schema(schema.name, schema.columns)[column].path.raw
-
-
-def _lines(before: str, after: str) -> list[str]:
-    return [
-        row
-        for row in ValueChange((), "changed", before, after).lines(context=2)
-        if not row.startswith("@@")
-    ]
 
 
 _FRAME = dict.fromkeys(("name", "place"), "string") | {"read_only": "bool", "in_use": "bool"}

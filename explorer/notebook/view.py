@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line
 from explorer.errors import MissingExtra
+from explorer.views.diff import Diff, DiffLine, LineKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,7 @@ __all__ = [
     "Shown",
     "Table",
     "Title",
+    "clean_diff_line",
     "draw_html",
     "draw_text",
     "tabulated",
@@ -122,9 +124,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The lines of a unified diff: each begins with a plus, a minus, a space, or is a head."""
+    """What differs between two texts or values, as lines."""
 
-    lines: Sequence[str]
+    lines: Diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +234,21 @@ def _part_as_text(part: Part) -> Iterator[str]:
                 for row in _part_as_text(below):
                     yield _GAP + row
         case Difference(lines):
-            for row in lines:
-                yield _GAP + row[:1] + block(row[1:]).replace("\n", " ")
+            yield from map(_diff_line_as_text, lines)
         case Picture(instead=instead):
             for below in instead:
                 yield from _part_as_text(below)
+
+
+def _diff_line_as_text(one: DiffLine) -> str:
+    indent = "" if one.kind in ("place", "minor") else _GAP
+    space = " " if not indent and one.mark else ""
+    return indent + one.mark + space + clean_diff_line(one).text
+
+
+def clean_diff_line(one: DiffLine) -> DiffLine:
+    """Return the line with its text cleaned for showing, on one line."""
+    return one.cleaned(lambda text: block(text).replace("\n", " "))
 
 
 def _table_as_text(grid: Grid) -> Iterator[str]:
@@ -313,12 +325,16 @@ _LINES = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
     "font-family:var(--jp-code-font-family,monospace);font-size:.9em;"
 )
-# The blue and the orange of Okabe and Ito; the signs say the same.
-_SIGNS = {
-    "+": "background:rgba(0,114,178,.16);",
-    "-": "background:rgba(213,94,0,.16);",
-    "@": "opacity:.72;",
+# The blue and the orange of Okabe and Ito; the marks say the same.
+_DIFF_STYLES: dict[LineKind, str] = {
+    "added": "background:rgba(0,114,178,.16);",
+    "removed": "background:rgba(213,94,0,.16);",
+    "place": "font-weight:600;",
+    "minor": "opacity:.72;",
+    "gap": "opacity:.72;",
+    "note": "opacity:.72;",
 }
+_CHANGED_WORDS = "font-weight:600;text-decoration:underline;"
 
 
 def draw_html(parts: Iterable[Part]) -> str:
@@ -351,7 +367,7 @@ def _drawn(part: Part) -> str:
             summary = f'<summary style="{_TONES["quiet"]}">{escape(label)}</summary>'
             return f"<details>{summary}{''.join(_drawn(below) for below in inner)}</details>"
         case Difference(lines):
-            return _div("".join(map(_changed, lines)), _LINES)
+            return _div("".join(map(_diff_line, lines)), _LINES)
         case Picture(svg, alt, listed=listed):
             below = _drawn(Fold("as a list", listed)) if listed else ""
             return _picture(svg, alt) + below
@@ -432,9 +448,14 @@ def _picture(svg: str, alt: str) -> str:
     return _div(image, "margin:4px 0;")
 
 
-def _changed(row: str) -> str:
-    text = row[:1] + block(row[1:]).replace("\n", " ")
-    return _div(escape(text) or "&nbsp;", _SIGNS.get(row[:1], ""))
+def _diff_line(one: DiffLine) -> str:
+    shown = "".join(
+        _span(segment, _CHANGED_WORDS) if is_changed else escape(segment)
+        for segment, is_changed in clean_diff_line(one).segments()
+    )
+    is_place = one.kind in ("place", "minor")
+    mark = f"{one.mark} " if is_place and one.mark else one.mark
+    return _div(escape(mark) + shown, _DIFF_STYLES.get(one.kind, ""))
 
 
 def _indent(levels: float) -> str:

@@ -5,7 +5,7 @@ make, and how errors are reported.
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -132,6 +132,23 @@ class Session:
         self.times = Times()
         self.drafts: frozenset[tuple[str, str | None]] = frozenset()
         """Of what there are drafts that no other program edits: URN, and field path or None."""
+        self._names: dict[Urn, str] = {}
+
+    @property
+    def names(self) -> Mapping[Urn, str]:
+        """The names of the people and services that `read_names` was asked for."""
+        return self._names
+
+    async def read_names(self, urns: Iterable[Urn]) -> None:
+        """Learn names: one request for a hundred that were not asked for before. Where they cannot
+        be read, none are known."""
+        unknown = [urn for urn in dict.fromkeys(urns) if urn not in self._names]
+        if not unknown:
+            return
+        catalog = await self.catalog()
+        with suppress(CatalogError):
+            found = await catalog.summaries(unknown)
+            self._names |= {urn: found[urn].name if urn in found else urn.name for urn in unknown}
 
     async def catalog(self) -> "AsyncCatalog":
         """The client, made when first asked for: its import is not paid before the first frame."""
@@ -195,6 +212,7 @@ class Session:
         self._unread.clear()
         self._asked_again.clear()
         self.drafts = frozenset()
+        self._names.clear()
         self._stand(ServerStatus())
         if previous is not None:
             await previous.close()

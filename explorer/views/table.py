@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.errors import MissingExtra
@@ -28,8 +29,8 @@ __all__ = [
     "to_parquet",
 ]
 
-Cell = str | int | float | bool | Sequence[str] | None
-"""The value of a cell; None where the value is not known."""
+Cell = str | int | float | bool | datetime | Sequence[str] | None
+"""The value of a cell; None where the value is not known. Moments are aware."""
 
 Row = Sequence[Cell]
 
@@ -97,10 +98,13 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 
 def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
-    """Return each row as a dictionary from column name to value."""
+    """Return each row as a dictionary from column name to value; moments as ISO 8601 in UTC."""
     kept = [(at, table.columns[at].name) for at in _for_programs(table)]
     return [
-        {name: _plain(row[at]) for at, name in kept}
+        {
+            name: _iso(cell) if isinstance(cell := row[at], datetime) else _plain(cell)
+            for at, name in kept
+        }
         for row in (table.rows if rows is None else rows)
     ]
 
@@ -182,6 +186,8 @@ def _csv_cell(cell: Cell) -> str:
             return "true" if cell else "false"
         case int() | float():
             return str(cell)
+        case datetime():
+            return _iso(cell)
         case str():
             return _without_formula(cell.replace("\0", ""))
         case _:
@@ -200,6 +206,8 @@ def _markdown_cell(cell: Cell) -> str:
             text = ""
         case bool():
             text = "yes" if cell else "no"
+        case datetime():
+            text = _iso(cell)
         case str() | int() | float():
             text = str(cell)
         case _:
@@ -212,8 +220,12 @@ def _between_bars(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
 def _plain(cell: Cell) -> Any:
-    return cell if cell is None or isinstance(cell, str | int | float) else list(cell)
+    return cell if cell is None or isinstance(cell, str | int | float | datetime) else list(cell)
 
 
 def _dtype(cells: Sequence[Cell]) -> str:
@@ -222,6 +234,8 @@ def _dtype(cells: Sequence[Cell]) -> str:
         return "string"
     if kinds == {bool}:
         return "boolean"
+    if kinds == {datetime}:
+        return "datetime64[ms, UTC]"
     if kinds == {int}:
         return "Int64"
     return "Float64" if kinds <= {int, float} else "object"

@@ -164,8 +164,8 @@ def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(docs, ex
     path = edited(exported, id="The number.", **{"'=odd": "Odd."})
     shown = docs("diff", path)
     assert shown.code == 0
-    assert "- The key." in shown.out
-    assert "+ The number." in shown.out
+    assert "  -The key." in shown.out
+    assert "  +The number." in shown.out
     assert held("id") == "The key."
     assert "1 new, 1 changed, 2 unchanged" in shown.err
     tried = docs("import", path, "--dry-run")

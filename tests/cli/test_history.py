@@ -13,7 +13,7 @@ def test_every_version_says_what_it_changed(mill):
     lines = ran.out.splitlines()
     assert lines[0].endswith("editableSchemaMetadata · latest version")
     what = " ".join(line.strip() for line in lines[1:3])
-    assert what.startswith("changed editableSchemaFieldInfo/weight/description: Net weight. →")
+    assert what.startswith("~ weight/description: Net weight. → Net weight, in kilograms.")
     assert lines[-2].endswith("version 1")
     assert lines[-1] == "  first version"
     assert max(map(len, lines)) <= 80
@@ -49,8 +49,8 @@ def test_a_difference_is_shown_place_by_place(mill):
     lines = ran.out.splitlines()
     assert lines[0].startswith("--- schemaMetadata, version 1")
     assert lines[1].startswith("+++ schemaMetadata, latest version")
-    at = lines.index("/fields/weight/description")
-    assert lines[at + 2 : at + 4] == ["   In kilograms.", "  -Without the sack."]
+    at = lines.index("~ fields / weight / description")
+    assert lines[at + 1 : at + 3] == ["   In kilograms.", "  -Without the sack."]
     assert '  +  "fieldPath": "origin.mill",' in lines
     assert "3 places differ" in ran.err
     found = mill("diff", FLOUR, "--aspect", "schemaMetadata", "--json").json

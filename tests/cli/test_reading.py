@@ -137,7 +137,7 @@ def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
     assert zip_code.startswith("    zip")
     assert zip_code.split(maxsplit=2)[1:] == ["string", "Postal code."]
     assert any("key" in line and "order_id" in line for line in lines)
-    assert "How orders arrive · https://example.com/orders" in lines
+    assert "How orders arrive · https://example.com/orders · by etl" in lines
     assert max(map(len, lines)) <= 80
 
 

@@ -230,7 +230,7 @@ async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_v
         assert len(versions) == 16
         assert {row["aspect"] for row in versions} >= {"schemaMetadata", "ownership"}
         assert all(row["actor"].startswith("urn:li:corpuser:") for row in versions)
-        assert all(row["written"].endswith("+00:00") for row in versions)
+        assert all(row["time"].endswith("+00:00") for row in versions)
         await reader.press("b")
         await reader.sees("13 of 29")
         described = await written("described.json")

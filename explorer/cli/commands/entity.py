@@ -1,5 +1,5 @@
-"""`catalog get`, `schema`, `usage`, `profile-stats`, `history` and `diff`: what is known of one
-entity.
+"""`catalog get`, `schema`, `usage`, `profile-stats`, `history`, `blame` and `diff`: what is known
+of one entity.
 """
 
 import click
@@ -15,7 +15,7 @@ from explorer.cli.options import (
 )
 from explorer.cli.shell_completion import complete_aspects, complete_columns, complete_urns
 
-__all__ = ["diff", "get", "history", "schema", "usage"]
+__all__ = ["blame", "diff", "get", "history", "schema", "usage"]
 
 _SCHEMA_EPILOG = """
 \b
@@ -114,15 +114,17 @@ def usage(
 
     Queries of a dataset, views of a chart or dashboard.
     """
-    from explorer.cli.options import read_urn
+    from explorer.cli.options import read_known_names, read_urn
     from explorer.cli.rendering import usage
+    from explorer.metadata.urn import Urn
     from explorer.views.usage import usage_of
 
     with target.open() as catalog:
         urn = read_urn(urn)
         series = catalog.usage(urn, start=period.start, end=period.end)
         found = usage_of(series)
-        names = usage.named(catalog, found, top) if shown_as is None else {}
+        users = Urn.parse_all(user for user, _ in found.users[:top])
+        names = read_known_names(catalog, users) if shown_as is None else {}
     usage.print_usage(urn, found, names, period, top, shown_as)
 
 
@@ -233,13 +235,42 @@ def history(
     with target.open() as catalog:
         urn = read_urn(urn)
         if column is not None:
-            path, changes = entity.read_column(catalog, urn, column)
+            path, changes, names = entity.read_column(catalog, urn, column)
         else:
             found = entity.read_steps(catalog, urn, aspects, count)
     if column is not None:
-        entity.print_column(urn, path, changes, count, shown_as)
+        entity.print_column(urn, path, changes, names, count, shown_as)
     else:
         entity.print_steps(found, shown_as)
+
+
+_BLAME_EPILOG = """
+\b
+Examples
+  catalog blame 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog blame URN --json | jq '.columns[] | select(.who == null) | .name'
+
+catalog history URN --column PATH shows what else a column's description said.
+"""
+
+
+@click.command(epilog=_BLAME_EPILOG)
+@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@format_options("json", "csv")
+@catalog_options
+def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
+    """Show who gave each column its description, and when.
+
+    In the order of the schema: what people wrote where they wrote any, else what was ingested.
+    """
+    from explorer.cli.options import read_actor_names, read_existing, read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        dataset = entity.checked(read_existing(catalog, read_urn(urn)))
+        blamed = catalog.blame(dataset.urn)
+        names = read_actor_names(catalog, (one.created for one in blamed.values()))
+    entity.print_blame(dataset, blamed, names, shown_as)
 
 
 _DIFF_EPILOG = """
@@ -280,8 +311,8 @@ def diff(
     from explorer.cli.rendering import entity
 
     with target.open() as catalog:
-        found = catalog.diff(read_urn(urn), aspect, older, newer)
-    entity.print_difference(found, shown_as)
+        found, names = entity.read_difference(catalog, read_urn(urn), aspect, older, newer)
+    entity.print_difference(found, names, shown_as)
 
 
 _GET_EPILOG = """
@@ -320,18 +351,28 @@ def get(
     """
     if version is not None and len(aspects) != 1:
         raise click.UsageError("--version needs exactly one --aspect")
-    from explorer.cli.options import aspects_named, read_existing, read_names, read_urn
+    from explorer.cli.options import (
+        aspects_named,
+        read_actor_names,
+        read_existing,
+        read_names,
+        read_urn,
+    )
     from explorer.cli.rendering.entity import print_aspects, print_entity
 
     urn = read_urn(urn)
     with target.open() as catalog:
         if version is not None:
             read = catalog.aspect(urn, aspects[0], version)
-            print_aspects(urn, [read], as_json=as_json)
+            names = read_actor_names(catalog, () if as_json else [read.created])
+            print_aspects(urn, [read], names, as_json=as_json)
             return
         entity = read_existing(catalog, urn)
         if aspects or as_json:
-            print_aspects(entity.urn, aspects_named(entity, aspects), as_json=as_json)
+            found = aspects_named(entity, aspects)
+            stamps = () if as_json else [one.created for one in found]
+            names = read_actor_names(catalog, stamps)
+            print_aspects(entity.urn, found, names, as_json=as_json)
             return
         names = read_names(catalog, entity)
         health = catalog.health(entity.urn)

@@ -5,7 +5,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +20,7 @@ from explorer.cli.output import (
     as_objects,
     note,
     print_csv,
+    print_diff,
     print_exactly,
     print_json,
     print_table,
@@ -28,7 +28,7 @@ from explorer.cli.output import (
     results,
     said,
 )
-from explorer.client.display import line, visible
+from explorer.client.display import line
 from explorer.errors import InvalidInput, Unusable
 from explorer.metadata.fieldpath import FieldPath
 from explorer.stewardship import (
@@ -48,6 +48,7 @@ from explorer.stewardship import (
     write_rows,
 )
 from explorer.stewardship.coverage import Part
+from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     from explorer.stewardship import Format
@@ -416,7 +417,6 @@ _COLUMNS: Final = tuple(
 _UNTRIED: Final = "the work had ended before it was written"
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 30
-_STYLES: Final = {"-": "red", "+": "green"}
 # Told, but nothing that somebody has to see to.
 _HARMLESS: Final = frozenset({"emptied"})
 
@@ -544,9 +544,8 @@ def tell(outcome: FileOutcome, *, report: Path | None) -> None:
 
 def _print_change(console: Console, change: Change) -> None:
     console.print(_place(change), Text(f"  {change.kind}", "dim"), sep="", soft_wrap=True)
-    lines = list(_diff(change.theirs or "", change.mine))
-    for sign, text in lines[:_MOST_LINES]:
-        console.print(Text(f"  {sign} {text}", _STYLES.get(sign, "dim")), soft_wrap=True)
+    lines = text_diff(change.theirs, change.mine, context=1, exact=True)
+    print_diff(lines[:_MOST_LINES], console)
     if len(lines) > _MOST_LINES:
         console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))
 
@@ -569,22 +568,6 @@ def _place(change: Change) -> Text:
     if change.column is not None:
         name.append(f" · {line(FieldPath(change.column).simple)}", "bold")
     return name
-
-
-def _diff(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Lines that went, came, and one around them that stayed."""
-    old, new = (_lines(text) for text in (before, after))
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(1):
-        for tag, old_from, old_to, new_from, new_to in group:
-            if tag == "equal":
-                yield from ((" ", text) for text in old[old_from:old_to])
-                continue
-            yield from (("-", text) for text in old[old_from:old_to])
-            yield from (("+", text) for text in new[new_from:new_to])
-
-
-def _lines(text: str) -> list[str]:
-    return [visible(one) for one in text.split("\n")] if text else []
 
 
 def _table(changeset: Changeset) -> Table:

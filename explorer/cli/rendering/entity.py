@@ -2,7 +2,7 @@
 differs between them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -16,18 +16,47 @@ from rich.table import Table
 from rich.text import Text
 
 from explorer.cli import output
-from explorer.cli.options import OutputFormat, column_at, counted, read_existing
-from explorer.cli.output import EDITED, note, print_json, results, said, told, words
+from explorer.cli.options import (
+    OutputFormat,
+    column_at,
+    counted,
+    read_actor_names,
+    read_existing,
+)
+from explorer.cli.output import (
+    EDITED,
+    note,
+    print_diff,
+    print_exactly,
+    print_json,
+    results,
+    said,
+    told,
+    words,
+)
 from explorer.client import Catalog
-from explorer.client.difference import ValueChange, difference
-from explorer.client.display import block, line, moment
+from explorer.client.difference import ValueChange
+from explorer.client.display import line, moment
 from explorer.client.entity import AspectRead, Column, Entity
 from explorer.client.records import AspectDiff, ColumnChange, Health, Version
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
+from explorer.views.diff import text_diff, value_diff
 from explorer.views.entity import detail_parts
+from explorer.views.history import (
+    ActorNames,
+    AspectHistory,
+    VersionStep,
+    actor_of,
+    author_of,
+    blame_table,
+    column_changes_table,
+    history_table,
+    run_of,
+    version_label,
+)
 from explorer.views.parts import (
     Code,
     Fact,
@@ -41,11 +70,13 @@ from explorer.views.parts import (
     Value,
     Web,
 )
+from explorer.views.table import to_csv, to_objects
 
 __all__ = [
     "Wanted",
     "checked",
     "print_aspects",
+    "print_blame",
     "print_column",
     "print_description",
     "print_difference",
@@ -53,6 +84,7 @@ __all__ = [
     "print_schema",
     "print_steps",
     "read_column",
+    "read_difference",
     "read_steps",
     "read_version",
 ]
@@ -219,33 +251,7 @@ def _say_how_many(entity: Entity, found: Sequence[Column], version: int) -> None
         note(f"edited, but no longer a column: {line(orphan.field_path)}")
 
 
-_SAID: Final = 3
-_NO_RUN: Final = "no-run-id-provided"
 _WIDE: Final = 110
-# Changed with every writing, and so no news while anything else is.
-_NOISE: Final = frozenset({"created", "hash", "lastModified"})
-_STEPS: Final = (
-    output.Column("time", audience="programs"),
-    output.Column("when", audience="people", folds=True),
-    output.Column("actor", audience="programs"),
-    output.Column("who", max_width=20, audience="people", folds=True),
-    output.Column("aspect", max_width=28, folds=True),
-    output.Column("version", "no"),
-    output.Column("run", audience="programs"),
-    output.Column("summary", "what it changed", folds=True),
-)
-_SHORT: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class VersionChange:
-    """A version of an aspect, and what it changed of the one before it. `is_first` says that
-    there is none, `changes` is None where it was not read."""
-
-    aspect: str
-    version: Version
-    changes: tuple[ValueChange, ...] | None
-    is_first: bool = False
 
 
 @dataclass(slots=True)
@@ -253,8 +259,9 @@ class Steps:
     """Versions, newest first. `total` counts all there are, where that is known."""
 
     urn: Urn
-    steps: list[VersionChange] = field(default_factory=list)
+    steps: list[VersionStep] = field(default_factory=list)
     total: int | None = 0
+    names: ActorNames = field(default_factory=dict)
 
 
 def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -> Steps:
@@ -270,25 +277,26 @@ def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -
     found = Steps(entity.urn)
     names = aspects or [name for name in sorted(entity.aspects) if not name.endswith("Key")]
     for name in dict.fromkeys(names):
+        # One more tells what the oldest of them changed.
         page = catalog.versions(urn, name, count=count + 1)
-        versions = list(page)
-        for at, version in enumerate(versions[:count]):
-            before = versions[at + 1] if at + 1 < len(versions) else None
-            # The one before the oldest may have been dropped by the server.
-            is_first = before is None and not page.truncated
-            changes = difference(before.value, version.value) if before else None
-            found.steps.append(VersionChange(name, version, changes, is_first))
+        history = AspectHistory(name).with_page(page)
+        found.steps += history.steps[:count]
         if found.total is not None:
-            found.total = None if page.total is None else found.total + page.total
+            found.total = None if history.total is None else found.total + history.total
     found.steps.sort(key=lambda step: -(_millis(step.version.created) or 0))
     del found.steps[count:]
+    found.names = read_actor_names(catalog, (step.version.created for step in found.steps))
     return found
 
 
-def read_column(catalog: Catalog, urn: str, path: str) -> tuple[str, tuple[ColumnChange, ...]]:
-    """A column's exact path and the changes of its description, newest first."""
+def read_column(
+    catalog: Catalog, urn: str, path: str
+) -> tuple[str, tuple[ColumnChange, ...], ActorNames]:
+    """Return a column's exact path, the changes of its description, newest first, and the names of
+    those who made them."""
     exact = column_at(read_existing(catalog, urn), path).path.raw
-    return exact, catalog.column_history(urn, exact)
+    changes = catalog.column_history(urn, exact)
+    return exact, changes, read_actor_names(catalog, (one.created for one in changes))
 
 
 def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
@@ -301,8 +309,8 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
                 "versions": [
                     {
                         "aspect": step.aspect,
-                        **_stamp_as_json(step.version),
-                        "summary": _summary(step),
+                        **_stamp_as_json(step.version, found.names),
+                        "summary": step.summary,
                         "changes": None
                         if step.changes is None
                         else [_change_as_json(change) for change in step.changes],
@@ -312,9 +320,9 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
             }
         )
     elif shown_as == "csv":
-        output.print_csv(output.Table(_STEPS, [_row(step) for step in found.steps]))
+        print_exactly(to_csv(history_table("", found.steps, found.names)))
     else:
-        _print_steps(found.steps)
+        _print_steps(found.steps, found.names)
     total = "more" if found.total is None else f"{found.total:,}"
     every = found.total == len(found.steps)
     if every:
@@ -324,23 +332,21 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
 
 
 def print_column(
-    urn: str, path: str, changes: Sequence[ColumnChange], count: int, shown_as: OutputFormat | None
+    urn: str,
+    path: str,
+    changes: Sequence[ColumnChange],
+    names: ActorNames,
+    count: int,
+    shown_as: OutputFormat | None,
 ) -> None:
-    """What a column's description said, in one of the forms."""
+    """Print what a column's description said, in one of the forms."""
     kept = changes[:count]
+    table = column_changes_table("", kept, names)
     if shown_as == "json":
-        print_json(
-            {
-                "urn": urn,
-                "path": path,
-                "total": len(changes),
-                "changes": [_column_change(change) for change in kept],
-            }
-        )
+        objects = to_objects(table)
+        print_json({"urn": urn, "path": path, "total": len(changes), "changes": objects})
     elif shown_as == "csv":
-        names = ("time", "actor", "origin", "version", "run", "before", "after")
-        rows = [[_column_change(change)[name] for name in names] for change in kept]
-        output.print_csv(output.Table([output.Column(name) for name in names], rows))
+        print_exactly(to_csv(table))
     else:
         console = results()
         for change in kept:
@@ -349,13 +355,13 @@ def print_column(
                 words(
                     [
                         Text(_when(change.created), "bold"),
-                        said(_who(change.created)),
+                        said(actor_of(change.created, names)),
                         Text(origin),
-                        said(_run(change.run_id), "dim"),
+                        said(run_of(change.run_id), "dim"),
                     ]
                 )
             )
-            _print_lines(_lines(change.before, change.after))
+            print_diff(text_diff(change.before, change.after))
     if not changes:
         note("nobody ever described it")
     elif len(kept) < len(changes):
@@ -364,116 +370,90 @@ def print_column(
         note(f"{counted(len(changes), 'change')} shown")
 
 
-def print_difference(found: AspectDiff, shown_as: OutputFormat | None) -> None:
-    """What differs, place by place, in one of the forms."""
+def print_blame(
+    entity: Entity,
+    blamed: Mapping[str, ColumnChange],
+    names: ActorNames,
+    shown_as: OutputFormat | None,
+) -> None:
+    """Print who gave each column its description, in one of the forms."""
+    table = blame_table("", entity.schema, blamed, names)
+    if shown_as == "json":
+        print_json({"urn": str(entity.urn), "columns": to_objects(table)})
+    elif shown_as == "csv":
+        print_exactly(to_csv(table))
+    elif table.rows:
+        output.print_table(output.Table(table.columns, table.rows))
+    note(f"{len(blamed):,} of {counted(len(entity.schema), 'column')} described")
+
+
+def read_difference(
+    catalog: Catalog, urn: str, aspect: str, older: int, newer: int
+) -> tuple[AspectDiff, ActorNames]:
+    """Return what differs between two versions, and the names of those who wrote them."""
+    found = catalog.diff(urn, aspect, older, newer)
+    stamps = (found.older.created, found.newer.created)
+    return found, read_actor_names(catalog, stamps)
+
+
+def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputFormat | None) -> None:
+    """Print what differs, place by place, in one of the forms."""
     if shown_as == "json":
         print_json(
             {
                 "urn": str(found.urn),
                 "aspect": found.aspect,
-                "older": _stamp_as_json(found.older),
-                "newer": _stamp_as_json(found.newer),
+                "older": _stamp_as_json(found.older, names),
+                "newer": _stamp_as_json(found.newer, names),
                 "changes": [_change_as_json(change) for change in found],
             }
         )
     elif found.changes:
         console = results()
-        console.print(Text("--- ", "red") + _headed(found.aspect, found.older))
-        console.print(Text("+++ ", "green") + _headed(found.aspect, found.newer))
-        for change in found:
-            console.print(said(change.place, "bold"), soft_wrap=True)
-            _print_lines(change.lines())
+        console.print(Text("--- ", "red") + _headed(found.aspect, found.older, names))
+        console.print(Text("+++ ", "green") + _headed(found.aspect, found.newer, names))
+        print_diff(value_diff(found.changes))
     if found.changes:
         note(f"{len(found):,} {'places differ' if len(found) != 1 else 'place differs'}")
     else:
         note("nothing differs between the two versions")
 
 
-def _print_steps(steps: Sequence[VersionChange]) -> None:
-    """A line for each version; where there is no room, what it changed stands below."""
+def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
+    """Print a line for each version; where there is no room, what it changed stands below."""
     console = results()
     if console.width >= _WIDE and steps:
-        output.print_table(output.Table(_STEPS, [_row(step) for step in steps]))
+        table = history_table("", steps, names)
+        output.print_table(output.Table(table.columns, table.rows))
         return
     for step in steps:
         created = step.version.created
-        number = f"version {step.version.number}" if step.version.number else "latest version"
-        head = [Text(_when(created), "bold"), said(_who(created))]
+        head = [Text(_when(created), "bold"), said(actor_of(created, names))]
         console.print(
-            words([*head, said(step.aspect, "bold"), Text(number)]),
+            words([*head, said(step.aspect, "bold"), Text(step.label)]),
             no_wrap=True,
             overflow="ellipsis",
         )
-        console.print(Padding(said(_summary(step)), (0, 0, 0, 2)))
+        console.print(Padding(said(step.summary), (0, 0, 0, 2)))
 
 
-def _row(step: VersionChange) -> tuple[output.Cell, ...]:
-    created = step.version.created
-    return (
-        _time(created),
-        _when(created),
-        created.actor if created else None,
-        _who(created),
-        step.aspect,
-        step.version.number,
-        step.version.run_id,
-        _summary(step),
-    )
-
-
-def _print_lines(lines: Sequence[str]) -> None:
-    console = results()
-    for text in lines:
-        style = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1], "")
-        console.print(Text("  ") + told(text, style), soft_wrap=True)
-
-
-def _lines(before: str | None, after: str | None) -> tuple[str, ...]:
-    return ValueChange((), "changed", before or "", after or "").lines()[1:]
-
-
-def _headed(aspect: str, version: Version) -> Text:
-    name = f"version {version.number}" if version.number else "latest version"
+def _headed(aspect: str, version: Version, names: ActorNames) -> Text:
+    stamp = version.created
     return words(
-        [said(f"{aspect}, {name}"), said(_who(version.created)), Text(_when(version.created))]
+        [
+            said(f"{aspect}, {version_label(version.number)}"),
+            said(actor_of(stamp, names)),
+            Text(_when(stamp)),
+        ]
     )
 
 
-def _summary(step: VersionChange) -> str:
-    if step.is_first:
-        return "first version"
-    if step.changes is None:
-        return "what it changed is not known"
-    if not step.changes:
-        return "nothing"
-    news = [change for change in step.changes if change.path[0] not in _NOISE] or step.changes
-    told_of = [_told(change) for change in news[:_SAID]]
-    more = len(news) - len(told_of)
-    return "; ".join(told_of) + (f"; {more:,} more" if more else "")
-
-
-def _told(change: ValueChange) -> str:
-    place = "/".join(_place(change.path))
-    if isinstance(change.before, str | int | float) and isinstance(change.after, str | int | float):
-        before, after = str(change.before), str(change.after)
-        if len(before) + len(after) <= _SHORT:
-            return f"changed {place}: {line(before)} → {line(after)}"
-    value = change.after if change.kind == "added" else change.before
-    if change.kind != "changed" and isinstance(value, str) and len(value) <= _SHORT:
-        return f"{change.kind} {place}: {line(Urn.label(value))}"
-    return f"{change.kind} {place}"
-
-
-def _place(path: Sequence[str]) -> Iterator[str]:
-    for step in path:
-        yield line(Urn.label(step))
-
-
-def _stamp_as_json(version: Version) -> dict[str, Any]:
+def _stamp_as_json(version: Version, names: ActorNames) -> dict[str, Any]:
     return {
         "version": version.number,
         "time": _time(version.created),
         "actor": version.created.actor if version.created else None,
+        "who": actor_of(version.created, names) or None,
         "run": version.run_id,
     }
 
@@ -483,18 +463,6 @@ def _change_as_json(change: ValueChange) -> dict[str, Any]:
         "place": change.place,
         "path": list(change.path),
         "kind": change.kind,
-        "before": change.before,
-        "after": change.after,
-    }
-
-
-def _column_change(change: ColumnChange) -> dict[str, Any]:
-    return {
-        "time": _time(change.created),
-        "actor": change.created.actor if change.created else None,
-        "origin": change.origin,
-        "version": change.version,
-        "run": change.run_id,
         "before": change.before,
         "after": change.after,
     }
@@ -514,16 +482,6 @@ def _when(stamp: AuditStamp | None) -> str:
     return moment(millis) if millis else "at an unknown time"
 
 
-def _run(run: str | None) -> str:
-    return f"run {run}" if run and run != _NO_RUN else ""
-
-
-def _who(stamp: AuditStamp | None) -> str:
-    if stamp is None:
-        return ""
-    return block(Urn.label(stamp.actor))
-
-
 _Names = Mapping[Urn, str]
 
 # These aspects are in the table of columns.
@@ -532,8 +490,10 @@ _MOST_VALUES = 20
 _INDENT = (0, 0, 0, 2)
 
 
-def print_aspects(urn: str | Urn, aspects: Sequence[AspectRead], *, as_json: bool) -> None:
-    """Aspects as they are stored, by name: all in one JSON object, or one below the other."""
+def print_aspects(
+    urn: str | Urn, aspects: Sequence[AspectRead], names: ActorNames, *, as_json: bool
+) -> None:
+    """Print aspects as they are stored, by name: all in one JSON object, or one below the other."""
     if as_json:
         print_json(
             {
@@ -545,8 +505,8 @@ def print_aspects(urn: str | Urn, aspects: Sequence[AspectRead], *, as_json: boo
         return
     console = results()
     for aspect in aspects:
-        version = f"version {aspect.version}" if aspect.version else "latest version"
-        console.print(words([said(aspect.name, "bold"), Text(version), _stamp(aspect)]))
+        version = Text(version_label(aspect.version))
+        console.print(words([said(aspect.name, "bold"), version, _stamp(aspect, names)]))
         text = orjson.dumps(aspect.value, option=orjson.OPT_INDENT_2).decode()
         console.print(told(text), soft_wrap=True)
 
@@ -559,11 +519,12 @@ def print_entity(entity: Entity, names: _Names, health: Health | None = None) ->
     if health is not None and not health.is_sound:
         _print_health(console, health)
     _print_heading(console, "Description")
-    print_description(console, entity.ingested_description, entity.edited_description, entity)
+    stamp = _stamp(_edited_aspect(entity), names)
+    print_description(console, entity.ingested_description, entity.edited_description, stamp)
     if entity.schema.columns:
         _print_schema(console, entity)
     if entity.links:
-        _print_links(console, entity)
+        _print_links(console, entity, names)
     _print_parts(console, detail_parts(entity, _SHOWN_AS_COLUMNS), names)
     held = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
     note(Text(f"\nstored: {line(held)}; --aspect NAME shows one", "dim"))
@@ -619,11 +580,10 @@ def _value(value: Value, names: _Names) -> Text:
 
 
 def print_description(
-    console: Console, ingested: str | None, edited: str | None, entity: Entity | None = None
+    console: Console, ingested: str | None, edited: str | None, stamp: Text | None = None
 ) -> None:
-    """Both texts, each marked; what ingestion says comes second where people wrote one."""
+    """Print both texts, each marked; the ingested one comes second where people wrote one."""
     if edited:
-        stamp = _stamp(_edited_aspect(entity)) if entity else Text()
         console.print(words([Text(f"{EDITED} edited", "bold"), stamp]))
         console.print(Padding(told(edited), (0, 0, 0, 2)))
     if ingested:
@@ -739,10 +699,12 @@ def _column_text(column: Column) -> Text:
     return shown
 
 
-def _print_links(console: Console, entity: Entity) -> None:
+def _print_links(console: Console, entity: Entity, names: ActorNames) -> None:
     _print_heading(console, "Links")
     for link in entity.links:
-        console.print(words([said(link.description), said(link.url, "underline")]), soft_wrap=True)
+        by = said(author_of(link.create_stamp, names), "dim")
+        parts = [said(link.description), said(link.url, "underline"), by]
+        console.print(words(parts), soft_wrap=True)
 
 
 def _edited_aspect(entity: Entity) -> AspectRead | None:
@@ -750,11 +712,10 @@ def _edited_aspect(entity: Entity) -> AspectRead | None:
     return entity.aspects.get(f"editable{kind[:1].upper()}{kind[1:]}Properties")
 
 
-def _stamp(aspect: AspectRead | None) -> Text:
+def _stamp(aspect: AspectRead | None, names: ActorNames) -> Text:
     if aspect is None or aspect.created is None:
         return Text()
-    who = Urn.parse_all([aspect.created.actor])
-    return words([said(who[0].name if who else ""), Text(moment(aspect.created.time))])
+    return words([said(actor_of(aspect.created, names)), Text(moment(aspect.created.time))])
 
 
 def _as_json(aspect: AspectRead) -> dict[str, object]:

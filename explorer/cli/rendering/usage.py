@@ -11,13 +11,13 @@ from explorer.cli.output import note, print_json, results, said, words
 from explorer.client import Catalog
 from explorer.client.display import moment
 from explorer.client.records import Timeseries
-from explorer.errors import CatalogError, InvalidInput, UnknownName
+from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.usage import Usage
 
-__all__ = ["named", "print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
+__all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
 
 _ASPECT: Final = "datasetProfile"
 _WIDE: Final = 130
@@ -257,16 +257,6 @@ def _say_how_many(series: Timeseries, shown: int, period: Period) -> None:
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _FEWEST_BAR: Final = 10
 _MOST_BAR: Final = 60
-
-
-def named(catalog: Catalog, found: Usage, top: int) -> Mapping[Urn, str]:
-    """What people call the users that are shown. One request."""
-    urns = Urn.parse_all(user for user, _ in found.users[:top])
-    try:
-        return {urn: one.name for urn, one in catalog.summaries(urns).items()} if urns else {}
-    except CatalogError:
-        # Their URNs will do.
-        return {}
 
 
 def print_usage(

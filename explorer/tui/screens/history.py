@@ -3,7 +3,7 @@ description.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -17,6 +17,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from explorer.client.difference import difference
+from explorer.client.history import version_of
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -26,30 +28,27 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import Session
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.differences import (
-    MARKS,
-    DifferenceLine,
-    DifferenceRows,
-    Track,
-    VersionRow,
-    VersionStep,
-    lines_between,
-    lines_of_changes,
-    lines_of_text,
-    plain_lines,
-    run_of,
-    significant_changes,
-    steps_of,
-    version_actor,
-)
+from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
-from explorer.views.table import Row, Table
+from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
+from explorer.views.history import (
+    ActorNames,
+    AspectHistory,
+    VersionStep,
+    actor_of,
+    actors_of,
+    blame_table,
+    column_changes_table,
+    history_table,
+    run_of,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.entity import Column, Entity
+    from explorer.client.entity import AspectRead, Column, Entity
     from explorer.client.records import ColumnChange
     from explorer.metadata.aspects import AuditStamp
+    from explorer.views.table import Table
 
 __all__ = ["HistoryRows", "HistoryTab"]
 
@@ -109,11 +108,81 @@ _NAME_AT_LEAST = 14
 _RUN_FROM = 100
 
 
+@dataclass(slots=True)
+class Track:
+    """An aspect in the list, with its versions as far as they were read.
+
+    `asked` says whether any were asked for.
+    """
+
+    latest: "AspectRead"
+    history: AspectHistory
+    asked: bool = False
+    folded: bool = True
+
+    @property
+    def aspect(self) -> str:
+        """Return the name of the aspect."""
+        return self.history.aspect
+
+    @property
+    def newest(self) -> VersionStep | None:
+        """Return the newest version that was read."""
+        return next(iter(self.history.steps), None)
+
+    @property
+    def known_steps(self) -> Sequence[VersionStep]:
+        """Return the versions that were read, else the latest, which came with the entity."""
+        latest = version_of(self.latest)
+        return self.history.steps or (VersionStep(self.aspect, latest, None, "not read"),)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A row of the list: an aspect, one of its versions, or (`more`) those not read yet."""
+
+    track: Track
+    step: VersionStep | None = None
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StampText:
+    """Writes who wrote something and when, in the zone and with the names of the session."""
+
+    times: Times
+    names: ActorNames
+
+    def when(self, stamp: "AuditStamp | None") -> str:
+        """Return when it was written."""
+        return self.times.when(stamp)
+
+    def who(self, stamp: "AuditStamp | None") -> str:
+        """Return the name of who wrote it; not cleaned for the screen."""
+        return actor_of(stamp, self.names)
+
+    def both(self, stamp: "AuditStamp | None", width: int) -> Text:
+        """Return both as wide as every row of a list has them."""
+        at = self.when(stamp)
+        room = _WHO if width < _RUN_FROM else _WHO * 2
+        text = padded(Text(at), max(_WHEN, cell_len(at))).append("  ")
+        return text.append_text(padded(said(self.who(stamp)), room)).append(" ")
+
+    def facts(self, change: "ColumnChange") -> list[Text]:
+        """Return where a description comes from."""
+        return [
+            Text("✎ edited" if change.origin == "edited" else "ingested"),
+            Text(self.when(change.created)),
+            said(self.who(change.created)),
+            said(run_of(change.run_id), "dim"),
+        ]
+
+
 class VersionsList:
     """Aspects, the one written last first, each with its versions under it, newest first."""
 
-    def __init__(self, tracks: Sequence[Track], times: Times) -> None:
-        self._times = times
+    def __init__(self, tracks: Sequence[Track], stamps: StampText) -> None:
+        self._stamps = stamps
         self.tracks = tracks
         self.empty = "Nothing is written of this one, so nothing was ever changed."
         self.places: list[VersionRow] = []
@@ -130,13 +199,13 @@ class VersionsList:
         for track in self.tracks:
             self.places.append(VersionRow(track))
             if not track.folded:
-                self.places += [VersionRow(track, step) for step in track.steps]
-                if track.oldest is not None:
+                self.places += [VersionRow(track, step) for step in track.history.steps]
+                if track.history.oldest is not None:
                     self.places.append(VersionRow(track, more=True))
 
     def title(self) -> Text:
         """How many aspects and versions there are."""
-        totals = [track.total for track in self.tracks]
+        totals = [track.history.total for track in self.tracks]
         text = Text(_counted(len(self.tracks), "aspect"), "bold")
         counted = sum(total for total in totals if total is not None)
         if all(total is not None for total in totals):
@@ -152,16 +221,15 @@ class VersionsList:
         """An aspect with its latest writing, or a version with what it changed."""
         place = self.places[index]
         if place.more:
-            left = (place.track.total or 0) - len(place.track.steps)
+            history = place.track.history
+            left = (history.total or 0) - len(history.steps)
             counted = f"{left:,} older" if left > 0 else "older ones"
             return (Text().append(f"     … {counted}; ⏎ reads on", "dim italic"),)
         if place.step is None:
             return (self._draw_aspect(place.track, width),)
         version = place.step.version
         row = Text("   ").append("◆ " if self.is_marked(place) else "  ", "bold")
-        row.append_text(
-            _stamped(self._times.when(version.created), version_actor(version.created), width)
-        )
+        row.append_text(self._stamps.both(version.created, width))
         if width >= _RUN_FROM:
             row.append_text(padded(said(run_of(version.run_id), "dim"), width // 5)).append(" ")
         return (row.append_text(said(place.step.summary)),)
@@ -170,27 +238,26 @@ class VersionsList:
         name = max(_NAME_AT_LEAST, min(self._name, width - 34))
         row = Text().append(" ▸ " if track.folded else " ▾ ", "dim")
         row.append_text(padded(said(track.aspect, "bold"), name)).append(" ")
-        created = track.latest.created
+        created, total = track.latest.created, track.history.total
         facts = [
-            Text("" if track.total is None else _counted(track.total, "version")),
-            Text(self._times.when(created)),
-            said(version_actor(created)),
+            Text("" if total is None else _counted(total, "version")),
+            Text(self._stamps.when(created)),
+            said(self._stamps.who(created)),
         ]
         return row.append_text(join([Text(one.plain, "dim") for one in facts]))
 
     def head(self, index: int) -> Text:
         """Which version this is."""
         place = self.places[index]
-        step = place.step or (place.track.steps[0] if place.track.steps else None)
+        step = place.step or place.track.newest
         if place.more or step is None:
             return said(place.track.aspect, "bold")
         version = step.version
-        number = f"version {version.number}" if version.number else "latest version"
         facts = [
             said(place.track.aspect, "bold"),
-            Text(number),
-            Text(self._times.when(version.created)),
-            said(version_actor(version.created)),
+            Text(step.label),
+            Text(self._stamps.when(version.created)),
+            said(self._stamps.who(version.created)),
             said(run_of(version.run_id), "dim"),
         ]
         return join(facts)
@@ -198,8 +265,8 @@ class VersionsList:
     def head_against(self, marked: VersionStep) -> Text:
         """Which version another is compared with."""
         stamp = marked.version.created
-        told = Text(f"\nagainst ◆ {self._times.when(stamp)} ", "bold")
-        return told.append_text(said(version_actor(stamp), "dim"))
+        text = Text(f"\nagainst ◆ {self._stamps.when(stamp)} ", "bold")
+        return text.append_text(said(self._stamps.who(stamp), "dim"))
 
     def row_of(self, track: Track) -> int:
         """Where the aspect stands."""
@@ -210,9 +277,9 @@ class BlameList:
     """Every column in the order of the schema: who gave it its description, and when."""
 
     def __init__(
-        self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], times: Times
+        self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], stamps: StampText
     ) -> None:
-        self._times = times
+        self._stamps = stamps
         self.columns: Sequence[Column] = entity.schema.columns
         self.blamed = blamed
         self.empty = "No columns are known for this entity."
@@ -235,9 +302,7 @@ class BlameList:
         if change is None:
             return (row.append("nobody", "dim italic"),)
         row.append("✎ " if change.origin == "edited" else "  ", "bold")
-        row.append_text(
-            _stamped(self._times.when(change.created), version_actor(change.created), width)
-        )
+        row.append_text(self._stamps.both(change.created, width))
         if width >= _RUN_FROM:
             row.append_text(preview(change.after))
         return (row,)
@@ -246,16 +311,15 @@ class BlameList:
         """The column, and where its text comes from."""
         column = self.columns[index]
         change = self.blamed.get(column.path.raw)
-        return join(
-            [said(column.path.simple, "bold"), *(_facts(change, self._times) if change else ())]
-        )
+        facts = self._stamps.facts(change) if change else ()
+        return join([said(column.path.simple, "bold"), *facts])
 
 
 class ColumnList:
     """Every change of one column's description, newest first."""
 
-    def __init__(self, path: str, changes: Sequence["ColumnChange"], times: Times) -> None:
-        self._times = times
+    def __init__(self, path: str, changes: Sequence["ColumnChange"], stamps: StampText) -> None:
+        self._stamps = stamps
         self.path = path
         self.changes = changes
         self.empty = "Nobody has described this column."
@@ -273,99 +337,29 @@ class ColumnList:
         """A change: when, by whom, the new text."""
         change = self.changes[index]
         row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
-        row.append_text(
-            _stamped(self._times.when(change.created), version_actor(change.created), width)
-        )
+        row.append_text(self._stamps.both(change.created, width))
         return (row.append_text(preview(change.after, missing="removed")),)
 
     def head(self, index: int) -> Text:
         """Where the change comes from."""
-        return join([said(self._name, "bold"), *_facts(self.changes[index], self._times)])
+        return join([said(self._name, "bold"), *self._stamps.facts(self.changes[index])])
 
 
 HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
 """What can be shown of a history."""
 
 
-def _facts(change: "ColumnChange", times: Times) -> list[Text]:
-    return [
-        Text("✎ edited" if change.origin == "edited" else "ingested"),
-        Text(times.when(change.created)),
-        said(version_actor(change.created)),
-        said(run_of(change.run_id), "dim"),
-    ]
-
-
-def _stamped(at: str, by: str, width: int) -> Text:
-    """When and who, as wide as every row has them."""
-    room = _WHO if width < _RUN_FROM else _WHO * 2
-    return (
-        padded(Text(at), max(_WHEN, cell_len(at)))
-        .append("  ")
-        .append_text(padded(said(by), room))
-        .append(" ")
-    )
-
-
 def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
-def history_table(name: str, shown: HistoryList) -> Table:
-    """The versions of aspects, the columns and who described them, or the changes of one column:
-    whichever is shown, as far as it was read."""
-    match shown:
-        case VersionsList():
-            columns = ("aspect", "version", "written", "actor", "run", "changes")
-            rows = [row for track in shown.tracks for row in _of_track(track)]
-            return Table.of(f"{name} versions", columns, rows)
-        case BlameList():
-            return Table.of(
-                f"{name} who described the columns",
-                ("path", "name", "origin", "written", "actor", "run", "description"),
-                list(_of_columns(shown)),
-            )
-        case ColumnList():
-            return Table.of(
-                f"{name} {FieldPath(shown.path).simple} descriptions",
-                ("path", "origin", "written", "actor", "run", "before", "after"),
-                [(one.path, *_stamp_cells(one), one.before, one.after) for one in shown.changes],
-            )
-
-
-def _of_track(track: Track) -> Iterator[Row]:
-    """The versions that were read; of an aspect whose versions were not, the latest writing."""
-    if not track.steps:
-        yield track.aspect, None, *_written(track.latest.created, track.latest.run_id), None
-    for step in track.steps:
-        version = step.version
-        told: Sequence[str] | None = None
-        if step.before is not None or step.is_first:
-            told = [f"{MARKS[one.kind]} {one.place}" for one in significant_changes(step.changes)]
-        yield track.aspect, version.number, *_written(version.created, version.run_id), told
-
-
-def _of_columns(shown: BlameList) -> Iterator[Row]:
-    for column in shown.columns:
-        change = shown.blamed.get(column.path.raw)
-        told = (*_stamp_cells(change), change.after) if change else (None,) * 5
-        yield column.path.raw, column.path.simple, *told
-
-
-def _stamp_cells(change: "ColumnChange") -> Sequence[str | None]:
-    return (change.origin, *_written(change.created, change.run_id))
-
-
-def _written(stamp: "AuditStamp | None", run_id: str | None) -> Sequence[str | None]:
-    """When, by whom, and in which run of ingestion; nothing for what is not known."""
-    at = stamp.at if stamp is not None and stamp.time > 0 else None
-    run = run_id if run_of(run_id) else None
-    return (at.isoformat() if at else None, stamp.actor if stamp else None, run)
-
-
 def tracks_of(entity: "Entity") -> list[Track]:
-    """The aspects that have a history, the one written last first."""
-    tracks = [Track(name, one) for name, one in entity.aspects.items() if not name.endswith("Key")]
+    """Return the aspects that have a history, the one written last first."""
+    tracks = [
+        Track(one, AspectHistory(name))
+        for name, one in entity.aspects.items()
+        if not name.endswith("Key")
+    ]
     # What one run wrote stays together, by name.
     ended: dict[str, int] = {}
     for one in tracks:
@@ -390,12 +384,13 @@ async def read_more_versions(
 ) -> None:
     """Read the next versions of an aspect; one that has gone meanwhile has none."""
     try:
-        page = await catalog.versions(entity.urn, track.aspect, start=track.known, count=count)
+        page = await catalog.versions(
+            entity.urn, track.aspect, start=track.history.read, count=count
+        )
+        track.history = await asyncio.to_thread(track.history.with_page, page)
     except NotFound:
-        track.asked = True
-        return
-    steps, oldest = await asyncio.to_thread(steps_of, track, page)
-    track.take(page, steps, oldest)
+        pass
+    track.asked = True
 
 
 _NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
@@ -455,7 +450,7 @@ def _text_now(entity: "Entity") -> str:
 def old_of_version(entity: "Entity", place: "VersionRow | None") -> OldDescription | str:
     """The description of an entity that a version of an aspect holds, the latest of an aspect, or
     why there is none to put back."""
-    step = place.step or next(iter(place.track.steps), None) if place is not None else None
+    step = place.step or place.track.newest if place is not None else None
     if place is None or step is None:
         return _NO_TEXT
     version = step.version
@@ -550,14 +545,19 @@ class RestoreScreen(ModalScreen[RestoreOutcome]):
 
     def _show(self, question: str) -> None:
         old = self._old
-        written = f"as of {self._session.times.when(old.written)} {version_actor(old.written)}"
+        stamps = StampText(self._session.times, self._session.names)
+        written = f"as of {stamps.when(old.written)} {stamps.who(old.written)}"
         of = join([said(old.name), said(old.column), said(written, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
             text.append("\nThere was no description then: what people wrote goes away.", "italic")
         self.query_one("#what", Static).update(text)
-        lines = lines_of_text(self._base, old.text)
+        lines = text_diff(self._base, old.text)
         self.query_one(DifferenceRows).show_lines(lines)
+
+
+def _between(older: VersionStep, newer: VersionStep) -> Diff:
+    return value_diff(difference(older.version.value, newer.version.value))
 
 
 _FIRST = 5
@@ -592,12 +592,12 @@ class HistoryTab(Vertical, View):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._session, self._times = session, session.times
+        self._session, self._stamps = session, StampText(session.times, session.names)
         self._entity: Entity | None = None
-        self._versions = VersionsList([], self._times)
+        self._versions = VersionsList([], self._stamps)
         self._blame: BlameList | None = None
         self._column: ColumnList | None = None
-        self._lines: dict[int, tuple[VersionStep, list[DifferenceLine]]] = {}
+        self._lines: dict[int, tuple[VersionStep, Diff]] = {}
         self._refused = False
 
     def compose(self) -> ComposeResult:
@@ -615,7 +615,7 @@ class HistoryTab(Vertical, View):
         self._entity = entity
         if not same:
             self._blame = self._column = None
-            self._versions = VersionsList(tracks_of(entity), self._times)
+            self._versions = VersionsList(tracks_of(entity), self._stamps)
             self._lines.clear()
             self._lay_out(0)
 
@@ -625,9 +625,20 @@ class HistoryTab(Vertical, View):
         self._tell()
 
     def table(self) -> "Table | None":
-        """The list, for a file; versions in what is folded with it."""
-
-        return history_table(self._entity.name, self._shown) if self._entity is not None else None
+        """Return the list for a file, versions in collapsed aspects with it, as far as it was
+        read."""
+        if self._entity is None:
+            return None
+        name, names = self._entity.name, self._session.names
+        match self._shown:
+            case VersionsList(tracks=tracks):
+                steps = [step for track in tracks for step in track.known_steps]
+                return history_table(f"{name} versions", steps, names)
+            case BlameList(columns=columns, blamed=blamed):
+                return blame_table(f"{name} who described the columns", columns, blamed, names)
+            case ColumnList(path=path, changes=changes):
+                title = f"{name} {FieldPath(path).simple} descriptions"
+                return column_changes_table(title, changes, names)
 
     def focus_content(self) -> None:
         """The keys move in the list."""
@@ -643,16 +654,22 @@ class HistoryTab(Vertical, View):
             await asyncio.gather(
                 *(read_more_versions(catalog, entity, track, _FIRST) for track in tracks)
             )
+        await self._read_names(tracks)
         if entity is not self._entity:
             return
         for track in tracks:
-            track.folded = folds.get(track.aspect, track.known < 2)
-        self._versions = VersionsList(tracks, self._times)
+            track.folded = folds.get(track.aspect, track.history.read < 2)
+        self._versions = VersionsList(tracks, self._stamps)
         self._lines.clear()
         if self._shown is self._blame or self._shown is self._column:
             await self._read_columns(entity)
         else:
             self._lay_out(self._rows.cursor)
+
+    async def _read_names(self, tracks: Sequence[Track]) -> None:
+        """Learn the names of those who wrote the versions that were read."""
+        versions = (step.version for track in tracks for step in track.known_steps)
+        await self._session.read_names(actors_of(version.created for version in versions))
 
     @property
     def _rows(self) -> HistoryRows:
@@ -770,13 +787,13 @@ class HistoryTab(Vertical, View):
             self._blame = self._column = None
             self._lay_out(0)
         elif self._entity is not None:
-            self._blame = BlameList(self._entity, {}, self._times)
+            self._blame = BlameList(self._entity, {}, self._stamps)
             self._lay_out(0, reading=True)
             self._ask_columns(self._entity)
 
     def _turn_to_column(self, path: str) -> None:
         if self._entity is not None:
-            self._column = ColumnList(path, (), self._times)
+            self._column = ColumnList(path, (), self._stamps)
             self._lay_out(0, reading=True)
             self._ask_columns(self._entity)
 
@@ -794,14 +811,16 @@ class HistoryTab(Vertical, View):
         at = self._rows.cursor
         if self._column is None:
             blamed = await catalog.blame(entity.urn)
+            await self._session.read_names(actors_of(one.created for one in blamed.values()))
             if entity is self._entity and self._blame is not None and self._column is None:
-                self._blame = BlameList(entity, blamed, self._times)
+                self._blame = BlameList(entity, blamed, self._stamps)
                 self._lay_out(at)
             return
         column = self._column
         changes = await catalog.column_history(entity.urn, column.path)
+        await self._session.read_names(actors_of(one.created for one in changes))
         if entity is self._entity and self._column is column:
-            self._column = ColumnList(column.path, changes, self._times)
+            self._column = ColumnList(column.path, changes, self._stamps)
             self._lay_out(at)
 
     @work(group="history-versions", description="older versions")
@@ -813,6 +832,7 @@ class HistoryTab(Vertical, View):
             catalog = await self._session.catalog()
             at = self._rows.cursor
             await read_more_versions(catalog, entity, track, _PAGE)
+            await self._read_names([track])
             if track in self._versions.tracks and self._shown is self._versions:
                 self._versions.lay_out()
                 self._lay_out(at)
@@ -843,17 +863,17 @@ class HistoryTab(Vertical, View):
             self._tell_lines(head, plain_lines(text), "No description; ⏎ shows if it ever had one.")
         elif isinstance(shown, ColumnList):
             one = shown.changes[at]
-            self._tell_lines(head, lines_of_text(one.before, one.after))
+            self._tell_lines(head, text_diff(one.before, one.after))
         else:
             self._tell_version(head, self._versions.places[at])
 
-    def _tell_lines(self, head: Text, lines: Sequence[DifferenceLine], empty: str = "") -> None:
+    def _tell_lines(self, head: Text, lines: Diff, empty: str = "") -> None:
         self.query_one("#head", Static).update(head)
         self.query_one(DifferenceRows).show_lines(lines, empty=empty)
 
     def _tell_version(self, head: Text, place: VersionRow) -> None:
         track = place.track
-        step = place.step or (track.steps[0] if track.steps else None)
+        step = place.step or track.newest
         marked = self._versions.marked
         if place.more or step is None:
             self._tell_lines(head, (), "⏎ asks the server for the versions.")
@@ -871,14 +891,14 @@ class HistoryTab(Vertical, View):
         self, head: Text, marked: VersionStep, step: VersionStep, track: Track
     ) -> None:
         # Versions run newest first: the one further down is the older.
-        older, newer = sorted((marked, step), key=track.steps.index, reverse=True)
-        lines = await asyncio.to_thread(lines_between, older.version.value, newer.version.value)
+        older, newer = sorted((marked, step), key=track.history.steps.index, reverse=True)
+        lines = await asyncio.to_thread(_between, older, newer)
         self._tell_lines(head, lines, "The two say the same.")
 
     @work(exclusive=True, group="difference", description="a version")
     async def _explain(self, head: Text, step: VersionStep) -> None:
         kept = self._lines.get(id(step))
-        lines = kept[1] if kept else await asyncio.to_thread(lines_of_changes, step.changes)
+        lines = kept[1] if kept else await asyncio.to_thread(step.diff)
         self._lines[id(step)] = step, lines
         self._tell_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
 

@@ -21,8 +21,8 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import block, join, padded, said
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import Session
-from explorer.tui.widgets.differences import run_of, version_actor
 from explorer.tui.widgets.rows import Rows, wrapped_parts
+from explorer.views.history import actor_of, actors_of, run_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -337,8 +337,10 @@ class RawTab(Vertical, View):
         self.screen.set_focus(self._rows)
 
     async def read(self, entity: "Entity") -> None:
-        """Learn which timeseries such an entity may have; their points are read on request."""
+        """Learn who wrote the aspects, and which timeseries such an entity may have; their points
+        are read on request."""
         catalog = await self._session.catalog()
+        await self._session.read_names(actors_of(one.created for one in entity.aspects.values()))
         registry = catalog.registry
         declared = registry.entities.get(entity.entity_type)
         names = declared.aspects if declared and entity.exists else ()
@@ -544,7 +546,7 @@ class RawTab(Vertical, View):
         facts = [Text(_sized(node.value))]
         if read is not None:
             facts.append(Text(self._session.times.when(read.created)))
-            facts += [said(version_actor(read.created)), said(run_of(read.run_id))]
+            facts += [said(actor_of(read.created, self._session.names)), said(run_of(read.run_id))]
         return text.append_text(Text(join(facts).plain, "dim"))
 
 

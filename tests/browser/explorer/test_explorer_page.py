@@ -5,6 +5,7 @@ import pytest
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.notebook.widgets.explorer.markup import difference_lines, marked, marked_line
 from explorer.notebook.widgets.explorer.search import ORDERS as ORDERINGS
+from explorer.views.diff import text_diff
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",
@@ -251,7 +252,7 @@ def test_a_description_is_written_with_the_keys(show):
     assert drafts[-1] == {"kind": "draft", "urn": URNS[0], "path": None, "text": text}
     # Where the machine is so busy that typing pauses, there are drafts of its beginnings.
     assert all(text.startswith(one["text"]) for one in drafts)
-    lines = difference_lines(["@@ -1 +1 @@", "-one **row**", f"+{text}"])
+    lines = difference_lines(text_diff("one **row**", text))
     widget.set(editor=editor("comparing", diff=lines))
     shown = page.get_by_role("group", name="What differs").locator("> div")
     assert shown.all_text_contents() == ["-one **row**", f"+{text}"]
@@ -465,7 +466,7 @@ def test_every_text_stands_out_from_its_ground(show, theme):
     seen = widget.contrasts()
     assert len(seen) > 40
     assert [one for one in seen if one[0] < 4.5] == []
-    widget.set(editor=editor("comparing", diff=["@@ -1 +1 @@", "-was", "+is"], note="kept here"))
+    widget.set(editor=editor("comparing", diff=["-was", "+is"], note="kept here"))
     assert [one for one in widget.contrasts() if one[0] < 4.5] == []
     widget.picture(f"explorer-{theme}")
 

@@ -4,7 +4,6 @@ and saving.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from explorer.client import TextConflict
@@ -17,6 +16,7 @@ from explorer.notebook.widgets.base import ExplorerRequests
 from explorer.notebook.widgets.explorer.markup import difference_lines, marked
 from explorer.stewardship.drafts import Draft as StoredDraft
 from explorer.stewardship.drafts import Drafts
+from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -30,7 +30,6 @@ _RESUMED = "This is your draft, not saved yet; Discard goes back to the text."
 _CHANGED = "Somebody changed the text since you began: saving shows you theirs first."
 
 Stage = Literal["writing", "comparing", "saving", "conflict"]
-_COMPARED_LINES = 5_000
 _SHOWN_LINES = 2_000
 
 
@@ -157,16 +156,10 @@ def _paged(text: str) -> str:
 
 
 def _difference(before: str, after: str) -> list[str]:
-    """What differs, line by line, as `+`, `-` and blank lines."""
-    old, new = block(before).splitlines(), block(after).splitlines()
-    if before == after:
-        return ["@nothing differs"]
-    if max(len(old), len(new)) > _COMPARED_LINES:
-        found = [*(f"-{one}" for one in old), *(f"+{one}" for one in new)]
-    else:
-        found = list(unified_diff(old, new, lineterm="", n=3))[2:]
-    if not found:
+    """Return what differs, line by line, as `difference_lines` has it."""
+    if before != after and block(before) == block(after):
         return ["@only the ends of lines or hidden characters differ"]
+    found = text_diff(block(before), block(after))
     more = len(found) - _SHOWN_LINES
     shown = difference_lines(found[:_SHOWN_LINES])
     return [*shown, f"@… {more:,} more lines"] if more > 0 else shown

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
-from explorer.client.display import block, line
+from explorer.client.display import line
 from explorer.notebook.safe_markdown import safe_markdown, safe_markdown_line
 from explorer.notebook.view import (
     Cell,
@@ -22,7 +22,9 @@ from explorer.notebook.view import (
     Prose,
     Say,
     Title,
+    clean_diff_line,
 )
+from explorer.views.diff import Diff, LineKind
 
 __all__ = ["difference_lines", "marked", "marked_line", "parts_of"]
 
@@ -75,9 +77,15 @@ class _Tree(HTMLParser):
         self._open[-1].append(data)
 
 
-def difference_lines(lines: Iterable[str]) -> list[str]:
-    """The lines of a diff, each cleaned behind its sign."""
-    return [one[:1] + block(one[1:]).replace("\n", " ") for one in lines]
+def difference_lines(diff: Diff) -> list[str]:
+    """Return the lines of a diff, each cleaned and behind its sign: plus, minus, a space for what
+    is in both, or @ for anything else."""
+    signs: dict[LineKind, str] = {"added": "+", "removed": "-", "same": " "}
+    lines = []
+    for one in diff:
+        place = f"{one.mark} " if one.kind in ("place", "minor") and one.mark else ""
+        lines.append(signs.get(one.kind, "@") + place + clean_diff_line(one).text)
+    return lines
 
 
 def parts_of(parts: Iterable[Part]) -> list[dict[str, Any]]:

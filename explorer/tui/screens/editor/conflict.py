@@ -15,12 +15,8 @@ from textual.widgets import Static
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.differences import (
-    DifferenceLine,
-    DifferenceRows,
-    lines_of_text,
-    plain_lines,
-)
+from explorer.tui.widgets.differences import DifferenceRows
+from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 
 __all__ = ["ComparisonAnswer", "Conflict", "ConflictScreen", "DifferenceScreen"]
 
@@ -63,8 +59,8 @@ class Comparison(ModalScreen[ComparisonAnswer]):
         rows.show_lines((), empty="comparing …")
         rows.show_lines(await asyncio.to_thread(self.lines))
 
-    def lines(self) -> list[DifferenceLine]:
-        """What is shown. Takes as long as the texts are large."""
+    def lines(self) -> Diff:
+        """Return what is shown. Takes as long as the texts are large."""
         raise NotImplementedError
 
     def _question(self) -> Text:
@@ -84,9 +80,9 @@ class DifferenceScreen(Comparison):
         super().__init__(title)
         self._saved, self._mine = saved, mine
 
-    def lines(self) -> list[DifferenceLine]:
-        """What was typed against what was there."""
-        return lines_of_text(self._saved, self._mine)
+    def lines(self) -> Diff:
+        """Return what was typed against what was there."""
+        return text_diff(self._saved, self._mine)
 
     def _question(self) -> Text:
         return Text.assemble(said(self._of, "bold"), "   − saved   + yours")
@@ -118,21 +114,20 @@ class ConflictScreen(Comparison):
         super().__init__(title)
         self._conflict = conflict
 
-    def lines(self) -> list[DifferenceLine]:
-        """The three texts, each under its name."""
+    def lines(self) -> Diff:
+        """Return the three texts, each under its name."""
         one = self._conflict
         theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
-        base = plain_lines(one.base) or [DifferenceLine("  no description", "note")]
-        return [
-            DifferenceLine("Before, when you began", "head"),
-            *base,
-            DifferenceLine(""),
-            DifferenceLine(theirs, "head"),
+        return (
+            _title("Before, when you began"),
+            *(plain_lines(one.base) or (_NO_DESCRIPTION,)),
+            DiffLine(""),
+            _title(theirs),
             *_changes(one.base, one.theirs),
-            DifferenceLine(""),
-            DifferenceLine("Yours", "head"),
+            DiffLine(""),
+            _title("Yours"),
             *_changes(one.base, one.mine),
-        ]
+        )
 
     def _question(self) -> Text:
         return Text.assemble(
@@ -148,5 +143,12 @@ class ConflictScreen(Comparison):
         self.dismiss("theirs")
 
 
-def _changes(base: str, text: str) -> list[DifferenceLine]:
-    return lines_of_text(base, text) if text else [DifferenceLine("  no description", "note")]
+_NO_DESCRIPTION = DiffLine("no description", "note")
+
+
+def _title(text: str) -> DiffLine:
+    return DiffLine(text, "place", "")
+
+
+def _changes(base: str, text: str) -> Diff:
+    return text_diff(base, text) if text else (_NO_DESCRIPTION,)

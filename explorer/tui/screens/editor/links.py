@@ -16,7 +16,6 @@ from textual.widgets import Input, Label, Static
 
 from explorer.client.journal import one_save
 from explorer.errors import Conflict, NotFound
-from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.desktop import browse_to, is_web
@@ -24,6 +23,7 @@ from explorer.tui.session import Session
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
+from explorer.views.history import actors_of, author_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -264,6 +264,7 @@ class LinksScreen(ModalScreen[bool]):
     async def _read_now(self) -> None:
         catalog = await self._session.catalog()
         self._links = await catalog.links(self._urn)
+        await self._session.read_names(actors_of(link.create_stamp for link in self._links))
         self._show()
 
     @property
@@ -308,8 +309,7 @@ class LinksScreen(ModalScreen[bool]):
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         del width
         link = self._links[index]
-        author = next(iter(Urn.parse_all([link.create_stamp.actor])), None)
-        by = said(f"by {author.name}", "dim") if author else Text()
+        by = said(author_of(link.create_stamp, self._session.names), "dim")
         head = join([said(link.description, "bold", missing="without a name"), by])
         return Text(" ").append_text(head), Text("   ").append_text(said(link.url))
 

@@ -36,10 +36,10 @@ function addParts(shell) {
   }
 
   function drawDiff(lines) {
-    return make("div", { class: "cx-diff", role: "group", "aria-label": "What differs" }, lines.filter((one) => !one.startsWith("@@ -1,") && !one.startsWith("@@ -1 ")).map((one) => {
+    return make("div", { class: "cx-diff", role: "group", "aria-label": "What differs" }, lines.map((one) => {
       const sign = one[0];
       const kind = { "+": "added", "-": "removed", "@": "place" }[sign] || "same";
-      return make("div", { class: `cx-${kind}` }, make("span", { class: "cx-sign", text: sign === "@" ? "" : sign }), make("span", { text: sign === "@" ? one.replace(/^@@.*@@$/, "⋯").replace(/^@(?!@)/, "") : one.slice(1) }));
+      return make("div", { class: `cx-${kind}` }, make("span", { class: "cx-sign", text: sign === "@" ? "" : sign }), make("span", { text: one.slice(1) }));
     }));
   }
 

@@ -1,0 +1,236 @@
+"""What differs between two texts, or between two values of an aspect, as lines."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher, unified_diff
+from itertools import groupby
+from typing import Final, Literal
+
+from explorer.client.difference import ChangeKind, ValueChange
+from explorer.client.display import line
+from explorer.metadata.urn import Urn
+
+__all__ = [
+    "CHANGE_MARKS",
+    "Diff",
+    "DiffLine",
+    "plain_lines",
+    "significant_changes",
+    "summary_of",
+    "text_diff",
+    "value_diff",
+]
+
+CHANGE_MARKS: Final[Mapping[ChangeKind, str]] = {"added": "+", "removed": "-", "changed": "~"}
+"""How the kind of a change is written."""
+
+LineKind = Literal["place", "minor", "added", "removed", "same", "gap", "note"]
+"""What a line of a diff is: where a change is (`minor`: of a field that every write changes), a
+line of the old or the new value or of both, lines left out, or a remark."""
+
+# Every write changes them, so they are not worth a mention beside any other change.
+_MINOR_FIELDS: Final = frozenset({"created", "hash", "lastModified"})
+# Fields that hold the columns; the name of the column says as much.
+_COLUMN_FIELDS: Final = frozenset({"editableSchemaFieldInfo", "fields"})
+_SUMMARY_CHANGES: Final = 3
+_SUMMARY_VALUES: Final = 60
+_MAX_LINES: Final = 5_000
+# Texts with more lines are not compared line by line, which takes quadratic time.
+_MAX_COMPARED: Final = 5_000
+_MAX_WORDS: Final = 400
+_MAX_PAIRS: Final = 200
+# Lines that have less in common are two different lines.
+_MIN_SIMILARITY: Final = 0.4
+_WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_SIGNS: Final[Mapping[str, LineKind]] = {"+": "added", "-": "removed", " ": "same"}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line of a diff: `text` has no line end and is not cleaned for showing.
+
+    `mark` is the sign before it: +, -, ~, a space for what is in both, empty for a remark.
+    `changed` are the ranges of characters that the line's counterpart does not have.
+    """
+
+    text: str
+    kind: LineKind = "same"
+    mark: str = " "
+    changed: tuple[tuple[int, int], ...] = ()
+
+    def segments(self) -> Iterator[tuple[str, bool]]:
+        """Yield the text in pieces, each with whether its words changed."""
+        at = 0
+        for start, end in self.changed:
+            if at < start:
+                yield self.text[at:start], False
+            yield self.text[start:end], True
+            at = end
+        if at < len(self.text) or not self.changed:
+            yield self.text[at:], False
+
+    def cleaned(self, clean: Callable[[str], str]) -> "DiffLine":
+        """Return the line with its text cleaned by `clean`, and the ranges where they are now."""
+        if not self.changed:
+            return replace(self, text=clean(self.text))
+        text, changed = "", []
+        for segment, is_changed in self.segments():
+            start, text = len(text), text + clean(segment)
+            if is_changed:
+                changed.append((start, len(text)))
+        return replace(self, text=text, changed=tuple(changed))
+
+
+Diff = tuple[DiffLine, ...]
+"""The lines of a difference, from top to bottom."""
+
+
+def text_diff(
+    before: str | None, after: str | None, *, context: int = 3, exact: bool = False
+) -> Diff:
+    """Return what differs between two texts, with `context` lines around each difference.
+
+    Lines that differ in nothing but their ends are the same, unless with `exact`, where they end
+    with a newline and anything before it belongs to the line. Takes quadratic time in the number
+    of lines: call it in a thread.
+    """
+    before, after = before or "", after or ""
+    if before == after:
+        return (_note("Nothing differs."),)
+    if exact:
+        old, new = (text.split("\n") if text else [] for text in (before, after))
+        rows = list(unified_diff(old, new, n=context, lineterm=""))[2:]
+    else:
+        rows = list(_unified(ValueChange((), "changed", before, after), context))
+    return tuple(_diff_lines(rows)) or (_note("Only the ends of lines differ."),)
+
+
+def value_diff(
+    changes: Sequence[ValueChange],
+    *,
+    max_changes: int | None = None,
+    max_lines: int = _MAX_LINES,
+) -> Diff:
+    """Return each change: its place, and below the old and the new value.
+
+    Changes that every write makes are last. At most `max_changes` changes are shown, with at most
+    `max_lines` lines each and about 5,000 in all; a remark counts the rest. Takes quadratic time
+    in the number of lines: call it in a thread.
+    """
+    significant = {id(change) for change in significant_changes(changes)}
+    ordered = sorted(changes, key=lambda change: id(change) not in significant)
+    found: list[DiffLine] = []
+    for shown, change in enumerate(ordered):
+        if len(found) > _MAX_LINES or shown == max_changes:
+            found.append(_note(f"… {len(ordered) - shown:,} more changes"))
+            break
+        if found:
+            found.append(DiffLine(""))
+        place = " / ".join(line(Urn.label(step)) for step in change.path)
+        kind: LineKind = "place" if id(change) in significant else "minor"
+        found.append(DiffLine(place, kind, CHANGE_MARKS[change.kind]))
+        found += _diff_lines(_unified(change), max_lines)
+    return tuple(found)
+
+
+def plain_lines(text: str) -> Diff:
+    """Return the lines of a text without any difference."""
+    return tuple(DiffLine(one) for one in text.splitlines())
+
+
+def significant_changes(changes: Sequence[ValueChange]) -> Sequence[ValueChange]:
+    """Return the changes without those that every write makes, unless there are no others."""
+    return [one for one in changes if one.path[0] not in _MINOR_FIELDS] or changes
+
+
+def summary_of(changes: Sequence[ValueChange]) -> str:
+    """Return the first three changes in a few words each, and the number of the others."""
+    significant = significant_changes(changes)
+    parts = [_brief(change) for change in significant[:_SUMMARY_CHANGES]]
+    more = len(significant) - len(parts)
+    return ", ".join([*parts, f"{more:,} more"] if more else parts)
+
+
+def _brief(change: ValueChange) -> str:
+    inside = len(change.path) > 1 and change.path[0] in _COLUMN_FIELDS
+    steps = [line(Urn.label(step)) for step in change.path[inside:]]
+    place = "/".join(steps)
+    mark = CHANGE_MARKS[change.kind]
+    before, after = (_short(value) for value in (change.before, change.after))
+    if change.kind == "changed":
+        both = before and after and len(before) + len(after) <= _SUMMARY_VALUES
+        return f"{mark} {place}: {before} → {after}" if both else f"{mark} {place}"
+    value = after or before
+    return f"{mark} {place}: {value}" if value and value != steps[-1] else f"{mark} {place}"
+
+
+def _short(value: object) -> str:
+    """Return a short value as people write it, nothing for a long or structured one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = line(Urn.label(str(value)), _SUMMARY_VALUES + 1)
+    return text if len(text) <= _SUMMARY_VALUES else ""
+
+
+def _note(text: str) -> DiffLine:
+    return DiffLine(text, "note", "")
+
+
+def _diff_lines(rows: Sequence[str], max_lines: int = _MAX_LINES) -> Iterator[DiffLine]:
+    """Yield the lines of a unified diff without the two lines that name the files."""
+    # The head of the first hunk says nothing that the change's place does not.
+    rows = rows[1:] if rows and rows[0].startswith("@@") else rows
+    lines = [
+        DiffLine("⋯", "gap") if row.startswith("@@") else DiffLine(row[1:], _SIGNS[row[0]], row[0])
+        for row in rows[:max_lines]
+    ]
+    yield from _with_words(lines)
+    if len(rows) > max_lines:
+        yield _note(f"… {len(rows) - max_lines:,} more lines")
+
+
+def _unified(change: ValueChange, context: int = 3) -> Sequence[str]:
+    before, after = change.before, change.after
+    if all(isinstance(text, str) and text.count("\n") > _MAX_COMPARED for text in (before, after)):
+        removed = ValueChange(change.path, "removed", before=before).lines()
+        return (*removed, *ValueChange(change.path, "added", after=after).lines()[1:])
+    return change.lines(context)
+
+
+def _with_words(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
+    """Yield the lines, and with each removed line that an added one replaces the changed words."""
+    removed: list[DiffLine] = []
+    for kind, group in groupby(lines, lambda one: one.kind):
+        run = list(group)
+        if kind == "added":
+            pairs = min(len(removed), len(run), _MAX_PAIRS)
+            for at in range(pairs):
+                removed[at], run[at] = _compared(removed[at], run[at])
+        yield from removed
+        removed = run if kind == "removed" else []
+        if kind != "removed":
+            yield from run
+    yield from removed
+
+
+def _compared(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
+    before, after = _WORDS.findall(old.text), _WORDS.findall(new.text)
+    if max(len(before), len(after)) > _MAX_WORDS:
+        return old, new
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < _MIN_SIMILARITY:
+        return old, new
+    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
+    return (
+        replace(old, changed=_ranges(before, [edit[1:3] for edit in edits])),
+        replace(new, changed=_ranges(after, [edit[3:5] for edit in edits])),
+    )
+
+
+def _ranges(words: Sequence[str], edits: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return ranges of words as ranges of characters, the empty ones left out."""
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return tuple((starts[first], starts[last]) for first, last in edits if first < last)

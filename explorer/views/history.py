@@ -1,0 +1,222 @@
+"""Who wrote what and when: versions of aspects, and changes of columns' descriptions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal
+
+from explorer.client.difference import ValueChange, difference
+from explorer.metadata.aspects import AuditStamp
+from explorer.metadata.urn import Urn
+from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
+from explorer.views.table import Cell, Column, Table
+
+if TYPE_CHECKING:
+    from explorer.client import entity
+    from explorer.client.records import ColumnChange, Version, Versions
+
+__all__ = [
+    "ActorNames",
+    "AspectHistory",
+    "VersionStep",
+    "actor_of",
+    "actors_of",
+    "author_of",
+    "blame_table",
+    "column_changes_table",
+    "history_table",
+    "run_of",
+    "version_label",
+]
+
+ActorNames = Mapping[Urn, str]
+"""The names of the people and services that write, as far as they are known."""
+
+_NO_RUN: Final = "no-run-id-provided"
+
+
+def version_label(number: int) -> str:
+    """Return a version by its number, 0 being the latest and 1 the oldest."""
+    return f"version {number}" if number else "latest version"
+
+
+def actor_of(stamp: AuditStamp | None, names: ActorNames) -> str:
+    """Return the name of who wrote, else the id in the URN; not cleaned for showing."""
+    if stamp is None:
+        return ""
+    return next((names.get(urn) or urn.name for urn in Urn.parse_all([stamp.actor])), stamp.actor)
+
+
+def author_of(stamp: AuditStamp, names: ActorNames) -> str:
+    """Return “by” and the name of who wrote, empty where nobody is known to have written."""
+    name = actor_of(stamp, names)
+    return f"by {name}" if name and stamp.actor != AuditStamp().actor else ""
+
+
+def actors_of(stamps: Iterable[AuditStamp | None]) -> tuple[Urn, ...]:
+    """Return the URNs of those who wrote, each once."""
+    return Urn.parse_all(dict.fromkeys(stamp.actor for stamp in stamps if stamp is not None))
+
+
+def run_of(run_id: str | None) -> str:
+    """Return the run of ingestion that wrote, empty where it was none."""
+    return f"run {run_id}" if run_id and run_id != _NO_RUN else ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStep:
+    """A version of an aspect, and what it changed of the one before.
+
+    `before` says whether the one before was read, is not there because this is the first, is no
+    longer kept by the server, or was not asked for; without it `changes` is None.
+    """
+
+    aspect: str
+    version: "Version"
+    changes: tuple[ValueChange, ...] | None
+    before: Literal["read", "none", "not kept", "not read"] = "read"
+
+    @property
+    def label(self) -> str:
+        """Return the version by its number."""
+        return version_label(self.version.number)
+
+    @property
+    def summary(self) -> str:
+        """Return what it changed in a few words; not cleaned for showing."""
+        match self.before:
+            case "read":
+                return summary_of(self.changes or ()) or "nothing changed"
+            case "none":
+                return "first version"
+            case "not kept":
+                return "the version before it is not kept"
+            case "not read":
+                return ""
+
+    def diff(self) -> Diff:
+        """Return what it changed as lines, of a first version all it holds. Takes as long as the
+        aspect is large: call it in a thread."""
+        if self.before == "none":
+            return value_diff(difference({}, self.version.value))
+        return value_diff(self.changes or ())
+
+
+@dataclass(frozen=True, slots=True)
+class AspectHistory:
+    """The versions of an aspect, newest first, as far as they were read.
+
+    `oldest` is the last version that was read, where it is not among `steps` because the one
+    before it is still to be read. `total` counts all versions, where that is known.
+    """
+
+    aspect: str
+    steps: tuple[VersionStep, ...] = ()
+    oldest: "Version | None" = None
+    total: int | None = None
+
+    @property
+    def read(self) -> int:
+        """Return how many versions were read."""
+        return len(self.steps) + (self.oldest is not None)
+
+    def with_page(self, page: "Versions") -> "AspectHistory":
+        """Return the history with a further page of versions. Takes as long as the aspects are
+        large: call it in a thread."""
+        known = {step.version.number for step in self.steps}
+        held = [] if self.oldest is None else [self.oldest]
+        known |= {version.number for version in held}
+        versions = [*held, *(version for version in page if version.number not in known)]
+        steps = [
+            VersionStep(self.aspect, newer, difference(older.value, newer.value))
+            for newer, older in pairwise(versions)
+        ]
+        last = versions[-1] if versions else None
+        if last is not None and not (page.truncated and len(page)):
+            # The latest has the number 0, the oldest 1; a sole version is both.
+            sole = last.number == 0 and not self.steps and len(versions) == 1
+            first = last.number == 1 or sole
+            steps.append(VersionStep(self.aspect, last, None, "none" if first else "not kept"))
+            last = None
+        total = self.total if page.total is None else page.total
+        return replace(self, steps=(*self.steps, *steps), oldest=last, total=total)
+
+
+_STAMP: Final = (
+    Column("time", "when", folds=True),
+    Column("actor", audience="programs"),
+    Column("who", max_width=20, folds=True),
+)
+
+
+def history_table(title: str, steps: Iterable[VersionStep], names: ActorNames) -> Table:
+    """Return a row for each version."""
+    columns = (
+        *_STAMP,
+        Column("aspect", max_width=28, folds=True),
+        Column("version", "no"),
+        Column("run", audience="programs"),
+        Column("summary", "what it changed", folds=True),
+        Column("changes", audience="programs"),
+    )
+    rows = [
+        (
+            *_stamped(step.version.created, names),
+            step.aspect,
+            step.version.number,
+            step.version.run_id if run_of(step.version.run_id) else None,
+            step.summary or None,
+            _places(step.changes),
+        )
+        for step in steps
+    ]
+    return Table(columns, rows, title)
+
+
+def _places(changes: Sequence[ValueChange] | None) -> Sequence[str] | None:
+    if changes is None:
+        return None
+    return [f"{CHANGE_MARKS[one.kind]} {one.place}" for one in significant_changes(changes)]
+
+
+def blame_table(
+    title: str,
+    columns: Iterable["entity.Column"],
+    blamed: Mapping[str, "ColumnChange"],
+    names: ActorNames,
+) -> Table:
+    """Return a row for each column in the order of the schema: who gave it the description that it
+    has, and when. `blamed` is by exact field path."""
+    rows: list[Sequence[Cell]] = []
+    for column in columns:
+        change = blamed.get(column.path.raw)
+        written = (None,) * 6 if change is None else (*_change(change, names), change.after)
+        rows.append((column.path.raw, column.path.simple, *written))
+    heads = (
+        Column("path", audience="programs"),
+        Column("name", "column", max_width=36, folds=True, style="bold"),
+        *_CHANGE,
+        Column("description", folds=True),
+    )
+    return Table(heads, rows, title)
+
+
+def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: ActorNames) -> Table:
+    """Return a row for each change of a column's description, in the order given."""
+    columns = (Column("path"), *_CHANGE, Column("version"), Column("before"), Column("after"))
+    rows = [(one.path, *_change(one, names), one.version, one.before, one.after) for one in changes]
+    return Table(columns, rows, title)
+
+
+_CHANGE: Final = (*_STAMP, Column("origin"), Column("run", audience="programs"))
+
+
+def _change(change: "ColumnChange", names: ActorNames) -> Sequence[Cell]:
+    run = change.run_id if run_of(change.run_id) else None
+    return (*_stamped(change.created, names), change.origin, run)
+
+
+def _stamped(stamp: AuditStamp | None, names: ActorNames) -> Sequence[Cell]:
+    if stamp is None:
+        return (None, None, None)
+    return (stamp.at if stamp.time > 0 else None, stamp.actor, actor_of(stamp, names) or None)
