@@ -4,16 +4,9 @@ import random
 
 import pytest
 
+from explorer.client.folders import EntryPage, FixedSource, FolderEntry, natural_order
 from explorer.metadata import Urn
-from explorer.tui.screens.folders import (
-    PAGE,
-    Branch,
-    EntryPage,
-    FixedSource,
-    FolderEntry,
-    Outline,
-    natural_order,
-)
+from explorer.tui.screens.folders import PAGE, Branch, Outline
 
 
 def folder(name):

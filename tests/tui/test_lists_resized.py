@@ -3,8 +3,8 @@
 import pytest
 
 from explorer.client import AsyncCatalog
+from explorer.client.folders import TypesSource
 from explorer.tui.screens.browse import FolderRows
-from explorer.tui.screens.folders import TypesSource
 from explorer.tui.screens.search.results import Results
 from explorer.tui.widgets.rows import Rows
 

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from explorer import Catalog
+from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer.search import Search, measured, read_answer
+from explorer.notebook.widgets.explorer.search import Search, Tree, measured, read_answer
 from explorer.tui.content import Times
+from explorer.tui.screens.browse import folder_row
 from explorer.tui.screens.entity.overview import PageLayout, lay_out
+from explorer.tui.screens.folders import Branch, OutlineRow
 from explorer.tui.screens.search.facets import draw_value
 from explorer.tui.screens.search.results import draw_result
 from explorer.views.entity import detail_parts, entity_parts
@@ -20,6 +23,7 @@ from explorer.views.parts import Fact, Heading, Part
 from explorer.views.search import facet_groups, result_rows
 
 URN = Urn.dataset("hive", "shop.parity")
+FOLDERS = {"S1", "s2", "s10"}
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +125,38 @@ def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: 
     assert repr(page).count("entity type: dataset 1") == 1
     found = json.loads(run(data_dir, "search", "parity", "--filter", "platform:hive", "--json"))
     assert found["facets"]["_entityType"] == {"dataset": 1}
+
+
+def test_every_front_end_shows_the_same_folders_in_the_same_order(
+    catalog: Catalog, data_dir: Path
+) -> None:
+    for folder in ("s2", "s10", "S1"):
+        paths = {"paths": [f"/parity/{folder}/t"]}
+        catalog.put(Urn.dataset("hive", f"shop.{folder}"), "browsePaths", paths)
+
+    def read(entry: FolderEntry, name: str) -> FolderEntry:
+        assert entry.below is not None
+        page = catalog.wait(entry.below.read(catalog.core, 0, 50))
+        return next(one for one in (*page.head, *page.entries) if one.name == name)
+
+    parity = read(read(FolderEntry("", below=TypesSource()), "datasets"), "parity")
+    assert parity.below is not None
+    page = catalog.wait(parity.below.read(catalog.core, 0, 50))
+    branch = Branch(parity, parity.below)
+    branch.take(0, page)
+    tree = Tree()
+    tree.plant((parity,))
+    tree.unfold(tree.first)
+    tree.take(tree.first, page)
+    lines = [folder_row(OutlineRow(branch, at, 0), 40, None).plain for at in range(3)]
+    shown = {
+        "terminal": "\n".join(lines),
+        "explorer": "\n".join(f"{one['name']} {one['count']}" for one in tree.rows()),
+        "notebook": repr(catalog.browse("/parity")).replace("/", " "),
+        "shell": run(data_dir, "browse", "/parity", "--entity", "dataset").replace("/", " "),
+    }
+    for front_end, text in shown.items():
+        rows = [row.split() for row in text.splitlines()]
+        folders = [row for row in rows if FOLDERS & set(row)]
+        assert [(FOLDERS & set(row)).pop() for row in folders] == ["S1", "s2", "s10"], front_end
+        assert [row[-1] for row in folders] == ["1", "1", "1"], front_end

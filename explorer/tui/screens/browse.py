@@ -15,19 +15,12 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from explorer.client.folders import FolderPath, TypesSource, paths_to
 from explorer.metadata.names import natural_key
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
-from explorer.tui.screens.folders import (
-    PAGE,
-    Branch,
-    FolderPath,
-    Outline,
-    OutlineRow,
-    TypesSource,
-    paths_to,
-)
+from explorer.tui.screens.folders import PAGE, Branch, Outline, OutlineRow
 from explorer.tui.session import Session
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.rows import Rows

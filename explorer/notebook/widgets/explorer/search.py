@@ -6,10 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import in_quotes, line
+from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSource
 from explorer.client.records import Facet, Suggestion
-from explorer.errors import InvalidInput, NotFound, ServerFault
-from explorer.metadata.names import plural, singular
-from explorer.metadata.urn import Urn
+from explorer.metadata.names import singular
 from explorer.notebook.chart import compact
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.explorer.markup import marked_line
@@ -34,8 +33,6 @@ __all__ = [
     "Search",
     "SearchAnswer",
     "Tree",
-    "TreeEntry",
-    "TreePage",
     "measured",
     "offers_of",
     "read_answer",
@@ -44,52 +41,28 @@ __all__ = [
 
 FOLDER_PAGE = 50
 
-_NESTING: Mapping[str, tuple[str, ...]] = {
-    "glossaryNode": ("parentNode",),
-    "container": ("container",),
-    "domain": ("parentDomain", "domains"),
-}
-"""Types whose entities hold others, with the fields in which those name what holds them."""
-_FIRST_ENTRIES = (
-    *("dataset", "dashboard", "chart", "dataFlow", "dataJob", "container", "domain"),
-    *("glossaryNode", "glossaryTerm", "tag", "corpuser", "corpGroup"),
-)
 _NAME = 120
-_REFUSED = (InvalidInput, NotFound, ServerFault)
-
-
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """A type, a folder, or an entity. `read` gives what is in it, from a place on."""
-
-    name: str
-    urn: str = ""
-    count: int | None = None
-    read: "Callable[[Catalog, int], TreePage] | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class TreePage:
-    """Entries of a folder, and where the next page starts; nothing after the last."""
-
-    entries: tuple[TreeEntry, ...]
-    further: int | None = None
 
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    entry: TreeEntry
+    """An entry with what was read of it: `read` of `total` entries, besides those of the head."""
+
+    entry: FolderEntry
     level: int
-    above: "_Node | None" = None
+    source: EntrySource | None
     below: "list[str] | None" = None
-    further: int | None = None
+    read: int = 0
+    total: int = 0
+    has_more: bool = True
     is_open: bool = False
     note: str = ""
 
 
 @dataclass(eq=False)
 class Tree:
-    """What was read of the folders, and which are unfolded. Asks nobody: it is given portions."""
+    """The entries of the folders that were read, and which folders are open. Sends no request:
+    its owner calls what `unfold` and `reading` return, and gives the pages to `take`."""
 
     _nodes: dict[str, _Node] = field(default_factory=dict)
     _top: list[str] = field(default_factory=list)
@@ -97,65 +70,69 @@ class Tree:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was read yet."""
+        """Return whether nothing was read yet."""
         return not self._top
 
-    def plant(self, entries: tuple[TreeEntry, ...]) -> None:
-        """The topmost entries, in the place of all there was; the first is to be unfolded."""
+    def plant(self, entries: tuple[FolderEntry, ...]) -> None:
+        """Replace everything by these topmost entries."""
         self._nodes.clear()
-        self._top = [self._add(entry, 1, None) for entry in entries]
+        self._top = [self._add(entry, 1) for entry in entries]
 
     @property
     def first(self) -> str:
-        """The topmost node; "" where there is none."""
+        """Return the key of the topmost node; "" where there is none."""
         return self._top[0] if self._top else ""
 
-    def unfold(self, key: str) -> "Callable[[Catalog], TreePage] | None":
-        """Show what is in a folder; gives what reads it, where it was not read yet."""
+    def unfold(self, key: str) -> "Callable[[Catalog], EntryPage] | None":
+        """Open a folder; return what reads its first page, None where it was read already."""
         node = self._nodes.get(key)
-        if node is None or node.entry.read is None:
+        if node is None or node.source is None:
             return None
         node.is_open = True
         return None if node.below is not None else self.reading(key)
 
-    def reading(self, key: str) -> "Callable[[Catalog], TreePage] | None":
-        """What reads the next page of a folder; nothing after the last."""
+    def reading(self, key: str) -> "Callable[[Catalog], EntryPage] | None":
+        """Return what reads the next page of a folder; None after the last."""
         node = self._nodes.get(key)
-        if node is None or node.entry.read is None:
+        if node is None or node.source is None or not node.has_more:
             return None
-        start = 0 if node.below is None else node.further
-        if start is None:
-            return None
-        read, node.note = node.entry.read, "reading …"
-        return lambda catalog: read(catalog, start)
+        node.note = "reading …"
+        source, start = node.source, node.read
+        return lambda catalog: catalog.wait(source.read(catalog.core, start, FOLDER_PAGE))
 
     def fold(self, key: str) -> None:
-        """Show a folder closed."""
+        """Close a folder."""
         if key in self._nodes:
             self._nodes[key].is_open = False
 
-    def take(self, key: str, portion: TreePage) -> None:
-        """A page of a folder has come."""
+    def take(self, key: str, page: EntryPage) -> None:
+        """Add a page of a folder that was read."""
         node = self._nodes.get(key)
         if node is None:
             return
-        new = [self._add(entry, node.level + 1, node) for entry in portion.entries]
+        new = [self._add(entry, node.level + 1) for entry in (*page.head, *page.entries)]
         node.below = [*(node.below or ()), *new]
-        node.further, node.note = portion.further, "" if node.below else "nothing in it"
+        node.source = page.instead or node.source
+        node.read += len(page.entries)
+        node.total = len(page.head) + page.total
+        node.has_more = bool(page.entries) and node.read < page.total
+        node.note = page.note if node.below and not node.has_more else ""
+        if not node.below:
+            node.note = "nothing in it"
 
     def fail(self, key: str, why: str) -> None:
-        """A page of a folder did not come."""
+        """Say on a folder why a page of it could not be read."""
         if key in self._nodes:
             self._nodes[key].note = f"{line(why, 200)} — unfold it again to try again"
             self._nodes[key].is_open = self._nodes[key].below is not None
 
     def name(self, key: str) -> str:
-        """What a node is called."""
+        """Return the name of a node."""
         node = self._nodes.get(key)
         return line(node.entry.name, _NAME) if node else ""
 
-    def told(self) -> list[dict[str, Any]]:
-        """The rows that are seen, from top to bottom, as the page draws them."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the visible rows from top to bottom, as the page draws them."""
         return list(self._rows(self._top))
 
     def _rows(self, keys: list[str]) -> Iterator[dict[str, Any]]:
@@ -169,97 +146,35 @@ class Tree:
             yield {
                 "key": key,
                 "name": line(node.entry.name, _NAME),
-                "urn": node.entry.urn,
+                "urn": str(node.entry.urn or ""),
                 "count": node.entry.count,
                 "level": node.level,
                 "at": at,
                 "of": size,
-                "open": node.is_open if node.entry.read is not None else None,
+                "open": node.is_open if node.source is not None else None,
                 "note": node.note,
             }
             if not node.is_open or node.below is None:
                 continue
-            if node.further is not None:
+            if node.has_more:
                 waiting.append((key, 0, 0))
             below = node.below
             waiting += [(one, n, len(below)) for n, one in reversed([*enumerate(below, 1)])]
 
     def _more(self, key: str) -> dict[str, Any]:
         node = self._nodes[key]
-        read = len(node.below or ())
-        of = f" of {node.entry.count:,}" if node.entry.count and node.entry.count > read else ""
-        return {"more": key, "key": f"{key}+", "level": node.level + 1, "name": f"{read:,}{of}"}
+        name = f"{len(node.below or ()):,} of {node.total:,}"
+        return {"more": key, "key": f"{key}+", "level": node.level + 1, "name": name}
 
-    def _add(self, entry: TreeEntry, level: int, above: "_Node | None") -> str:
+    def _add(self, entry: FolderEntry, level: int) -> str:
         key = f"n{next(self._numbers)}"
-        self._nodes[key] = _Node(entry, level, above)
+        self._nodes[key] = _Node(entry, level, entry.below)
         return key
 
 
-def types_of(catalog: "Catalog") -> tuple[TreeEntry, ...]:
-    """The types that there are entities of, those people look for most first. One request."""
-    counted = catalog.counts()
-    last = len(_FIRST_ENTRIES)
-    order = sorted(
-        counted, key=lambda one: (_FIRST_ENTRIES.index(one) if one in _FIRST_ENTRIES else last, one)
-    )
-    return tuple(TreeEntry(plural(one), "", counted[one], _top_of(one)) for one in order)
-
-
-def _top_of(entity_type: str) -> "Callable[[Catalog, int], TreePage]":
-    if entity_type in _NESTING:
-        top = Criterion(_NESTING[entity_type][0], condition="IS_NULL")
-        return _listing((entity_type,), all_of(top))
-    return _folder(entity_type, "/")
-
-
-def _folder(entity_type: str, path: str) -> "Callable[[Catalog, int], TreePage]":
-    """What lies at a browse path: folders, then entities. Types that lie in no folder are listed.
-    One request a page."""
-
-    def read(catalog: "Catalog", start: int) -> TreePage:
-        listed = _listing((entity_type,), Filter())
-        try:
-            page = catalog.browse(path, entity=entity_type, start=start, count=FOLDER_PAGE)
-        except _REFUSED:
-            if path != "/":
-                raise
-            return listed(catalog, start)
-        if path == "/" and not page.entries:
-            return listed(catalog, start)
-        folders = tuple(
-            TreeEntry(
-                one.name, "", one.count, _folder(entity_type, f"{path.rstrip('/')}/{one.name}")
-            )
-            for one in (() if page.repeating and start else page.folders)
-        )
-        entities = (TreeEntry(one.name, str(one.urn)) for one in page.entities)
-        return TreePage((*folders, *entities), page.end if page.truncated else None)
-
-    return read
-
-
-def _listing(types: tuple[str, ...], among: Filter) -> "Callable[[Catalog, int], TreePage]":
-    """What a search finds, by name. Two requests a page."""
-
-    def read(catalog: "Catalog", start: int) -> TreePage:
-        page = catalog.search("*", entity=types, narrowed_by=among, start=start, count=FOLDER_PAGE)
-        names = {urn: entity.name for urn, entity in page.summaries.items()}
-        entries = tuple(
-            TreeEntry(names.get(hit.urn) or hit.urn.name, str(hit.urn), None, _held_by(hit.urn))
-            for hit in page.hits
-        )
-        return TreePage(entries, page.end if page.truncated else None)
-
-    return read
-
-
-def _held_by(urn: Urn) -> "Callable[[Catalog, int], TreePage] | None":
-    fields = _NESTING.get(urn.entity_type)
-    if fields is None:
-        return None
-    types = ("glossaryNode", "glossaryTerm") if urn.entity_type == "glossaryNode" else ()
-    return _listing(types, Filter(tuple((Criterion(one, (str(urn),)),) for one in fields)))
+def types_of(catalog: "Catalog") -> tuple[FolderEntry, ...]:
+    """Return the types that the catalog has entities of, the most wanted first. One request."""
+    return catalog.wait(TypesSource().read(catalog.core, 0, FOLDER_PAGE)).entries
 
 
 PAGE = 20

@@ -22,8 +22,6 @@ from explorer.notebook.widgets.explorer.search import (
     Search,
     SearchAnswer,
     Tree,
-    TreeEntry,
-    TreePage,
     measured,
     offers_of,
     read_answer,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.client.entity import Entity as Summary
+    from explorer.client.folders import EntryPage, FolderEntry
     from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
@@ -171,9 +170,9 @@ class Session:
     def plant(self) -> None:
         """Read the topmost of the folders."""
 
-        def then(entries: tuple[TreeEntry, ...]) -> None:
+        def then(entries: "tuple[FolderEntry, ...]") -> None:
             self._tree.plant(entries)
-            self._show("tree", self._tree.told())
+            self._show("tree", self._tree.rows())
             self.unfold(self._tree.first)
 
         self.asking.ask("tree", "reading what there is …", types_of, then)
@@ -192,22 +191,22 @@ class Session:
         """Close a folder."""
         with self.lock:
             self._tree.fold(key)
-            self._show("tree", self._tree.told())
+            self._show("tree", self._tree.rows())
 
-    def _read_folder(self, key: str, read: "Callable[[Catalog], TreePage] | None") -> None:
-        self._show("tree", self._tree.told())
+    def _read_folder(self, key: str, read: "Callable[[Catalog], EntryPage] | None") -> None:
+        self._show("tree", self._tree.rows())
         if read is None:
             return
 
-        def then(portion: TreePage) -> None:
-            self._tree.take(key, portion)
-            self._show("tree", self._tree.told())
+        def then(page: "EntryPage") -> None:
+            self._tree.take(key, page)
+            self._show("tree", self._tree.rows())
 
         def failed(error: Exception) -> bool:
             if not isinstance(error, CatalogError):
                 return False
             self._tree.fail(key, str(error))
-            self._show("tree", self._tree.told())
+            self._show("tree", self._tree.rows())
             return True
 
         said = f"reading the folder {self._tree.name(key)} …"
