@@ -123,6 +123,32 @@ def test_every_entity_and_line_is_drawn(show, count, theme):
     assert page.page.locator(".cx-node .cx-name").first.is_visible() == (count == 30)
 
 
+def test_what_is_read_later_is_in_view_until_the_reader_moves(show):
+    graph = nx.DiGraph([(table("a"), table("b")), (table("b"), table("c"))], root=table("a"))
+    graph.graph["truncated"] = None
+    for name in "abc":
+        graph.nodes[table(name)].update(type="dataset", name=name, hops=0)
+    page = show(state(graph))
+    for name in "abc":
+        graph.nodes[table(name)]["name"] = f"{name}_table_with_a_long_name_of_it"
+    page.set(picture=state(graph)["picture"])
+    stage = page.page.locator(".cx-stage").bounding_box()
+
+    def is_inside(at):
+        held = page.page.locator(".cx-node").nth(at).bounding_box()
+        right = held["x"] + held["width"]
+        return stage["x"] <= held["x"] and right <= stage["x"] + stage["width"]
+
+    assert [is_inside(at) for at in range(3)] == [True, True, True]
+    page.page.locator(".cx-node.cx-root").click()
+    before = page.page.locator(".cx-node.cx-root").bounding_box()
+    graph.add_node(table("d"), type="dataset", name="another_table_with_a_long_name", hops=0)
+    graph.add_edge(table("c"), table("d"))
+    page.set(picture=state(graph)["picture"])
+    after = page.page.locator(".cx-node.cx-root").bounding_box()
+    assert abs(after["x"] - before["x"]) < 1
+
+
 def test_a_box_says_in_words_and_signs_what_it_is(tree):
     assert box(tree, "a").locator(".cx-name").text_content() == "✗ a"
     assert box(tree, "a").locator(".cx-facts").text_content() == "chart · looker · removed"

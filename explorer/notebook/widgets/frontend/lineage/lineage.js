@@ -5,7 +5,7 @@ const SIDES = { up: "UPSTREAM", down: "DOWNSTREAM" };
 function render({ model, el }) {
   let picture = model.get("picture") || {};
   let nodes = new Map(), boxes = new Map(), lines = [], focus = "", found = [];
-  let view = { x: 0, y: 0, k: 1 }, fitted = "", saving = 0, wantsNames = false;
+  let view = { x: 0, y: 0, k: 1 }, fitted = "", moved = false, saving = 0, wantsNames = false;
 
   const kernel = watchKernel(model, el, () => tell()), send = kernel.send;
   const button = (text, label, click, more = {}) =>
@@ -89,8 +89,10 @@ function render({ model, el }) {
     more.hidden = !picture.more;
     tellFilter();
     if (!nodes.has(focus)) focus = nodes.has(model.get("selected")) ? model.get("selected") : picture.root || "";
+    if (fitted && fitted !== picture.root && nodes.has(picture.root)) focus = picture.root;
     const now = nodes.get(focus);
-    if (fitted !== picture.root) { fitted = picture.root || ""; if (nodes.size) fit(0.75); }
+    // Names that are read later widen the boxes: until the reader does something, all is fitted again.
+    if (fitted !== picture.root || !moved) { moved &&= fitted === picture.root; fitted = picture.root || ""; if (nodes.size) fit(LEGIBLE); }
     else if (before && now) { view.x += (before.x - now.x) * view.k; view.y += (before.y - now.y) * view.k; place(); }
     light();
     if (search.value) seek();
@@ -259,12 +261,17 @@ function render({ model, el }) {
     stage.classList.toggle("cx-far", view.k < 0.35);
   }
 
+  // As large as a line of a box is legible.
+  const LEGIBLE = 0.75;
+  for (const kind of ["pointerdown", "keydown", "wheel"]) root.addEventListener(kind, () => { moved = true; }, { capture: true, passive: true });
+
+  // The whole picture in the middle, or where it is larger at that scale, as much of it as goes with what has the focus.
   function fit(least) {
     const rect = stage.getBoundingClientRect(), room = 28;
     const width = rect.width || 900, height = rect.height || 420;
     const whole = Math.min((width - 2 * room) / (picture.width || 1), (height - 2 * room) / (picture.height || 1), 1);
     view.k = Math.max(whole, least, 0.04);
-    const start = nodes.get(picture.root);
+    const start = nodes.get(focus) || nodes.get(picture.root);
     const along = (size, at, extent) => size * view.k <= extent - 2 * room ? (extent - size * view.k) / 2
       : Math.min(room, Math.max(extent - room - size * view.k, extent / 2 - at * view.k));
     view.x = along(picture.width || 0, start ? start.x + start.w / 2 : 0, width);
@@ -374,7 +381,7 @@ function render({ model, el }) {
     ["change:selected", turned], ["msg:custom", heard]];
   for (const [name, call] of heeded) model.on(name, call);
   // In a cell that is not on the page yet nothing has a size.
-  const sized = new ResizeObserver(() => { if (stage.clientWidth && root.dataset.sized !== "yes") { root.dataset.sized = "yes"; if (nodes.size) fit(0.75); } });
+  const sized = new ResizeObserver(() => { if (stage.clientWidth && nodes.size && !moved) fit(LEGIBLE); });
   sized.observe(stage);
   tell();
   drawAll();
