@@ -1,7 +1,7 @@
 """What breaks downstream when a table or a column changes, how much it is used, and by whom."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,7 +99,8 @@ class Affected:
     `certainty` is "said" where lineage was ingested all the way, "guessed" where a same name is
     all there is for a part of it, and "table" where only the tables are known to be connected: it
     uses a table that is affected, whether it uses the column nobody said. `queries` and `users`
-    are of the last 30 days; None where they are not counted.
+    are of the last 30 days; None where they are not counted. `kind` is what its platform calls it
+    (`View`), else its type.
     """
 
     urn: str
@@ -116,18 +117,22 @@ class Affected:
     exists: bool = True
     removed: bool = False
     deprecated: bool = False
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
     """What is made from a table, or from one of its columns: most used first, then nearest, then
-    by URN. `truncated` says in words what was not walked to, `uncounted` whose use was not read."""
+    by URN. `truncated` says in words what was not walked to, `uncounted` whose use was not read.
+    `nodes` are the attributes of the root and of all affected, as `explorer.graph.nodes` has
+    them."""
 
     root: str
     column: str | None
     affected: tuple[Affected, ...] = ()
     truncated: str | None = None
     uncounted: str | None = None
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.affected)
@@ -183,6 +188,7 @@ def impact_of(
         columns.graph["column"] if columns is not None else None,
         tuple(found),
         graph.graph["truncated"],
+        nodes={urn: graph.nodes[urn] for urn in (root, *(one.urn for one in found))},
     )
 
 
@@ -292,6 +298,7 @@ def _affected(urn: str, said: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]
         exists=said.get("exists", True),
         removed=said.get("removed", False),
         deprecated=said.get("deprecated", False),
+        kind=said.get("kind") or said["type"],
     )
 
 

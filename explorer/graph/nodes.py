@@ -1,5 +1,6 @@
-"""What a node of a graph says of itself: read off its URN, and completed from the catalog."""
+"""The attributes of a graph's nodes: read off their URNs, and completed from the catalog."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,20 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
 
-__all__ = ["add_details", "details", "identity", "read_details"]
+__all__ = [
+    "DETAIL_ASPECTS",
+    "add_details",
+    "details",
+    "distinctions",
+    "identity",
+    "known_attributes",
+    "named_apart",
+    "read_details",
+]
 
-_ASPECTS = (*SUMMARY_ASPECTS, "glossaryTerms", "domains")
+DETAIL_ASPECTS = (*SUMMARY_ASPECTS, "glossaryTerms", "domains")
+"""The aspects that `details` are read from."""
+
 _DATASET = "urn:li:dataset:(urn:li:dataPlatform:"
 
 
@@ -67,6 +79,66 @@ def details(entity: Entity) -> dict[str, Any]:
     return found
 
 
+def known_attributes(
+    urns: Iterable[str], entities: Mapping[Urn, Entity]
+) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each entity, with `exists`: whether anything is stored of it. Pure.
+
+    `entities` are those of `urns` that the catalog knows, with their `DETAIL_ASPECTS`.
+    """
+    stored = {str(urn): details(entity) for urn, entity in entities.items() if entity.exists}
+    return {urn: {**identity(urn), **stored.get(urn, {}), "exists": urn in stored} for urn in urns}
+
+
+def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+    """Return what tells entities of one name and type apart, by URN. Pure.
+
+    It is whichever of platform, environment and path differs among them, or all that differ where
+    one is not enough: `hive`, `DEV`, `analytics.staging`. The path is the rest of the URN's key.
+    Entities whose name and type nobody shares are left out.
+    """
+    named: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for urn, attributes in nodes:
+        named[tuple(str(attributes.get(key, "")) for key in ("name", "column", "type"))].append(urn)
+    found: dict[str, str] = {}
+    for (name, *_), urns in named.items():
+        if len(urns) < 2 or not name:
+            continue
+        facts = {urn: _place(urn, name) for urn in urns}
+        counts = [len(set(column)) for column in zip(*facts.values(), strict=True)]
+        enough = [at for at, count in enumerate(counts) if count == len(urns)][:1]
+        chosen = enough or [at for at, count in enumerate(counts) if count > 1]
+        for urn, place in facts.items():
+            found[urn] = " · ".join(place[at] for at in chosen if place[at])
+    return found
+
+
+def named_apart(
+    nodes: Iterable[tuple[str, Mapping[str, Any]]],
+) -> dict[str, Mapping[str, Any]]:
+    """Return the attributes of nodes by URN, in the `name` of each that shares it with another
+    what tells them apart: `orders (analytics.staging)`. Pure."""
+    held = dict(nodes)
+    apart = distinctions(held.items())
+    return held | {
+        urn: {**held[urn], "name": f"{held[urn]['name']} ({apart[urn]})"} for urn in apart
+    }
+
+
+def _place(urn: str, name: str) -> tuple[str, str, str]:
+    """Return the platform, the environment and the path in a URN, the path without the name."""
+    for parsed in Urn.parse_all([urn]):
+        if parsed.entity_type == "schemaField":
+            return _place(parsed.parts[0], name)
+        origin, platform = parsed.origin or "", parsed.platform or ""
+        rest = [Urn.label(part) for part in parsed.parts]
+        path = "/".join(part for part in rest if part not in (origin, platform))
+        for separator in "./":
+            path = path.removesuffix(f"{separator}{name}")
+        return platform, origin, path
+    return "", "", urn
+
+
 def add_details(graph: "nx.Graph", entities: Mapping[Urn, Entity]) -> None:
     """Complete the nodes that are among `entities`; what nobody wrote of stays as it is."""
     for urn, entity in entities.items():
@@ -79,4 +151,4 @@ async def read_details(
 ) -> None:
     """Complete the nodes named, or all, from the catalog. One request for a hundred nodes."""
     wanted = Urn.parse_all(graph.nodes if urns is None else urns)
-    add_details(graph, await catalog.entities(wanted, _ASPECTS))
+    add_details(graph, await catalog.entities(wanted, DETAIL_ASPECTS))

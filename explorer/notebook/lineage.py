@@ -2,19 +2,29 @@
 frames.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, Tone, tabulated
+from explorer.views.lineage import (
+    CERTAINTY,
+    CERTAINTY_NOTES,
+    ImpactView,
+    LineageEntity,
+    PathsView,
+    TreeLine,
+    hop_count,
+    lineage_entities,
+    lineage_tree,
+    nearest,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnLineage", "Impact", "Lineage", "Paths", "read_column_lineage", "read_lineage"]
 
+_MOST_ROWS = 60
 _MOST_WAYS = 20
 _PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
     ("urn", "name", "type", "platform", "relationship"), "string"
@@ -38,12 +49,11 @@ _PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
 class Paths(Table):
     """All shortest ways between two entities: iterable, each the URNs along it."""
 
-    found: "graph.Paths"
-    names: Mapping[Urn, str] = field(default_factory=dict)
+    view: PathsView
 
     @classmethod
     def read(cls, catalog: "Catalog", source: Urn, target: str | Urn) -> "Paths":
-        """Ask for them; see `Entity.paths_to`."""
+        """Read them; see `Entity.paths_to`."""
         from explorer.graph import find_paths
 
         end = Urn.parse(target)
@@ -51,8 +61,12 @@ class Paths(Table):
             catalog, lambda _: find_paths(catalog.core, source, end), "looking for ways"
         )
         met = dict.fromkeys((str(source), str(end), *(urn for way in found.ways for urn in way)))
-        summaries = catalog.summaries(Urn.parse_all(met))
-        return cls(found, {urn: one.name for urn, one in summaries.items()})
+        return cls(PathsView.of(found, catalog.summaries(Urn.parse_all(met))))
+
+    @property
+    def found(self) -> "graph.Paths":
+        """Return the ways as `explorer.graph` has them."""
+        return self.view.paths
 
     def __len__(self) -> int:
         return len(self.found)
@@ -61,48 +75,37 @@ class Paths(Table):
         return iter(self.found.ways)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each step of each way, the source being step 0. No request.
+        """Return a row for each step of each way, the source being step 0. No request.
 
         way, step                   int64
         urn, name, type, platform   string
         relationship                string   why the step before leads here
         """
-        rows = []
-        for at, way in enumerate(self.found.ways):
-            reasons = ("", *(self.found.joined_by[at] if self.found.joined_by else ()))
-            for step, urn in enumerate(Urn.parse_all(way)):
-                reason = reasons[step] if step < len(reasons) else ""
-                named = (str(urn), self._called(urn), urn.entity_type, urn.platform)
-                rows.append((at, step, *named, reason or None))
-        return tabulated(rows, _PATH_FRAME)
+        return tabulated([tuple(row) for row in self.view.table().rows], _PATH_FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
-        source, target = Urn.parse(self.found.source), Urn.parse(self.found.target)
-        title = f"From {self._called(source)} to {self._called(target)}"
+        """Yield what it shows of itself, from top to bottom."""
+        title = f"From {self.view.source.full_name} to {self.view.target.full_name}"
         if not len(self):
             yield Title(title, "no way along lineage")
         else:
-            hops = self.found.hops or 0
-            ways = f"{len(self):,} {'way' if len(self) == 1 else 'ways'} {self.found.direction}"
-            yield Title(title, f"{ways}, {hops} {'hop' if hops == 1 else 'hops'}")
+            yield Title(title, f"{self.view.counts}, {self.found.direction}")
             # Data flows from left to right in every drawing.
-            upstream = self.found.direction == "upstream"
-            rows = []
-            for way in self.found.ways[:_MOST_WAYS]:
-                steps = [self._called(urn) for urn in Urn.parse_all(way)]
-                rows.append([Cell((" ← " if upstream else " → ").join(steps))])
+            rows = [
+                [Cell(f" {self.view.arrow} ".join(step.entity.full_name for step in steps))]
+                for steps in self.view.steps[:_MOST_WAYS]
+            ]
             yield Grid(("way",), rows)
-            if len(self) > _MOST_WAYS:
-                yield Say(f"{_MOST_WAYS} of {len(self):,} drawn; .to_frame() has them all")
+            yield from _rest(len(rows), len(self))
         if self.found.truncated:
             yield Say(f"incomplete: {self.found.truncated}", "loud")
 
-    def _called(self, urn: Urn) -> str:
-        return self.names.get(urn) or urn.name
+
+def _rest(drawn: int, there: int) -> Iterator[Part]:
+    if drawn < there:
+        yield Say(f"{drawn} of {there:,} drawn; .to_frame() has them all")
 
 
-_MOST_ROWS = 60
 _TEXTS = ("urn", "name", "type", "platform", "owners", "domain", "columns", "certainty")
 _IMPACT_FRAME = (
     dict.fromkeys(_TEXTS[:4], "string")
@@ -111,23 +114,21 @@ _IMPACT_FRAME = (
     | dict.fromkeys(("queries", "users"), "Int64")
     | dict.fromkeys(("exists", "removed", "deprecated"), "bool")
 )
-_CERTAINTY: Mapping[str, str] = {"said": "", "guessed": "a guess", "table": "table only"}
 
 
 @dataclass(frozen=True, repr=False)
 class Impact(Table):
     """What is made from a table, or from one of its columns: most used first, then nearest.
 
-    Iterable for `explorer.graph.Affected`. `names` holds what people call owners and domains.
+    Iterable for `explorer.graph.Affected`.
     """
 
     name: str
-    found: "graph.Impact"
-    names: Mapping[Urn, str] = field(default_factory=dict)
+    view: ImpactView
 
     @classmethod
     def read(cls, catalog: "Catalog", urn: Urn, name: str, column: str | None) -> "Impact":
-        """Ask for it; see `Entity.impact`."""
+        """Read it; see `Entity.impact`."""
         from explorer.graph import find_impact
 
         found = with_progress(
@@ -136,8 +137,12 @@ class Impact(Table):
             f"looking at what depends on {line(name, 40)}",
         )
         others = [urn for one in found.affected for urn in (*one.owners, one.domain) if urn]
-        summaries = catalog.summaries(Urn.parse_all(dict.fromkeys(others)))
-        return cls(name, found, {urn: one.name for urn, one in summaries.items()})
+        return cls(name, ImpactView.of(found, _read_names(catalog, others), name))
+
+    @property
+    def found(self) -> "graph.Impact":
+        """Return the impact as `explorer.graph` has it."""
+        return self.view.impact
 
     def __len__(self) -> int:
         return len(self.found)
@@ -147,17 +152,17 @@ class Impact(Table):
 
     @property
     def truncated(self) -> str | None:
-        """What was not walked to, in words; None when the list is complete."""
+        """Return what was not walked to, in words; None when the list is complete."""
         return self.found.truncated
 
     @property
     def owners(self) -> dict[str, int]:
-        """Whom to ask: the name of each owner and how much of it is theirs, most first; "" for
-        what nobody owns."""
-        return {self._called(urn): len(group) for urn, group in self.found.by("owner").items()}
+        """Return whom to ask: the name of each owner and how much of it is theirs, most first; ""
+        for what nobody owns."""
+        return {name: len(group) for _, name, group in self.view.groups("owner")}
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each entity affected, most used first. No request.
+        """Return a row for each entity affected, most used first. No request.
 
         urn, name, type, platform   string
         hops                        int64
@@ -170,62 +175,59 @@ class Impact(Table):
         return tabulated([self._row(one) for one in self], _IMPACT_FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
-        column = f".{self.found.column}" if self.found.column else ""
+        """Yield what it shows of itself, from top to bottom."""
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
-        after = f"{count}, {self.found.queries:,} queries in 30 days" if len(self) else count
-        yield Title(f"Impact of {self.name}{column}", after)
+        used = f"{self.found.queries:,} queries in 30 days"
+        yield Title(f"Impact of {self.view.title}", f"{count}, {used}" if len(self) else count)
         if len(self):
-            kinds = Counter(one.type for one in self)
-            yield Say(" · ".join(_counted(count, kind) for kind, count in kinds.most_common()))
+            yield Say(" · ".join(self.view.kinds))
             owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
             shown = self.found.affected[:_MOST_ROWS]
             headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
-            kept = headers if column else headers[:-2]
+            kept = headers if self.found.column else headers[:-2]
             rows = [self._cells(one)[: len(kept)] for one in shown]
             yield Grid(kept, rows, frozenset({"hops", "queries"}))
-            if len(shown) < len(self):
-                yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
-        if column and any(one.certainty == "table" for one in self):
-            yield Say("table only: it uses an affected table; which of its columns, nobody said")
-        if column and any(one.certainty == "guessed" for one in self):
-            yield Say("a guess: a column of the same name is all there is for a part of the way")
+            yield from _rest(len(shown), len(self))
+        yield from map(Say, self.view.notes)
         if self.found.uncounted:
             yield Say(self.found.uncounted)
         if self.truncated:
             yield Say(f"incomplete: {self.truncated}", "loud")
 
     def _cells(self, one: "graph.Affected") -> tuple[Cell, ...]:
-        kinds = (singular(one.type), None if self.found.column else one.platform)
-        state = "removed" if one.removed else "" if one.exists else "only named by others"
-        marks = ", ".join(word for word in (state, "deprecated" * one.deprecated) if word)
+        entity = self.view.entities[one.urn]
         return (
-            Cell(one.name, marks and f"{marks}:", detail=one.urn, tone="loud"),
-            Cell(" · ".join(word for word in kinds if word)),
+            _named(entity, one.urn),
+            Cell(entity.kind if self.found.column else entity.type),
             Cell(f"{one.hops:,}"),
             Cell("" if one.queries is None else f"{one.queries:,}"),
-            Cell(", ".join(map(self._called, one.owners)), tone="quiet"),
+            Cell(", ".join(entity.owners), tone="quiet"),
             Cell(", ".join(one.columns)),
-            Cell(_CERTAINTY[one.certainty], tone="quiet"),
+            Cell(CERTAINTY[one.certainty], tone="quiet"),
         )
 
     def _row(self, one: "graph.Affected") -> tuple[Any, ...]:
+        entity = self.view.entities[one.urn]
         return (
             *(one.urn, one.name, one.type, one.platform, one.hops),
-            ", ".join(map(self._called, one.owners)) or None,
-            self._called(one.domain) if one.domain else None,
-            ", ".join(one.columns) or None,
-            one.certainty,
+            *(", ".join(entity.owners) or None, entity.domain or None),
+            *(", ".join(one.columns) or None, one.certainty),
             *(one.queries, one.users, one.exists, one.removed, one.deprecated),
         )
 
-    def _called(self, urn: str) -> str:
-        return next((self.names.get(one) or one.name for one in Urn.parse_all([urn])), urn)
+
+def _named(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
+    """Return the cell of an entity's name, with its URN for those who have room."""
+    mark = f"{entity.state}:" if entity.states else ""
+    tone: Tone = "plain" if depth else "loud"
+    return Cell(entity.full_name, mark, detail=urn, indent=max(depth - 1, 0), tone=tone)
 
 
-def _counted(count: int, entity_type: str) -> str:
-    return f"{count:,} {singular(entity_type) if count == 1 else plural(entity_type)}"
+def _read_names(catalog: "Catalog", urns: Iterable[str]) -> dict[str, str]:
+    """Return what owners and domains are called, by URN. One request for a hundred."""
+    known = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
+    return {str(urn): one.name for urn, one in known.items()}
 
 
 _MOST_DRAWN = 60
@@ -258,12 +260,13 @@ class Lineage(Table):
 
     `graph` is a networkx `DiGraph` whose edges go the way that data flows; its nodes are URNs as
     text, with `name`, `type`, `platform`, `hops` (upstream negative) and what was read of them.
-    It is the object's own: change a copy. `names` holds what people call owners and domains.
+    It is the object's own: change a copy. `names` holds what people call owners and domains, by
+    URN.
     """
 
     name: str
     graph: "nx.DiGraph"
-    names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
+    names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     catalog: "Catalog" = field(compare=False, kw_only=True)
 
     @property
@@ -280,7 +283,7 @@ class Lineage(Table):
     @cached_property
     def urns(self) -> tuple[Urn, ...]:
         """Everything reached, nearest first, without the root."""
-        return Urn.parse_all(self._reached())
+        return Urn.parse_all(self._reached)
 
     def __len__(self) -> int:
         return len(self.graph) - 1
@@ -297,7 +300,7 @@ class Lineage(Table):
         description                 string    what people wrote where they wrote any
         removed, deprecated         boolean   missing where the server does not say
         """
-        return tabulated([self._row(urn, self.graph.nodes[urn]) for urn in self._reached()], _FRAME)
+        return tabulated([self._row(urn) for urn in self._reached], _FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """A row for each edge: `upstream`, `downstream` and `relationship`. No request."""
@@ -333,13 +336,12 @@ class Lineage(Table):
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        said = self.graph.graph
-        hops = f"{said['hops']} {'hop' if said['hops'] == 1 else 'hops'}"
-        way = f"{hops} {_WORDS.get(said['direction'], said['direction'])}"
+        held = self.graph.graph
+        way = f"{hop_count(held['hops'])} {_WORDS.get(held['direction'], held['direction'])}"
         above = sum(far < 0 for _, far in self.graph.nodes.data("hops"))
         below = len(self) - above
-        counts = [f"{above:,} upstream"] * (said["direction"] != "DOWNSTREAM")
-        counts += [f"{below:,} downstream"] * (said["direction"] != "UPSTREAM")
+        counts = [f"{above:,} upstream"] * (held["direction"] != "DOWNSTREAM")
+        counts += [f"{below:,} downstream"] * (held["direction"] != "UPSTREAM")
         yield Title(f"Lineage of {self.name}", f"{way} · {', '.join(counts)}")
         if not len(self):
             yield Say("no lineage")
@@ -349,95 +351,52 @@ class Lineage(Table):
         if self.truncated:
             yield Say(f"incomplete: {self.truncated}", "loud")
 
-    def _reached(self) -> list[str]:
-        from explorer.graph.export.pictures import nearest
+    @cached_property
+    def _reached(self) -> tuple[str, ...]:
+        return nearest(self.graph, (self.graph.graph["root"],))
 
-        root = self.graph.graph["root"]
-        return [urn for urn in nearest(self.graph) if urn != root]
+    @cached_property
+    def _entities(self) -> dict[str, LineageEntity]:
+        return lineage_entities(self.graph.nodes(data=True), self.names)
 
     def _tree(self) -> Iterator[Part]:
-        drawn = 0
-        for title, further in (
-            ("upstream", self.graph.predecessors),
-            ("downstream", self.graph.successors),
-        ):
-            rows = list(self._branches(further))
-            if rows:
-                drawn += len(rows)
-                yield Say(f"{title}:")
-                yield Grid(
-                    ("name", "type", "platform", "owners"),
-                    [self._line(*row) for row in rows[:_MOST_ROWS]],
-                )
-                if len(rows) > _MOST_ROWS:
-                    yield Say(f"{_MOST_ROWS} of {len(rows):,} drawn; .to_frame() has them all")
-        edges = self.graph.number_of_edges()
-        if edges > drawn:
-            yield Say(f"{drawn:,} of {edges:,} edges make the tree; .edges_to_frame() has them all")
-
-    def _branches(
-        self, further: Callable[[str], Iterator[str]]
-    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """One side in the order of a tree of the shortest ways: how deep, and what is known."""
+        sides: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
         root = self.graph.graph["root"]
-        parents = {root: ""}
-        below: dict[str, list[str]] = {}
-        waiting = deque([root])
-        while waiting:
-            here = waiting.popleft()
-            for there in further(here):
-                if there not in parents:
-                    parents[there] = here
-                    below.setdefault(here, []).append(there)
-                    waiting.append(there)
-        stack = [(0, urn) for urn in reversed(below.get(root, ()))]
-        while stack:
-            depth, urn = stack.pop()
-            yield depth, self.graph.nodes[urn]
-            stack += [(depth + 1, one) for one in reversed(below.get(urn, ()))]
+        for side in sides:
+            lines = lineage_tree(self.graph, root, self._entities, side=side)
+            if lines:
+                yield Say(f"{side}:")
+                rows = [self._line(one) for one in lines[:_MOST_ROWS]]
+                yield Grid(("name", "type", "platform", "owners"), rows)
+                yield from _rest(len(rows), len(lines))
+
+    def _line(self, one: TreeLine) -> tuple[Cell, ...]:
+        if one.entity is None or one.reference:
+            name = one.entity.full_name if one.entity else ""
+            text = "  ".join(word for word in (name, one.reference) if word)
+            return (Cell(text, indent=one.depth - 1, tone="quiet"), Cell(""), Cell(""), Cell(""))
+        return self._cells(one.entity, _named(one.entity, depth=one.depth))
+
+    def _cells(self, entity: LineageEntity, name: Cell) -> tuple[Cell, ...]:
+        owners = Cell(", ".join(entity.owners), tone="quiet")
+        return (name, Cell(entity.kind), Cell(entity.platform), owners)
 
     def _table(self) -> Iterator[Part]:
-        reached = self._reached()
+        shown = [self._entities[urn] for urn in self._reached[:_MOST_ROWS]]
         rows = [
-            (
-                *self._line(0, self.graph.nodes[urn], urn),
-                Cell(f"{self.graph.nodes[urn]['hops']:+d}"),
-            )
-            for urn in reached[:_MOST_ROWS]
+            (*self._cells(one, _named(one, one.urn, depth=1)), Cell(f"{one.hops or 0:+d}"))
+            for one in shown
         ]
         yield Grid(("name", "type", "platform", "owners", "hops"), rows, frozenset({"hops"}))
-        if len(rows) < len(reached):
-            yield Say(f"{len(rows)} of {len(reached):,} drawn; .to_frame() has them all")
+        yield from _rest(len(rows), len(self._reached))
 
-    def _line(self, depth: int, said: Mapping[str, Any], urn: str = "") -> tuple[Cell, ...]:
-        state = state_of(said)
-        kind = singular(str(said.get("kind") or said.get("type") or ""))
-        owners = ", ".join(map(self._called, said.get("owners", ())))
+    def _row(self, urn: str) -> tuple[Any, ...]:
+        held, entity = self.graph.nodes[urn], self._entities[urn]
         return (
-            Cell(str(said.get("name") or ""), state and f"{state}:", detail=urn, indent=depth),
-            Cell(kind),
-            Cell(str(said.get("platform") or "")),
-            Cell(owners, tone="quiet"),
+            *(urn, held.get("name"), held.get("type"), held.get("platform"), held["hops"]),
+            *(", ".join(entity.owners) or None, entity.domain or None),
+            *(held.get("description") or None, held.get("removed"), held.get("deprecated")),
         )
-
-    def _row(self, urn: str, said: Mapping[str, Any]) -> tuple[Any, ...]:
-        owners = ", ".join(map(self._called, said.get("owners", ())))
-        domain = said.get("domain")
-        return (
-            urn,
-            said.get("name"),
-            said.get("type"),
-            said.get("platform"),
-            said["hops"],
-            owners or None,
-            self._called(domain) if domain else None,
-            said.get("description") or None,
-            said.get("removed"),
-            said.get("deprecated"),
-        )
-
-    def _called(self, urn: str) -> str:
-        return next((self.names.get(one) or one.name for one in Urn.parse_all([urn])), urn)
 
 
 @dataclass(frozen=True, repr=False)
@@ -465,10 +424,8 @@ class ColumnLineage(Table):
 
     @cached_property
     def urns(self) -> tuple[str, ...]:
-        """Everything reached, nearest first, without the column itself."""
-        roots = set(self.graph.graph["roots"])
-        reached = [(abs(far), far, node) for node, far in self.graph.nodes.data("hops")]
-        return tuple(node for *_, node in sorted(reached) if node not in roots)
+        """Return everything reached, nearest first, without the column itself."""
+        return nearest(self.graph, self.graph.graph["roots"])
 
     def __len__(self) -> int:
         return len(self.urns)
@@ -521,10 +478,9 @@ class ColumnLineage(Table):
             headers = ("table", "column", "platform", "hops", "")
             rows = [self._line(node) for node in nodes[:_MOST_ROWS]]
             yield Grid(headers, rows, frozenset({"hops"}))
-            if len(rows) < len(nodes):
-                yield Say(f"{len(rows)} of {len(nodes):,} drawn; .to_frame() has them all")
+            yield from _rest(len(rows), len(nodes))
         if any(node not in self._certain for node in self.urns):
-            yield Say("a guess: a column of the same name is all there is for a part of the way")
+            yield Say(CERTAINTY_NOTES["guessed"])
         if self.truncated:
             yield Say(f"incomplete: {self.truncated}", "loud")
 
@@ -538,14 +494,23 @@ class ColumnLineage(Table):
         known = self.names.get(_table_of(self.graph, node))
         return known or str(self.graph.nodes[node].get("name") or node)
 
+    @cached_property
+    def _apart(self) -> dict[str, str]:
+        from explorer.graph.nodes import distinctions
+
+        return distinctions(
+            (node, {**held, "name": self._called(node)}) for node, held in self.graph.nodes.items()
+        )
+
     def _line(self, node: str) -> tuple[Cell, ...]:
         said = self.graph.nodes[node]
+        apart = f" ({self._apart[node]})" if node in self._apart else ""
         return (
-            Cell(self._called(node), detail=str(said.get("dataset") or node), tone="loud"),
+            Cell(self._called(node) + apart, detail=str(said.get("dataset") or node), tone="loud"),
             Cell(str(said.get("column") or "")),
             Cell(str(said.get("platform") or "")),
             Cell(f"{said['hops']:+d}"),
-            Cell("" if node in self._certain else "a guess", tone="quiet"),
+            Cell("" if node in self._certain else "guess", tone="quiet"),
         )
 
     def _row(self, node: str) -> tuple[Any, ...]:
@@ -597,7 +562,7 @@ def read_column_lineage(
     whole = nx.compose_all(found)
     whole.graph.update(found[0].graph, roots=roots, truncated="; ".join(cut) or None)
     tables = dict.fromkeys(_table_of(whole, node) for node in whole)
-    names = {str(key): one.name for key, one in catalog.summaries(Urn.parse_all(tables)).items()}
+    names = _read_names(catalog, tables)
     return ColumnLineage(name, urn, column, whole, names=names, catalog=catalog)
 
 
@@ -627,8 +592,7 @@ def read_lineage(
         for one in (*said.get("owners", ()), said.get("domain"))
         if one
     )
-    names = {one.urn: one.name for one in catalog.summaries(Urn.parse_all(others)).values()}
-    return Lineage(name, graph, names=names, catalog=catalog)
+    return Lineage(name, graph, names=_read_names(catalog, others), catalog=catalog)
 
 
 def _check(direction: str, hops: int) -> "Extent":
@@ -638,15 +602,3 @@ def _check(direction: str, hops: int) -> "Extent":
     if hops < 1:
         raise InvalidInput(f"hops is at least 1, not {hops}")
     return _EXTENTS[wanted]
-
-
-def state_of(said: Mapping[str, Any]) -> str:
-    """What is unusual about a node, in words."""
-    states = []
-    if said.get("removed"):
-        states.append("removed")
-    elif said.get("exists") is False:
-        states.append("only named by others")
-    if said.get("deprecated"):
-        states.append("deprecated")
-    return ", ".join(states)

@@ -49,7 +49,7 @@ def test_no_way_is_exit_1_and_a_sentence(warehouse):
 def test_other_relationships_lead_elsewhere(warehouse):
     assert warehouse("path", table("mart"), KEEPER).code == 1
     ran = warehouse("path", KEEPER, table("mart"), "--relationship", "OwnedBy")
-    assert ran.out == "Lake Keeper (corpuser) — OwnedBy — mart (dataset · hive)\n"
+    assert ran.out == "Lake Keeper (person) — OwnedBy — mart (dataset · hive)\n"
     arguments = ("--relationship", "OwnedBy", "--json")
     assert warehouse("path", KEEPER, table("mart"), *arguments).json["joined_by"] == [["OwnedBy"]]
     wrong = warehouse("path", KEEPER, table("mart"), "--relationship", "OwndBy")

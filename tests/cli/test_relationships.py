@@ -18,7 +18,7 @@ def test_relationships_stand_under_their_names_with_counts(warehouse):
     assert ran.code == 0
     lines = ran.out.splitlines()
     at = lines.index("→ OwnedBy  1 outgoing")
-    assert lines[at + 1].split() == ["Lake", "Keeper", "corpuser"]
+    assert lines[at + 1].split() == ["Lake", "Keeper", "person"]
     assert "← Consumes  1 incoming" in lines
     ghost = next(line for line in lines if line.startswith("lake.ghost"))
     assert ghost.endswith("only named by others")

@@ -96,12 +96,7 @@ def impact(
         for one in filters:
             narrowed_by = narrowed_by.narrowed_by(read_choice(one, catalog.registry))
         found = lineage.read_impact(
-            catalog,
-            entity,
-            path,
-            narrowed_by=narrowed_by,
-            with_usage=not no_usage,
-            most=None if grouping else top,
+            catalog, entity, path, narrowed_by=narrowed_by, with_usage=not no_usage
         )
     match shown_as:
         case "json":

@@ -18,13 +18,15 @@ from explorer.cli.output import (
     results,
     said,
 )
-from explorer.cli.rendering.lineage import check_there, name_of, read_known, state_of, type_of
+from explorer.cli.rendering.lineage import check_there, read_known
 from explorer.client import Catalog
 from explorer.client.records import Direction
 from explorer.errors import UnknownName
-from explorer.graph import Graphs, Paths
+from explorer.graph import Graphs
+from explorer.graph.nodes import DETAIL_ASPECTS
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.views.lineage import LineageEntity, PathsView, lineage_entities, lineage_entity
 
 __all__ = [
     "Side",
@@ -40,16 +42,7 @@ __all__ = [
     "say_how_many_paths",
 ]
 
-_ARROWS: Final = {"any": "—", "downstream": "→", "upstream": "←"}
 _INDENT: Final = "  "
-
-
-@dataclass(frozen=True, slots=True)
-class PathReport:
-    """The ways, and what is known of every entity along them and of both ends."""
-
-    paths: Paths
-    about: Mapping[str, Mapping[str, Any]]
 
 
 def check_relationships(names: Sequence[str], registry: Registry) -> None:
@@ -68,8 +61,8 @@ def read_paths(
     *,
     hops: int | None,
     limit: int,
-) -> PathReport:
-    """All shortest ways, at most `limit`, and the names along them. Raises `NotFound` where there
+) -> PathsView:
+    """Return all shortest paths, at most `limit`. Raises `NotFound` where there
     is none and one of the ends is not there at all."""
     check_relationships(relationships, catalog.registry)
     found = Graphs(catalog).paths(
@@ -78,38 +71,36 @@ def read_paths(
     if not found.ways:
         for end in (found.source, found.target):
             check_there(catalog, end)
-    along = [found.source, found.target, *(urn for way in found.ways for urn in way)]
-    return PathReport(found, read_known(catalog, along))
+    along = dict.fromkeys((found.source, found.target, *(urn for way in found.ways for urn in way)))
+    return PathsView.of(found, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
 
 
-def print_paths(found: PathReport) -> None:
-    """A line for each way, broken between entities where it is too long; numbered where there are
-    several. Along other relationships than lineage each step says which one it is."""
+def print_paths(found: PathsView) -> None:
+    """Print a line for each path, broken between entities where it is too long; numbered where
+    there are several. Along other relationships than lineage each step says which one it is."""
     console = results()
-    several = len(found.paths) > 1
-    widest = len(str(len(found.paths)))
-    joined = found.paths.joined_by if found.paths.direction == "any" else ()
-    for number, way in enumerate(found.paths.ways, 1):
-        reasons = joined[number - 1] if joined else ("",) * (len(way) - 1)
+    several = len(found.steps) > 1
+    widest = len(str(len(found.steps)))
+    for number, steps in enumerate(found.steps, 1):
         before = f"{number:>{widest}}  " if several else ""
         lines = [Text(before, "dim")]
-        for at, urn in enumerate(way):
-            step = _step(found, urn)
+        for at, step in enumerate(steps):
+            text = _step(step.entity)
             if at:
-                arrow = _arrow(found.paths, reasons[at - 1])
-                if lines[-1].cell_len + arrow.cell_len + step.cell_len + 1 > console.width:
+                arrow = _arrow(found, step.relationship)
+                if lines[-1].cell_len + arrow.cell_len + text.cell_len + 1 > console.width:
                     lines.append(Text(" " * len(before) + _INDENT) + arrow)
                 else:
                     lines[-1] = lines[-1] + Text(" ") + arrow
-            lines[-1] = lines[-1] + step
+            lines[-1] = lines[-1] + text
         for line in lines:
             line.overflow = "fold"
             console.print(line)
 
 
-def print_paths_as_json(found: PathReport) -> None:
-    """One object: each way lists its entities from `source` to `target`, and `joined_by` for each
-    way the relationship of each step."""
+def print_paths_as_json(found: PathsView) -> None:
+    """Print one object: each way lists its entities from `source` to `target`, and `joined_by` for
+    each way the relationship of each step."""
     paths = found.paths
     output.print_json(
         {
@@ -119,55 +110,43 @@ def print_paths_as_json(found: PathReport) -> None:
             "hops": paths.hops,
             "joined_by": paths.joined_by,
             "truncated": paths.truncated,
-            "ways": [[_as_json(found, urn) for urn in way] for way in paths.ways],
+            "ways": [[_as_json(found.nodes[urn], urn) for urn in way] for way in paths.ways],
         }
     )
 
 
-def say_how_many_paths(found: PathReport, relationships: Sequence[str]) -> None:
-    """How many ways there are, how long, and which way they run, to the person."""
+def say_how_many_paths(found: PathsView, relationships: Sequence[str]) -> None:
+    """Print how many paths there are, how long, and which way they run."""
     paths = found.paths
-    source, target = (said(_name(found, urn)) for urn in (paths.source, paths.target))
+    source, target = said(found.source.full_name), said(found.target.full_name)
     if not paths.ways:
         along = f"along {', '.join(relationships)}" if relationships else "along lineage"
         note(Text("there is no way from "), source, Text(" to "), target, Text(f" {along}"))
+    elif paths.direction == "any":
+        note(Text(found.counts))
     else:
-        ways = "1 way" if len(paths) == 1 else f"{len(paths):,} shortest ways"
-        hops = "1 hop" if paths.hops == 1 else f"{paths.hops} hops"
-        note(Text(f"{ways}, {hops}"), *_direction(paths, source, target))
+        ends = (target, source) if paths.direction == "downstream" else (source, target)
+        middle = Text(" is made from ")
+        note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
     if paths.truncated:
         note(Text("not everything was looked at: ", "bold"), said(paths.truncated))
 
 
-def _direction(paths: Paths, source: Text, target: Text) -> Sequence[Text]:
-    match paths.direction:
-        case "downstream":
-            return (Text(", downstream: "), target, Text(" is made from "), source)
-        case "upstream":
-            return (Text(", upstream: "), source, Text(" is made from "), target)
-        case _:
-            return ()
-
-
-def _step(found: PathReport, urn: str) -> Text:
-    about = found.about[urn]
-    text = said(name_of(about, urn), "bold") + Text(f" ({type_of(about)})", "dim")
-    if state_of(about):
-        text.append(f" {state_of(about)}", "italic")
+def _step(entity: LineageEntity) -> Text:
+    text = said(entity.full_name, "bold") + Text(f" ({entity.type})", "dim")
+    if entity.state:
+        text.append(f" {entity.state}", "italic")
     return text
 
 
-def _arrow(paths: Paths, reason: str) -> Text:
-    arrow = Text(f"{_ARROWS[paths.direction]} ", "dim")
-    return arrow + said(reason, "dim") + Text(" ") + arrow if reason else arrow
+def _arrow(found: PathsView, relationship: str) -> Text:
+    arrow = Text(f"{found.arrow} ", "dim")
+    if found.paths.direction != "any" or not relationship:
+        return arrow
+    return arrow + said(relationship, "dim") + Text(" ") + arrow
 
 
-def _name(found: PathReport, urn: str) -> str:
-    return name_of(found.about[urn], urn)
-
-
-def _as_json(found: PathReport, urn: str) -> dict[str, Any]:
-    about = found.about[urn]
+def _as_json(about: Mapping[str, Any], urn: str) -> dict[str, Any]:
     return {
         "urn": urn,
         "name": about["name"],
@@ -260,11 +239,9 @@ def print_for_people(found: Related) -> None:
         word = "outgoing" if group.direction == "OUTGOING" else "incoming"
         heading = Text(f"{arrow} ", "dim") + said(group.name, "bold underline", missing="unnamed")
         console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
-        abouts = [(urn, found.about[str(urn)]) for urn in group.shown]
-        rows = [
-            (name_of(said_of, str(urn)), type_of(said_of), state_of(said_of))
-            for urn, said_of in abouts
-        ]
+        entities = lineage_entities((str(urn), found.about[str(urn)]) for urn in group.shown)
+        shown = [entities[str(urn)] for urn in group.shown]
+        rows = [(one.full_name, one.type, one.state) for one in shown]
         columns = (
             Column("name", max_width=60, folds=True),
             Column("type", style="dim"),
@@ -303,7 +280,7 @@ def print_as_urns(found: Related) -> None:
 def say_how_many(found: Related) -> None:
     """The totals, and what was not shown, to the person."""
     total = sum(found.totals.values())
-    name = said(name_of(found.about[found.urn], found.urn))
+    name = said(lineage_entity(found.urn, found.about[found.urn]).name)
     if not total:
         sides = " or ".join(direction.lower() for direction in found.totals)
         note(Text(f"no {sides} relationships of "), name)
@@ -338,7 +315,7 @@ def _rows(found: Related) -> Table:
                     group.direction.lower(),
                     group.name,
                     str(urn),
-                    name_of(about, str(urn)),
+                    lineage_entity(str(urn), about).name,
                     about["type"],
                     about.get("kind", about["type"]),
                     about.get("platform"),

@@ -10,6 +10,7 @@ from unicodedata import east_asian_width
 from explorer.client.display import line
 from explorer.graph.export.tables import check_directed
 from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
+from explorer.graph.nodes import named_apart
 from explorer.metadata.names import singular
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _NO_CHARACTER = re.compile("[\ud800-\udfff\ufffe\uffff]")
 class PictureContent:
     """The nodes and edges of a picture, in the graph's order, and a sentence on what is missing.
 
-    Parallel edges that say the same are one.
+    Nodes of one name are told apart in it. Parallel edges that say the same are one.
     """
 
     nodes: list[tuple[str, Mapping[str, Any]]]
@@ -51,7 +52,7 @@ def choose(
 ) -> PictureContent:
     """The first nodes and the first edges between them; of an edge whether it is only guessed."""
     check_directed(graph)
-    nodes = list(graph.nodes(data=True))
+    nodes = list(named_apart(graph.nodes(data=True)).items())
     kept = {node for node, _ in nodes[:most_nodes]}
     edges = dict.fromkeys(
         (source, target, attributes.get("guess") is True)
@@ -309,7 +310,8 @@ def _choose(
         cut = f"{len(kept):,} of {len(graph):,} are drawn, the nearest"
     elif len(edges) > most_edges:
         cut = f"{most_edges:,} of {len(edges):,} edges are drawn"
-    nodes = {urn: graph.nodes[urn] for urn in kept}
+    named = dict(every.nodes)
+    nodes = {urn: named[urn] for urn in kept}
     return _Chosen(nodes, edges if layout else edges[:most_edges], cut)
 
 

@@ -17,11 +17,12 @@ from explorer.graph.columns import COLUMN_ASPECTS, column_graph, read_columns
 from explorer.graph.export.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.lineage import merged
-from explorer.graph.nodes import identity
+from explorer.graph.nodes import identity, named_apart
 from explorer.graph.selection import contracted
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.safe_markdown import plain_markdown
+from explorer.views.lineage import distance, hop_count
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -339,6 +340,8 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
     inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
     passing = {node for node, said in inside.nodes(data=True) if _passes(said, shown.without)}
     graph = contracted(inside, passing | {held.root})
+    for node, attributes in named_apart(graph.nodes(data=True)).items():
+        graph.nodes[node]["name"] = attributes.get("name")
     ports = shown.columns.ports(graph.nodes)
     # In the order of reading, which the layout leans on.
     order = [node for node in shown.nodes if node in graph]
@@ -434,7 +437,7 @@ def _box(
         "state": state(said),
         "sign": _SIGNS[state(said)],
         "words": words(said),
-        "far": "where it starts" if node == held.root else _far(far),
+        "far": "where it starts" if node == held.root else distance(far),
         "text": _sound(plain_markdown(said.get("description") or "", _TEXT)),
         "hops": far,
         "colour": COLOURS.get(str(said.get("type")), _OTHER),
@@ -458,13 +461,6 @@ def _box(
     spoken = [whole, told["words"], told["far"], *(text for text in more if text[0] != "0")]
     told["spoken"] = ", ".join(part for part in spoken if part)
     return told
-
-
-def _far(hops: int | None) -> str:
-    if not hops:
-        return ""
-    way = "upstream" if hops < 0 else "downstream"
-    return f"{abs(hops)} hop{'s' if abs(hops) != 1 else ''} {way}"
 
 
 def _sound(text: str) -> str:
@@ -716,7 +712,7 @@ class LineageWidgetState:
             return self._sentence(len(drawing.graph), held), told
 
     def _sentence(self, drawn: int, held: int) -> str:
-        far = f"{self._hops} hop{'s' if self._hops != 1 else ''}"
+        far = hop_count(self._hops)
         parts = [self.name(self._held.root)]
         parts += [f"{side.lower()} {far}" for side in SIDES if self._extent in ("BOTH", side)]
         parts.append(f"all {drawn:,} shown" if drawn == held else f"{drawn:,} of {held:,} shown")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from explorer.metadata.names import singular
+from explorer.graph.nodes import distinctions
 from explorer.tui.content import line
+from explorer.views.lineage import lineage_entity
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -95,7 +96,11 @@ def choose_nodes(
                 following += left[: max(free, 0)]
                 chosen |= dict.fromkeys(left[: max(free, 0)])
         frontier = following
-    nodes = {node: _node(node, graph.nodes[node], node in roots) for node in chosen}
+    apart = distinctions((node, graph.nodes[node]) for node in chosen)
+    nodes = {
+        node: _node(node, graph.nodes[node], apart.get(node, ""), is_root=node in roots)
+        for node in chosen
+    }
     edges = [(up, down) for up, down in graph.edges if up in chosen and down in chosen]
     indirect = frozenset(edge for edge in edges if _is_indirect(graph.edges[edge]))
     for node in chosen:
@@ -137,21 +142,21 @@ def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[
     return frozenset()
 
 
-def _node(urn: str, said: Mapping[str, Any], is_root: bool) -> LineageNode:
-    name = line(said.get("column") or said.get("name") or urn) or urn
-    if "column" in said:
-        fact = line(said.get("name") or "")
-    else:
-        kind = singular(said.get("kind") or said.get("type") or "")
-        fact = line(" · ".join(part for part in (kind, said.get("platform") or "") if part))
-    state: NodeState = "plain"
-    if said.get("exists") is False:
+def _node(
+    urn: str, attributes: Mapping[str, Any], distinction: str, *, is_root: bool
+) -> LineageNode:
+    entity = lineage_entity(urn, attributes)
+    # What tells it from others of its name is the last to be left out for lack of room.
+    name, facts = entity.name, [distinction, entity.kind, entity.platform]
+    if "column" in attributes:
+        name = line(attributes["column"]) or urn
+        facts = [line(attributes.get("name") or ""), distinction]
+    state: NodeState = "root" if is_root else "plain"
+    if attributes.get("exists") is False:
         state = "ghost"
-    elif said.get("removed"):
+    elif attributes.get("removed"):
         state = "removed"
-    elif is_root:
-        state = "root"
-    return LineageNode(urn, name, fact, state)
+    return LineageNode(urn, name, _BETWEEN.join(one for one in facts if one), state)
 
 
 def _is_indirect(said: Mapping[str, Any]) -> bool:

@@ -1,11 +1,9 @@
-"""Lineage graphs: what is asked of the catalog, the filter, the picture of it, and tables for
-files.
-"""
+"""Lineage graphs: what is asked of the catalog, the filter, and the picture of it."""
 
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.lineage.drawing import (
@@ -15,21 +13,18 @@ from explorer.tui.screens.lineage.drawing import (
     choose_nodes,
     draw,
 )
-from explorer.views.table import Cell, Row, Table
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from explorer.client import AsyncCatalog
-    from explorer.graph import AsyncGraphs, Extent, Impact, Paths
+    from explorer.graph import AsyncGraphs, Extent, Paths
     from explorer.query.filters import Filter
 
 __all__ = [
     "LineageAnswer",
     "LineageQuery",
     "LineageView",
-    "impact_table",
-    "lineage_table",
     "make_picture",
     "open_graphs",
     "path_edges",
@@ -240,48 +235,3 @@ async def make_picture(
     before = previous if known else None
     drawing = await asyncio.to_thread(draw, hood, width - 2, height, before)
     return LineagePicture(answer, graph, drawing)
-
-
-_AFFECTED: Final = (
-    "urn",
-    "name",
-    "type",
-    "platform",
-    "hops",
-    "owners",
-    "domain",
-    "columns",
-    "certainty",
-    "queries",
-    "users",
-    "exists",
-    "removed",
-    "deprecated",
-)
-_AROUND: Final = ("urn", "name", "type", "platform", "hops", "made_from")
-
-
-def impact_table(name: str, impact: "Impact") -> Table:
-    """What depends on an entity, the most used first; use is that of the last 30 days."""
-    rows: list[Row] = [
-        tuple(getattr(one, column) for column in _AFFECTED) for one in impact.affected
-    ]
-    return Table.of(f"what depends on {name}", _AFFECTED, rows)
-
-
-def lineage_table(name: str, graph: "nx.DiGraph") -> Table:
-    """Every entity or column of a graph, as far upstream (below 0) or downstream as it is, with
-    what it is made from directly."""
-    rows: list[Row] = [
-        _of_node(urn, said, list(graph.predecessors(urn))) for urn, said in graph.nodes(data=True)
-    ]
-    return Table.of(f"{name} lineage", _AROUND, rows)
-
-
-def _of_node(urn: str, said: Mapping[str, Any], above: Collection[str]) -> Row:
-    def held(name: str) -> Cell:
-        found = said.get(name)
-        return found if isinstance(found, str | int) else None
-
-    called = held("column") or held("name")
-    return (urn, called, held("kind") or held("type"), held("platform"), held("hops"), tuple(above))

@@ -42,6 +42,14 @@ from explorer.tui.tables import check, suggest_name, write_whole
 from explorer.tui.widgets.chooser import EntityScreen, Entry
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
+from explorer.views.lineage import (
+    CERTAINTY,
+    ImpactView,
+    distance,
+    hop_count,
+    label_name,
+    lineage_table,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -113,7 +121,7 @@ def tell_extent(
 ) -> Text:
     """Whose lineage, how far each way, how much of it is drawn, and why it is not whole; `further`
     is how many a hop more would show, where that was left out for lack of room."""
-    hops = _hops(question.hops)
+    hops = hop_count(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
         said(_shortened(name + column), "bold"),
@@ -152,7 +160,7 @@ def tell_node(
     facts = [
         said(node.name, "bold"),
         said(node.fact, "dim"),
-        Text(_far(held.get("hops"))),
+        Text(distance(held.get("hops"))),
         Text("not in the catalog, only named by others" if node.state == "ghost" else "", "italic"),
         Text("SOFT-DELETED" if node.state == "removed" else "", "bold"),
         Text("deprecated" if held.get("deprecated") else "", "italic"),
@@ -169,9 +177,10 @@ def tell_node(
     return text.append_text(said(node.id, "dim"))
 
 
-def tell_impact(name: str, impact: "Impact") -> Text:
-    """What a list of what depends on something shows, and why it is not whole."""
-    text = Text.assemble(said(f"what depends on {_shortened(name)}", "bold"))
+def tell_impact(view: "ImpactView") -> Text:
+    """Return what a list of what depends on something shows, and why it is not whole."""
+    impact = view.impact
+    text = Text.assemble(said(f"what depends on {_shortened(view.name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
     if impact.truncated:
         text.append_text(said(f" · cut: {impact.truncated}", "italic"))
@@ -185,33 +194,22 @@ def tell_paths(paths: "Paths", between: str, name: str) -> str:
     if paths.hops is None:
         return f"No lineage path leads {between} {name}{cut}."
     many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
-    return f"{many} {between} {name}, {_hops(paths.hops)} {paths.direction}{cut}. esc forgets."
+    return f"{many} {between} {name}, {hop_count(paths.hops)} {paths.direction}{cut}. esc forgets."
 
 
-def tell_affected(one: "Affected | None", names: Mapping[str, str]) -> Text:
-    """What is known of an entity that depends on another, in two lines; `names` are those of owners
-    and domains by URN, as far as they were read."""
-    if one is None:
+def tell_affected(one: "Affected | None", view: "ImpactView | None") -> Text:
+    """Return what is known of an entity that depends on another, in two lines."""
+    if one is None or view is None:
         return Text()
-    owners = [label_name(owner, names) for owner in one.owners]
-    certain = {"said": "", "guessed": "by a guess", "table": "its table uses the table"}
+    entity = view.entities[one.urn]
     facts = [
-        said(one.name, "bold"),
-        said(f"owner {', '.join(owners)}" if owners else "owner nobody"),
-        said(f"domain {label_name(one.domain, names)}" if one.domain else "", "dim"),
+        said(entity.full_name, "bold"),
+        said(f"owner {', '.join(entity.owners) or 'nobody'}"),
+        said(f"domain {entity.domain}" if entity.domain else "", "dim"),
         said(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
-        Text(certain[one.certainty], "italic"),
+        Text(CERTAINTY[one.certainty] if one.certainty != "said" else "", "italic"),
     ]
     return join(facts).append("\n").append_text(said(one.urn, "dim"))
-
-
-def label_name(urn: str, names: Mapping[str, str]) -> str:
-    """Return what an owner or a domain is called, or the id in its URN where that was not read."""
-    return names.get(urn) or Urn.label(urn)
-
-
-def _hops(count: int) -> str:
-    return f"{count} hop{'s' if count != 1 else ''}"
 
 
 def _shortened(text: str) -> str:
@@ -220,12 +218,6 @@ def _shortened(text: str) -> str:
 
 def _part(hood: Neighbourhood) -> str:
     return f"{hood.shown:,} of {hood.total:,} shown"
-
-
-def _far(hops: Any) -> str:
-    if not isinstance(hops, int) or hops == 0:
-        return ""
-    return f"{_hops(abs(hops))} {'upstream' if hops < 0 else 'downstream'}"
 
 
 _OWNERS = 2
@@ -246,13 +238,12 @@ class ImpactRows(Rows):
         super().__init__()
         self._rows: list[str | Affected] = []
         self._counts: dict[str, int] = {}
-        self._names: Mapping[str, str] = {}
-        self.impact: Impact | None = None
+        self.view: ImpactView | None = None
         """What is listed."""
 
     def say(self, sentence: str) -> None:
         """Show a sentence instead of a list."""
-        self._rows, self.impact = [], None
+        self._rows, self.view = [], None
         self.show(0, self._draw_row, empty=sentence)
 
     async def read(self, catalog: "AsyncCatalog", urn: Urn, column: str | None) -> "Impact":
@@ -263,10 +254,10 @@ class ImpactRows(Rows):
             self.say("What depends on it was not read; x tries again from the drawing.")
             raise
 
-    def show_impact(self, impact: "Impact", names: Mapping[str, str]) -> None:
-        """Show what was found; `names` are those of owners by URN."""
-        self.impact, self._names = impact, names
-        groups = impact.by("type")
+    def show_impact(self, view: "ImpactView") -> None:
+        """Show what was found."""
+        self.view = view
+        groups = view.impact.by("type")
         self._counts = {kind: len(some) for kind, some in groups.items()}
         self._rows = []
         for kind, some in groups.items():
@@ -287,29 +278,26 @@ class ImpactRows(Rows):
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
-        if isinstance(row, str):
-            count = said(f"· {self._counts[row]:,}", "dim")
-            return (Text.assemble(" ", said(plural(row), "bold"), " ", count),)
-        used = [
+        if isinstance(row, str) or self.view is None:
+            count = said(f"· {self._counts[str(row)]:,}", "dim")
+            return (Text.assemble(" ", said(plural(str(row)), "bold"), " ", count),)
+        entity = self.view.entities[row.urn]
+        apart = entity.distinction if entity.distinction != entity.platform else ""
+        facts = [
+            said(apart),
+            said(entity.platform, "" if entity.distinction else "dim"),
+            Text(hop_count(row.hops), "dim"),
             Text(f"{row.queries:,} queries" if row.queries is not None else ""),
             Text(f"{row.users:,} people" if row.users else "", "dim"),
-        ]
-        facts = [
-            said(row.platform or "", "dim"),
-            Text(f"{row.hops} hop{'s' if row.hops != 1 else ''}", "dim"),
-            *used,
-            Text("not in the catalog" if not row.exists else "", "italic"),
-            Text("soft-deleted" if row.removed else "", "italic"),
-            Text("deprecated" if row.deprecated else "", "italic"),
+            *(Text(state, "italic") for state in entity.states),
         ]
         if width >= _WIDE:
-            owners = ", ".join(label_name(one, self._names) for one in row.owners[:_OWNERS])
-            rest = len(row.owners) - _OWNERS
+            owners = ", ".join(entity.owners[:_OWNERS])
+            rest = len(entity.owners) - _OWNERS
             facts.append(said(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
-        told = join(facts)
         right = min(max(width // 2, _FACTS), width - 20)
-        text = Text("     ").append_text(padded(said(row.name), width - right - 8))
-        return (text.append("  ").append_text(padded(told, right)),)
+        text = Text("     ").append_text(padded(said(entity.name), width - right - 8))
+        return (text.append("  ").append_text(padded(join(facts), right)),)
 
 
 _LOW, _LOWEST, _AROUND = 12, 5, 4
@@ -354,7 +342,7 @@ class LineageTab(Vertical, View):
         # Names of owners and domains, by URN; all that were read stay known.
         self._label_names: dict[str, str] = {}
         self._called = ""
-        self._impact_told, self._impact_of = Text(), ""
+        self._impact_told = Text()
         self._turn = 0
         # Of what is opened, so far as is drawn legibly; how much there is further away.
         self._is_opening = True
@@ -402,12 +390,12 @@ class LineageTab(Vertical, View):
 
     def table(self) -> "Table | None":
         """What depends on an entity, or all that is around this one."""
-        from explorer.tui.screens.lineage.graph import impact_table, lineage_table
-
         if self.query_one(ContentSwitcher).current == "impact":
-            impact = self.query_one(ImpactRows).impact
-            return impact_table(self._impact_of, impact) if impact is not None else None
-        return lineage_table(self._called, self._shown) if self._shown is not None else None
+            view = self.query_one(ImpactRows).view
+            return view.table() if view is not None else None
+        if self._shown is None:
+            return None
+        return lineage_table(f"{self._called} lineage", self._shown)
 
     def focus_content(self) -> None:
         """The keys move in the drawing, or in the list."""
@@ -632,7 +620,7 @@ class LineageTab(Vertical, View):
         self.query_one(ContentSwitcher).current = "impact"
         rows.say(f"reading what depends on {name} …")
         self.screen.set_focus(rows)
-        self._impact_told, self._impact_of = said(f"what depends on {name}", "bold"), name
+        self._impact_told = said(f"what depends on {name}", "bold")
         self._tell_extent()
         self._tell()
         self._read_impact(urn, column, name)
@@ -646,8 +634,9 @@ class LineageTab(Vertical, View):
             labels = ((*one.owners, one.domain or "") for one in impact.affected)
             await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
             if question is self._question:
-                rows.show_impact(impact, self._label_names)
-                self._impact_told = tell_impact(name, impact)
+                view = ImpactView.of(impact, self._label_names, name)
+                rows.show_impact(view)
+                self._impact_told = tell_impact(view)
                 self._tell_extent()
                 self._tell()
 
@@ -714,7 +703,8 @@ class LineageTab(Vertical, View):
         node = self._map.node
         told = Text()
         if self.query_one(ContentSwitcher).current == "impact":
-            told = tell_affected(self.query_one(ImpactRows).affected, self._label_names)
+            rows = self.query_one(ImpactRows)
+            told = tell_affected(rows.affected, rows.view)
         elif node is not None:
             owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
             is_mark = node.id == self._map.mark

@@ -1,0 +1,504 @@
+"""Lineage, impact and paths as they are shown: entities in words, trees, tables and steps.
+
+The records are made of the attributes that `explorer.graph` has of its nodes; what the catalog
+calls owners and domains is given by URN.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.client.display import line
+from explorer.metadata.names import plural, singular
+from explorer.metadata.urn import Urn
+from explorer.views.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from explorer.client.entity import Entity
+    from explorer.graph.impact import Affected, Certainty, Grouping, Impact
+    from explorer.graph.paths import Paths
+
+__all__ = [
+    "CERTAINTY",
+    "CERTAINTY_NOTES",
+    "ImpactView",
+    "LineageEntity",
+    "PathStep",
+    "PathsView",
+    "TreeLine",
+    "distance",
+    "hop_count",
+    "label_name",
+    "lineage_entities",
+    "lineage_entity",
+    "lineage_table",
+    "lineage_tree",
+    "nearest",
+    "states",
+]
+
+Attributes = Mapping[str, Any]
+"""What a graph has of one of its nodes; see `explorer.graph.nodes`."""
+
+_USUAL_ENVIRONMENT: Final = "PROD"
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEntity:
+    """An entity in a lineage, or a column, in words that are safe to show.
+
+    `name` is what people call it, of a column with its dataset before it. `distinction` tells it
+    from the others of that name in the same list, and is empty where there are none. `environment`
+    is empty where it is the usual one. `states` say what is unusual about it. `hops` is how far it
+    is, negative upstream; None where that is not known. `owners` and `domain` are names.
+    """
+
+    urn: str
+    name: str
+    kind: str
+    platform: str = ""
+    environment: str = ""
+    distinction: str = ""
+    states: tuple[str, ...] = ()
+    hops: int | None = None
+    owners: tuple[str, ...] = ()
+    domain: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Return the name with what tells it apart: `orders (analytics.staging)`."""
+        return f"{self.name} ({self.distinction})" if self.distinction else self.name
+
+    @property
+    def type(self) -> str:
+        """Return kind, platform and environment, as far as they are known: `View · hive`."""
+        parts = (self.kind, self.platform, self.environment)
+        return " · ".join(part for part in parts if part)
+
+    @property
+    def state(self) -> str:
+        """Return what is unusual about it, in one text."""
+        return ", ".join(self.states)
+
+
+def lineage_entity(
+    urn: str,
+    attributes: Attributes,
+    names: Mapping[str, str] | None = None,
+    distinction: str = "",
+) -> LineageEntity:
+    """Return a node of a graph in words; `names` are those of owners and domains, by URN."""
+    name = line(str(attributes.get("name") or "")) or line(urn)
+    kind = singular(str(attributes.get("kind") or attributes.get("type") or ""))
+    if "column" in attributes:
+        name, kind = f"{name}.{line(attributes['column'])}", "column"
+    environment = line(attributes.get("origin"))
+    domain = attributes.get("domain")
+    known = names or {}
+    return LineageEntity(
+        urn,
+        name,
+        line(kind),
+        line(attributes.get("platform")),
+        "" if environment == _USUAL_ENVIRONMENT else environment,
+        line(distinction),
+        states(attributes),
+        attributes.get("hops"),
+        tuple(label_name(one, known) for one in attributes.get("owners") or ()),
+        label_name(domain, known) if domain else "",
+    )
+
+
+def lineage_entities(
+    nodes: Iterable[tuple[str, Attributes]], names: Mapping[str, str] | None = None
+) -> dict[str, LineageEntity]:
+    """Return nodes of a graph in words, by URN; those of one name are told apart."""
+    from explorer.graph.nodes import distinctions
+
+    held = list(nodes)
+    apart = distinctions(held)
+    return {
+        urn: lineage_entity(urn, attributes, names, apart.get(urn, "")) for urn, attributes in held
+    }
+
+
+def states(attributes: Attributes) -> tuple[str, ...]:
+    """Return what is unusual about a node, in words."""
+    found = []
+    if attributes.get("removed"):
+        found.append("removed")
+    elif attributes.get("exists") is False:
+        found.append("not in the schema" if "column" in attributes else "only named by others")
+    if attributes.get("deprecated"):
+        found.append("deprecated")
+    return tuple(found)
+
+
+def label_name(urn: str, names: Mapping[str, str]) -> str:
+    """Return what an owner or a domain is called, or the id in its URN where that was not read."""
+    return line(names.get(urn) or Urn.label(urn))
+
+
+def hop_count(hops: int) -> str:
+    """Return a number of hops in words: `1 hop`."""
+    return f"{hops:,} hop{'' if hops == 1 else 's'}"
+
+
+def distance(hops: int | None) -> str:
+    """Return how far a node is and on which side: `2 hops upstream`; empty for the root."""
+    if not hops:
+        return ""
+    return f"{hop_count(abs(hops))} {'upstream' if hops < 0 else 'downstream'}"
+
+
+def nearest(graph: "nx.DiGraph", roots: Collection[str]) -> tuple[str, ...]:
+    """Return the nodes of a lineage graph without its roots, nearest first."""
+    far = [(abs(hops or 0), node) for node, hops in graph.nodes.data("hops") if node not in roots]
+    return tuple(node for _, node in sorted(far, key=lambda one: one[0]))
+
+
+def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
+    """Return a row for each entity or column of a lineage graph, with the URNs of what it is made
+    from directly; `hops` is negative upstream."""
+    rows: list[Row] = []
+    for urn, said in graph.nodes(data=True):
+        name, kind = said.get("column") or said.get("name"), said.get("kind") or said.get("type")
+        above = tuple(graph.predecessors(urn))
+        rows.append((urn, name, kind, said.get("platform"), said.get("hops"), above))
+    names = ("urn", "name", "type", "platform", "hops", "made_from")
+    return Table.of(title, names, rows)
+
+
+# References of one entity that get lines of their own.
+_MOST_REFERENCES: Final = 5
+
+Neighbours = Callable[[str], Sequence[str]]
+"""The nodes next to one on a side, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLine:
+    """A line of a tree of what lies on one side of an entity.
+
+    `depth` counts from 1, `prefix` are the lines that lead to it, drawn. `note` says how the data
+    gets there. A line with a `reference` only says where the entity has its own line; without an
+    entity it counts such lines. `hidden` neighbours of the entity have no line.
+    """
+
+    depth: int
+    prefix: str
+    entity: LineageEntity | None
+    note: str = ""
+    reference: str = ""
+    hidden: int = 0
+
+
+@dataclass(slots=True)
+class _Branch:
+    urn: str
+    """Empty for a line that only refers or counts."""
+
+    entity: LineageEntity | None
+    note: str = ""
+    reference: str = ""
+    hidden: int = 0
+    below: list["_Branch"] = field(default_factory=list)
+
+
+def lineage_tree(
+    graph: "nx.DiGraph",
+    root: str,
+    entities: Mapping[str, LineageEntity],
+    *,
+    side: Literal["upstream", "downstream"],
+    upward: bool = False,
+) -> list[TreeLine]:
+    """Return the lines of one side of a lineage graph, without the root's own.
+
+    The tree is that of the shortest paths from the root; those among `entities` have lines. An
+    entity met again is referred to. With `upward` the root stands below the lines.
+    """
+    near = graph.predecessors if side == "upstream" else graph.successors
+    further: dict[str, list[str]] = {}
+    for node in graph:
+        found = [
+            (entities[one].name.casefold() if one in entities else "", one) for one in near(node)
+        ]
+        # The lines of what is above are read from the bottom.
+        further[node] = [one for _, one in sorted(found, reverse=upward)]
+
+    def edge(node: str, other: str) -> str:
+        ends = (other, node) if side == "upstream" else (node, other)
+        return _edge_note(graph.edges[ends])
+
+    top = _grown(root, further, entities, edge, upward=upward)
+    lines = list(_drawn(top.below, last="┌─ " if upward else "└─ "))
+    return lines[::-1] if upward else lines
+
+
+def _edge_note(edge: Attributes) -> str:
+    marks = []
+    if edge.get("guess"):
+        marks.append("guess: same name")
+    elif edge.get("transform"):
+        marks.append(line(str(edge["transform"]), 60))
+    if edge.get("over"):
+        others = edge["over"]
+        marks.append(f"through {others:,} {'other' if others == 1 else 'others'}")
+    return "  ".join(marks)
+
+
+def _parents(
+    root: str, further: Mapping[str, Sequence[str]], entities: Collection[str]
+) -> dict[str, str]:
+    """Return from where each of the entities is reached first."""
+    found = {root: ""}
+    waiting = deque([root])
+    while waiting:
+        here = waiting.popleft()
+        for there in further.get(here, ()):
+            if there in entities and there not in found:
+                found[there] = here
+                waiting.append(there)
+    return found
+
+
+def _grown(
+    root: str,
+    further: Mapping[str, Sequence[str]],
+    entities: Mapping[str, LineageEntity],
+    edge: Callable[[str, str], str],
+    *,
+    upward: bool,
+) -> _Branch:
+    parents = _parents(root, further, entities)
+    places: dict[str, int] = {}
+    waiting = [root]
+    while waiting:
+        here = waiting.pop()
+        places[here] = len(places)
+        below = further.get(here, ())
+        waiting += [one for one in reversed(below) if one != root and parents.get(one) == here]
+    top = _Branch(root, None)
+    growing = [top]
+    while growing:
+        branch = growing.pop()
+        references: list[_Branch] = []
+        for there in further.get(branch.urn, ()):
+            if there not in places:
+                branch.hidden += 1
+            elif there != root and parents[there] == branch.urn:
+                note = edge(branch.urn, there)
+                branch.below.append(_Branch(there, entities[there], note))
+            else:
+                where = _reference(branch.urn, there, parents, places, upward=upward)
+                references.append(_Branch("", entities.get(there), reference=where))
+        growing += branch.below
+        branch.below += references[:_MOST_REFERENCES]
+        if len(references) > _MOST_REFERENCES:
+            more = f"… {len(references) - _MOST_REFERENCES:,} that have lines elsewhere"
+            branch.below.append(_Branch("", None, reference=more))
+    return top
+
+
+def _reference(
+    here: str, there: str, parents: Mapping[str, str], places: Mapping[str, int], *, upward: bool
+) -> str:
+    at = here
+    while at:
+        if at == there:
+            return "↺ a cycle, back to itself" if there == here else "↺ a cycle, back to this"
+        at = parents.get(at, "")
+    before = places[there] < places[here]
+    return "↑ above" if before != upward else "↓ below"
+
+
+def _drawn(branches: Sequence[_Branch], *, last: str) -> Iterator[TreeLine]:
+    """Yield a line for each branch, those that hang on it indented below it."""
+    waiting = [(branch, 1, "", branch is branches[-1]) for branch in reversed(branches)]
+    while waiting:
+        branch, depth, indent, is_last = waiting.pop()
+        yield TreeLine(
+            depth,
+            f"{indent}{last if is_last else '├─ '}",
+            branch.entity,
+            branch.note,
+            branch.reference,
+            branch.hidden,
+        )
+        deeper = f"{indent}{'   ' if is_last else '│  '}"
+        waiting += [
+            (below, depth + 1, deeper, below is branch.below[-1])
+            for below in reversed(branch.below)
+        ]
+
+
+CERTAINTY: "Final[Mapping[Certainty, str]]" = {
+    "said": "said",
+    "guessed": "guess: same name",
+    "table": "the table only",
+}
+"""How sure it is that a column's change affects something."""
+
+CERTAINTY_NOTES: "Final[Mapping[Certainty, str]]" = {
+    "table": "the table only: it uses an affected table; which of its columns, nobody said",
+    "guessed": "guess: a column of the same name is all there is for a part of the way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactView:
+    """What is affected by a change of an entity or of a column, most used first.
+
+    `names` are those of owners and domains, by URN; `name` is what the entity is called.
+    """
+
+    impact: "Impact"
+    name: str
+    names: Mapping[str, str]
+    entities: Mapping[str, LineageEntity]
+
+    @classmethod
+    def of(
+        cls, impact: "Impact", names: Mapping[str, str] | None = None, name: str = ""
+    ) -> "ImpactView":
+        """Return the view of an impact; without a name of the entity its own one is taken."""
+        known = names or {}
+        root = lineage_entity(impact.root, impact.nodes.get(impact.root, {}))
+        nodes: dict[str, Attributes] = {one.urn: _attributes(one) for one in impact.affected}
+        nodes[impact.root] = impact.nodes.get(impact.root, {})
+        return cls(impact, name or root.name, known, lineage_entities(nodes.items(), known))
+
+    @property
+    def title(self) -> str:
+        """Return the entity or column in question, as people call it."""
+        column = self.impact.column
+        return f"{line(self.name)}.{line(column)}" if column else line(self.name)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return how many entities of each type are affected, the most first: `2 charts`."""
+        counts = Counter(one.type for one in self.impact.affected)
+        return tuple(
+            f"{count:,} {singular(kind) if count == 1 else plural(kind)}"
+            for kind, count in counts.most_common()
+        )
+
+    @property
+    def queries(self) -> str:
+        """Return how many queries read what is affected; empty where none were counted."""
+        return f"{self.impact.queries:,} queries in 30 days" if self.impact.queries else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what the certainties that occur in it mean."""
+        held = {one.certainty for one in self.impact.affected} if self.impact.column else set()
+        return tuple(note for certainty, note in CERTAINTY_NOTES.items() if certainty in held)
+
+    def groups(self, by: "Grouping") -> "list[tuple[str, str, tuple[Affected, ...]]]":
+        """Return key, name and members of each group, the largest first; "" for those without."""
+        found = self.impact.by(by).items()
+        return [(key, label_name(key, self.names) if key else "", some) for key, some in found]
+
+    def table(self, top: int | None = None) -> Table:
+        """Return a row for each that is affected, of the first `top`. `certainty` is None for an
+        impact of a whole table; queries and users are of the last 30 days."""
+        rows: list[Row] = [
+            (
+                *(one.urn, one.name, one.type, one.kind or one.type, one.platform, one.hops),
+                *(one.queries, one.users, one.certainty if self.impact.column else None),
+                *(one.columns, one.owners, one.domain, one.exists, one.removed, one.deprecated),
+            )
+            for one in self.impact.affected[:top]
+        ]
+        return Table(_AFFECTED, rows, f"what depends on {self.name}")
+
+
+_AFFECTED: Final = tuple(
+    Column(name)
+    for name in (
+        *("urn", "name", "type", "kind", "platform", "hops", "queries", "users", "certainty"),
+        *("columns", "owners", "domain", "exists", "removed", "deprecated"),
+    )
+)
+
+
+def _attributes(one: "Affected") -> dict[str, Any]:
+    origin = next((urn.origin for urn in Urn.parse_all([one.urn])), None)
+    return {
+        name: getattr(one, name)
+        for name in ("name", "type", "kind", "platform", "hops", "owners", "domain")
+    } | {
+        "origin": origin,
+        "exists": one.exists,
+        "removed": one.removed,
+        "deprecated": one.deprecated,
+    }
+
+
+_ARROWS: Final = {"any": "—", "downstream": "→", "upstream": "←"}
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """An entity along a path, and the relationships that lead to it from the one before."""
+
+    entity: LineageEntity
+    relationship: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathsView:
+    """All shortest paths between two entities, each from the source to the target. `nodes` are
+    the attributes of the entities along them and of both ends, by URN."""
+
+    paths: "Paths"
+    nodes: Mapping[str, Attributes]
+    source: LineageEntity
+    target: LineageEntity
+    steps: tuple[tuple[PathStep, ...], ...]
+
+    @classmethod
+    def of(cls, paths: "Paths", entities: "Mapping[Urn, Entity]") -> "PathsView":
+        """Return the view of paths; `entities` are those along them and both ends, as far as the
+        catalog knows them, with the aspects of `explorer.graph.nodes.details`."""
+        from explorer.graph.nodes import known_attributes
+
+        met = dict.fromkeys(
+            (paths.source, paths.target, *(urn for way in paths.ways for urn in way))
+        )
+        nodes = known_attributes(met, entities)
+        known = lineage_entities(nodes.items())
+        steps = []
+        for at, way in enumerate(paths.ways):
+            reasons = ("", *(paths.joined_by[at] if paths.joined_by else [""] * (len(way) - 1)))
+            pairs = zip(way, reasons, strict=True)
+            steps.append(tuple(PathStep(known[urn], reason) for urn, reason in pairs))
+        return cls(paths, nodes, known[paths.source], known[paths.target], tuple(steps))
+
+    @property
+    def arrow(self) -> str:
+        """Return the sign between two steps: where data flows, from left to right or back."""
+        return _ARROWS[self.paths.direction]
+
+    @property
+    def counts(self) -> str:
+        """Return how many paths there are and how long: `2 shortest ways, 3 hops`."""
+        count = len(self.paths)
+        ways = "1 way" if count == 1 else f"{count:,} shortest ways"
+        return f"{ways}, {hop_count(self.paths.hops or 0)}"
+
+    def table(self) -> Table:
+        """Return a row for each step of each path; `step` 0 is the source."""
+        names = ("way", "step", "urn", "name", "type", "platform", "relationship")
+        rows: list[Row] = []
+        for at, steps in enumerate(self.steps):
+            for number, step in enumerate(steps):
+                one = step.entity
+                entity_type = next((urn.entity_type for urn in Urn.parse_all([one.urn])), "")
+                tail = (one.name, entity_type, one.platform or None, step.relationship or None)
+                rows.append((at, number, one.urn, *tail))
+        return Table.of("paths", names, rows)
