@@ -12,7 +12,7 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.search.document import BROWSE_PATHS, FolderCount, FolderQuery
 from explorer.server.search.index import SearchIndex
-from explorer.server.store import Placement, Store
+from explorer.server.store import Placement, Store, StoredAspect
 
 __all__ = [
     "FolderPage",
@@ -98,8 +98,8 @@ def _flow_name(flow_urn: str) -> str:
     return Urn.parse(flow_urn).name if flow_urn.startswith("urn:li:") else flow_urn
 
 
-AspectOf = Callable[[str, str], bytes | None]
-"""Reads the latest value of an aspect, by URN and aspect name."""
+AspectOf = Callable[[str, str], StoredAspect | None]
+"""Reads the latest version of an aspect, by URN and aspect name."""
 
 _CONTAINER = "container"
 _DEEPEST = 40
@@ -134,7 +134,7 @@ def containers_of(values: Mapping[str, Any], aspect_of: AspectOf) -> list[str]:
     while at is not None and at not in found and len(found) < _DEEPEST:
         found.append(at)
         stored = aspect_of(at, _CONTAINER)
-        at = _container(orjson.loads(stored)) if stored else None
+        at = _container(orjson.loads(stored.value)) if stored else None
     return found[::-1]
 
 

@@ -27,7 +27,7 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
-from explorer.server.store import Placement, StoredDocument, StoreFault, SurveyedStore
+from explorer.server.store import LogEntry, Placement, StoredDocument, StoreFault, SurveyedStore
 from explorer.server.store.replay import Replay, digest
 from explorer.server.store.survey import Holding, KeptFolder, Survey
 from explorer.server.timeseries import Points, read_measures, use_from
@@ -221,12 +221,9 @@ class _Checker:
                 yield from self._asked(self._index)
 
     def _log(self) -> Iterator[Finding]:
-        head = None
-        for entry in self._survey.log():
-            if head is None:
-                # The oldest rows may have been dropped.
-                head = entry.offset - 1
-                self._replay.whole = head == 0
+        head = self._survey.log_bounds().floor
+        self._replay.whole = head == 0
+        for entry in self._entries():
             if entry.offset != head + 1:
                 yield Finding("log", f"row {entry.offset}", f"the row before it is {head}")
             head = entry.offset
@@ -234,11 +231,16 @@ class _Checker:
             if problem:
                 about = f"row {head}, {entry.aspect} of {entry.urn}"
                 yield Finding("log", about, problem)
-        head = head or 0
         committed = self._index.committed_offset if self._index else 0
         if committed > head:
             problem = f"it has the log up to row {committed}, and the log ends with row {head}"
             yield Finding("search", "the index", problem)
+
+    def _entries(self) -> Iterator[LogEntry]:
+        after = 0
+        while rows := self._survey.log(after, _PAGE):
+            yield from rows
+            after = rows[-1].offset
 
     def _holding(self, holding: Holding) -> Iterator[Finding]:
         if holding.urn is None:
@@ -363,7 +365,7 @@ class _Checker:
             return
         measures = read_measures(self._registry, urn, _points_of(holding), self._use_from)
         delimiter = noted_delimiter(self._survey.note, urn.platform)
-        placed = with_folders(self._registry, urn, values, delimiter, self._survey.value)
+        placed = with_folders(self._registry, urn, values, delimiter, self._survey.aspect)
         document = document_of(self._registry, urn, placed, measures)
         if not self._index.holds(document):
             self._is_index_wrong = True
@@ -375,7 +377,7 @@ class _Checker:
 
     def _surplus(self, index: SearchIndex) -> Iterator[Finding]:
         for urn in index.urns():
-            if not self._survey.exists(urn):
+            if not self._survey.existing([urn]):
                 self._is_index_wrong = True
                 yield Finding("search", urn, "it is held and does not exist")
 

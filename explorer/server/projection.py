@@ -26,6 +26,7 @@ from explorer.server.store import (
     DocumentRange,
     LogEntry,
     Placement,
+    Reader,
     Store,
     StoredAspect,
     Transaction,
@@ -33,7 +34,6 @@ from explorer.server.store import (
 from explorer.server.timeseries import (
     USAGE,
     NewestMeasures,
-    Points,
     measured_aspects,
     read_measures,
     use_from,
@@ -122,9 +122,9 @@ class Projection:
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                measures = self._measures(parsed, transaction.documents, begin)
-                placed = self._with_folders(transaction.aspect, transaction.note, parsed, values)
-                self._documents.append(self._document(parsed, placed, measures))
+                measures = read_measures(self._registry, parsed, transaction.documents, begin)
+                placed = self._with_folders(transaction, parsed, values)
+                self._documents.append(document_of(self._registry, parsed, placed, measures))
             else:
                 self._gone.add(urn)
 
@@ -229,12 +229,13 @@ class Projection:
             chunk = urns[begin : begin + _AT_ONCE]
             stored = self._store.aspects(chunk)
             documents = [
-                self._document(
+                document_of(
+                    self._registry,
                     Urn.parse(urn),
-                    self._with_folders(
-                        self._store.aspect, self._store.note, Urn.parse(urn), _values(urn, aspects)
+                    self._with_folders(self._store, Urn.parse(urn), _values(urn, aspects)),
+                    read_measures(
+                        self._registry, Urn.parse(urn), self._store.documents, counted_from
                     ),
-                    self._measures(Urn.parse(urn), self._store.documents, counted_from),
                 )
                 for urn, aspects in stored.items()
                 if Urn.parse(urn).entity_type in self._registry.entities
@@ -244,19 +245,9 @@ class Projection:
             self._index.apply(offset if is_last else 0, documents, gone)
         return len(urns)
 
-    def _with_folders(
-        self,
-        aspect: Callable[[str, str], StoredAspect | None],
-        note: Callable[[str], str | None],
-        urn: Urn,
-        values: _Values,
-    ) -> _Values:
-        def value_of(other: str, name: str) -> bytes | None:
-            found = aspect(other, name)
-            return found.value if found else None
-
-        delimiter = noted_delimiter(note, urn.platform)
-        return with_folders(self._registry, urn, values, delimiter, value_of)
+    def _with_folders(self, view: Reader, urn: Urn, values: _Values) -> _Values:
+        delimiter = noted_delimiter(view.note, urn.platform)
+        return with_folders(self._registry, urn, values, delimiter, view.aspect)
 
     def _moved(self, transaction: Transaction) -> set[str]:
         """What is below the containers that were put into another one: it moves along. Of much,
@@ -378,12 +369,6 @@ class Projection:
 
     def _is_searched(self, urn: str, aspect: str) -> bool:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
-
-    def _measures(self, urn: Urn, points: Points, begin: int) -> NewestMeasures:
-        return read_measures(self._registry, urn, points, begin)
-
-    def _document(self, urn: Urn, values: _Values, measures: NewestMeasures) -> Document:
-        return document_of(self._registry, urn, values, measures)
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
         name, places = places_of(urn, values, noted_delimiter(transaction.note, urn.platform))

@@ -27,6 +27,7 @@ from explorer.server.graphql.session import Info, Node
 from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import noted_delimiter
 from explorer.server.search.document import BROWSE_PATHS
+from explorer.server.store import StoredAspect
 
 __all__ = ["COLUMN_RESOLVERS", "RESOLVERS", "column_type", "parents", "property_value", "record_of"]
 
@@ -262,9 +263,8 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
         # They are read together with those of the entities beside this one.
         await parents(node, info, "container", "container")
 
-    def aspect_of(urn: str, name: str) -> bytes | None:
-        stored = session.node(urn).stored.get(name)
-        return stored.value if stored else None
+    def aspect_of(urn: str, name: str) -> StoredAspect | None:
+        return session.node(urn).stored.get(name)
 
     delimiter = noted_delimiter(session.catalog.store.note, node.urn.platform)
     return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)

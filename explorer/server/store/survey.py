@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from explorer.server.store.interface import LogEntry, Store
+from explorer.server.store.interface import Reader, Store
 
 __all__ = [
     "Holding",
@@ -101,7 +101,7 @@ class KeptFolder(Struct, frozen=True):
     entities: int
 
 
-class Survey(Protocol):
+class Survey(Reader, Protocol):
     """One moment of a store. What is iterated is read on the way, and none of it is kept."""
 
     def damage(self) -> list[str]:
@@ -110,20 +110,8 @@ class Survey(Protocol):
     def holdings(self) -> Iterator[Holding]:
         """Every URN with all that is kept about it, in the order in which they were first seen."""
 
-    def exists(self, urn: str) -> bool:
-        """Whether an entity stands behind a URN."""
-
-    def value(self, urn: str, aspect: str) -> bytes | None:
-        """The latest value of an aspect."""
-
     def folders(self) -> Iterator[KeptFolder]:
         """Every folder, parents not always first."""
-
-    def log(self) -> Iterator[LogEntry]:
-        """The whole change log, in order."""
-
-    def note(self, key: str) -> str | None:
-        """A note kept about the catalog as a whole."""
 
 
 class SurveyedStore(Store, Protocol):

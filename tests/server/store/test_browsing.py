@@ -42,6 +42,8 @@ def test_a_page_goes_over_from_folders_to_entities(store: Store) -> None:
     assert page.entities == whole.entities[:1]
     assert (page.total_groups, page.total_entities, page.total_below) == (3, 3, 3)
     assert store.browse("dataset", ("prod",), 4, 9).entities == whole.entities[1:]
+    assert store.browse("dataset", ("prod",), 1, -1).groups == whole.groups[1:]
+    assert store.browse("dataset", ("prod",), 1, -1).entities == whole.entities
 
 
 def test_paths_compare_without_regard_to_case(store: Store) -> None:
@@ -79,7 +81,9 @@ def test_only_some_entities_are_browsed(store: Store) -> None:
     assert page.groups == (("a", 1), ("c", 1))
     assert page.entities == (("a", a), ("c", c))
     assert page.total_below == 2
-    assert store.browse("dataset", ("prod",), 1, 2, {a, c}).groups == (("c", 1),)
+    page = store.browse("dataset", ("prod",), 1, 2, {a, c})
+    assert (page.groups, page.entities) == ((("c", 1),), (("a", a),))
+    assert store.browse("dataset", ("prod",), 3, -1, {a, c}).entities == (("c", c),)
     assert store.browse("dataset", ("prod",), *ALL, {b}).groups == (("b", 1),)
     assert store.browse("dataset", (), *ALL, set()).groups == ()
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from explorer.metadata.names import natural_key
 from explorer.server.store.interface import Placement, StoredFolderPage
 
-__all__ = ["BrowseFolders", "browse", "browse_among"]
+__all__ = ["BrowseFolders", "browse"]
 
 _Keys = tuple[str, ...]
 _ALL = 1 << 40
@@ -122,8 +122,23 @@ WHERE l.folder = :parent AND l.leaf = :leaf
 """
 
 
+_BELOW = """
+WITH RECURSIVE below (id, name) AS (
+    SELECT id, name FROM folders WHERE type = :type AND parent = :folder
+    UNION ALL
+    SELECT f.id, b.name FROM below b JOIN folders f ON f.type = :type AND f.parent = b.id
+)
+SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
+"""
+
+
 def browse(
-    connection: sqlite3.Connection, entity_type: str, path: _Keys, start: int, limit: int
+    connection: sqlite3.Connection,
+    entity_type: str,
+    path: _Keys,
+    start: int,
+    limit: int,
+    among: Collection[str] | None = None,
 ) -> StoredFolderPage:
     """A page of what is found at a path; call it inside a read transaction."""
     run = connection.execute
@@ -140,76 +155,29 @@ def browse(
             folder, below = -1, 0
             break
         folder, below = row
-    groups = _groups(connection, entity_type, folder)
     found = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
     exact = [urn for _, _, urn in run(_EXACT, found)]
-    listed = f"{_HERE} UNION {_EXACT}" if exact else _HERE
-    total: int = run(f"SELECT COUNT(*) FROM ({listed})", found).fetchone()[0]
-    page = run(
-        f"SELECT name, urn FROM ({listed}) ORDER BY sort, urn LIMIT :limit OFFSET :start",
-        found
-        | {
-            "limit": max(0, start + limit - max(start, len(groups))),
-            "start": max(0, start - len(groups)),
-        },
-    ).fetchall()
-    below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
-    return StoredFolderPage(
-        tuple(groups[start : start + limit]), tuple(page), len(groups), total, below
-    )
-
-
-_BELOW = """
-WITH RECURSIVE below (id, name) AS (
-    SELECT id, name FROM folders WHERE type = :type AND parent = :folder
-    UNION ALL
-    SELECT f.id, b.name FROM below b JOIN folders f ON f.type = :type AND f.parent = b.id
-)
-SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
-"""
-
-
-def browse_among(
-    connection: sqlite3.Connection,
-    entity_type: str,
-    path: _Keys,
-    start: int,
-    limit: int,
-    among: Collection[str],
-) -> StoredFolderPage:
-    """As `browse`, as if there were no other entities than those; looks at all below the path."""
-    whole = browse(connection, entity_type, path, 0, _ALL)
-    entities = [(name, urn) for name, urn in whole.entities if urn in among]
-    folder = _find(connection, entity_type, path)
-    by_group: dict[str, set[str]] = {}
-    for name, urn in connection.execute(_BELOW, {"type": entity_type, "folder": folder}):
-        if urn in among:
-            by_group.setdefault(name, set()).add(urn)
-    groups = [(name, len(by_group[name])) for name, _ in whole.groups if name in by_group]
-    below = {urn for _, urn in entities}.union(*by_group.values())
-    first = max(0, start - len(groups))
-    last = max(0, start + limit - len(groups))
-    return StoredFolderPage(
-        tuple(groups[start : start + limit]),
-        tuple(entities[first:last]),
-        len(groups),
-        len(entities),
-        len(below),
-    )
-
-
-def _find(connection: sqlite3.Connection, entity_type: str, path: _Keys) -> int:
-    """The folder at a path, -1 when there is none."""
-    folder = 0
-    for key in ("", *(name.casefold() for name in path)):
-        row = connection.execute(
-            "SELECT id FROM folders WHERE type = ? AND parent = ? AND key = ?",
-            (entity_type, folder, key),
-        ).fetchone()
-        if row is None:
-            return -1
-        folder = row[0]
-    return folder
+    listed = f"({_HERE} UNION {_EXACT})" if exact else f"({_HERE})"
+    groups = _groups(connection, entity_type, folder)
+    end = start + limit if limit >= 0 else _ALL
+    if among is None:
+        total: int = run(f"SELECT COUNT(*) FROM {listed}", found).fetchone()[0]
+        below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
+        room = max(0, end - max(start, len(groups)))
+        cut = f"LIMIT {room} OFFSET {max(0, start - len(groups))}"
+        entities = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn {cut}", found).fetchall()
+    else:
+        rows = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn", found)
+        entities = [(name, urn) for name, urn in rows if urn in among]
+        by_group: dict[str, set[str]] = {}
+        for name, urn in run(_BELOW, {"type": entity_type, "folder": folder}):
+            if urn in among:
+                by_group.setdefault(name, set()).add(urn)
+        groups = [(name, len(by_group[name])) for name, _ in groups if name in by_group]
+        total = len(entities)
+        below = len({urn for _, urn in entities}.union(*by_group.values()))
+        entities = entities[max(0, start - len(groups)) : max(0, end - len(groups))]
+    return StoredFolderPage(tuple(groups[start:end]), tuple(entities), len(groups), total, below)
 
 
 def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> list[tuple[str, int]]:

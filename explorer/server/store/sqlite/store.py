@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 from explorer.errors import CatalogError, ServerFault
 from explorer.server.store.interface import Changes, Job, Observer, Reader, StoreFault
-from explorer.server.store.sqlite import lineage
 from explorer.server.store.sqlite.reads import SqliteReads
 from explorer.server.store.sqlite.schema import (
     SQLITE_ERRORS,
     Damage,
+    add_lineage_indexes,
     check_readable,
     connect,
     connect_read_only,
@@ -241,7 +241,7 @@ class SqliteStore(SqliteReads):
         connection = open_file(path)
         try:
             self._id = read_id(connection)
-            lineage.add_indexes(connection)
+            add_lineage_indexes(connection)
         except SQLITE_ERRORS as error:
             # What can be read is read all the same.
             if self._damage.note(error) is None:

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from explorer.server.store.interface import LogEntry
 from explorer.server.store.sqlite.schema import find_damage
+from explorer.server.store.sqlite.transaction import SqliteSnapshot
 from explorer.server.store.survey import (
     Holding,
     KeptAspect,
@@ -38,16 +38,12 @@ FROM points ORDER BY entity, aspect, at_millis, series
 """
 
 
-class SqliteSurvey:
-    """One moment of a SQLite store. Nothing is read before it is asked for, nor kept after. See
-    `survey.Survey`."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._run = connection.execute
+class SqliteSurvey(SqliteSnapshot):
+    """What one connection sees, table by table. See `survey.Survey`."""
 
     def damage(self) -> list[str]:
-        return find_damage(self._connection)
+        with self._reading() as connection:
+            return find_damage(connection)
 
     def holdings(self) -> Iterator[Holding]:
         tables = _Tables(self._run)
@@ -60,31 +56,9 @@ class SqliteSurvey:
         while (stray := tables.ahead()) is not None:
             yield tables.holding(stray, None, "", live=False)
 
-    def exists(self, urn: str) -> bool:
-        return self._run("SELECT 1 FROM urns WHERE urn = ? AND live", (urn,)).fetchone() is not None
-
-    def value(self, urn: str, aspect: str) -> bytes | None:
-        row = self._run(
-            "SELECT a.value FROM urns u JOIN aspects a ON a.entity = u.id "
-            "WHERE u.urn = ? AND a.name = ?",
-            (urn, aspect),
-        ).fetchone()
-        return row[0] if row else None
-
     def folders(self) -> Iterator[KeptFolder]:
         for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
             yield KeptFolder(*row)
-
-    def log(self) -> Iterator[LogEntry]:
-        for row in self._run(
-            "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
-            "FROM log ORDER BY offset"
-        ):
-            yield LogEntry(*row)
-
-    def note(self, key: str) -> str | None:
-        row = self._run("SELECT value FROM meta WHERE key = ?", (f"note.{key}",)).fetchone()
-        return row[0] if row else None
 
 
 class _Kept(Generic[_T]):
