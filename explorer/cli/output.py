@@ -166,6 +166,11 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
 
+    @classmethod
+    def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "Table":
+        """Return a table whose columns have these names and nothing else."""
+        return cls([Column(name) for name in names], rows)
+
     def plain(self) -> values.Table:
         """Return the table without attributes of text, for programs."""
         rows = [

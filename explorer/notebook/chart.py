@@ -3,16 +3,25 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html import escape
-from itertools import pairwise
-from math import ceil, floor, log10
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
 from explorer.notebook.view import Cell, Facts, Grid, Part, Picture, Say, Table, Title
+from explorer.views.chart import (
+    Bar,
+    Bars,
+    Line,
+    Lines,
+    Panel,
+    Unit,
+    compact,
+    days_named,
+    round_numbers,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,78 +31,14 @@ __all__ = [
     "COLOURS",
     "DARK",
     "LIGHT",
-    "Bar",
-    "Bars",
     "Chart",
     "Charted",
-    "Line",
-    "Lines",
     "Palette",
-    "Point",
-    "Unit",
     "Zone",
     "clock",
-    "compact",
-    "days_named",
     "local_time",
-    "round_numbers",
     "sparkline",
-    "with_gaps",
-    "written",
 ]
-
-Unit = Literal["number", "share", "bytes", "times"]
-
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
-_SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-_STEPS = (1, 2, 2.5, 5, 10)
-_ALMOST = 1e-9
-
-
-def written(value: float, unit: Unit = "number") -> str:
-    """A number in full; a share that is not nothing is not said to be nothing."""
-    if unit == "share":
-        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
-    if unit == "bytes":
-        return _size(value)
-    if unit == "times":
-        return f"{value:,.1f}×"
-    return f"{value:,.6g}" if value % 1 else f"{value:,.0f}"
-
-
-def compact(value: float, unit: Unit = "number") -> str:
-    """A number for an axis: short, with as many digits as neighbours on an axis differ by."""
-    if unit == "share":
-        return f"{value * 100:.4g}%"
-    if unit == "bytes":
-        return _size(value)
-    if unit == "times":
-        return f"{value:.4g}×"
-    size = abs(value)
-    for least, prefix in _PREFIXES:
-        if size >= least:
-            return f"{value / (1e3 if prefix == 'k' else least):,.4g} {prefix}"
-    return f"{value:,.4g}" if size % 1 else f"{value:,.0f}"
-
-
-def round_numbers(low: float, high: float, most: int = 4) -> Sequence[float]:
-    """Round numbers, the same distance apart, the first at or below `low` and the last at or above
-    `high`, about `most` of them."""
-    if not high > low:
-        low, high = low - (abs(low) * 0.005 or 0.5), high + (abs(high) * 0.005 or 0.5)
-    rough = (high - low) / max(most - 1, 1)
-    size = 10.0 ** floor(log10(rough))
-    step = next(size * one for one in _STEPS if size * one >= rough * (1 - _ALMOST))
-    first, last = floor(low / step + _ALMOST), ceil(high / step - _ALMOST)
-    return [at * step for at in range(first, last + 1)]
-
-
-def _size(value: float) -> str:
-    size, at = abs(value), 0
-    while size >= 1000 and at < len(_SIZES) - 1:
-        size, at = size / 1000, at + 1
-    return f"{'-' if value < 0 else ''}{size:.3g} {_SIZES[at]}"
-
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 """Of those that Okabe and Ito found told apart with any kind of colour vision."""
@@ -116,136 +61,17 @@ LIGHT = Palette("#ffffff", "#4b5563", "rgba(128,128,128,0.25)")
 DARK = Palette("#161a1d", "#c3cad1", "rgba(128,128,128,0.35)")
 
 
-_DAY = timedelta(days=1)
-_HOURS = (1, 2, 3, 6, 12)
-_MANY_DAYS = 4_000
-_FEW_DAYS = 2
-
-
-def days_named(first: datetime, last: datetime, most: int) -> Iterator[tuple[datetime, str]]:
-    """At most about `most` moments on the calendar's own boundaries between two, and their names:
-    hours, days, Mondays, months or years. Moments have no zone, or one and the same."""
-    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
-    days = (last - midnight).days + 1
-    if days <= _FEW_DAYS:
-        yield from _hours(midnight, first, last, most)
-        return
-    if days > _MANY_DAYS:
-        years = range(first.year + 1, last.year + 1)
-        for year in years[:: max(1, -(-len(years) // most))]:
-            yield datetime(year, 1, 1, tzinfo=first.tzinfo), f"{year}"
-        return
-    every = [midnight + _DAY * at for at in range(days)]
-    every = [day for day in every if first <= day <= last]
-    mondays = [day for day in every if day.weekday() == 0]
-    months = [day for day in every if day.day == 1]
-    if len(every) <= most:
-        chosen, form = every, ""
-    elif len(mondays) <= most * 2:
-        chosen, form = mondays, ""
-    elif len(months) <= most * 3:
-        chosen, form = months, "%b %Y"
-    else:
-        chosen, form = [day for day in months if day.month == 1], "%Y"
-    for day in chosen[:: max(1, -(-len(chosen) // most))]:
-        yield day, f"{day:{form}}" if form else f"{day:%b} {day.day}"
-
-
-def _hours(
-    midnight: datetime, first: datetime, last: datetime, most: int
-) -> Iterator[tuple[datetime, str]]:
-    if first == last:
-        yield first, f"{first:%b} {first.day}, {first:%H:%M}"
-        return
-    hours = (last - first) / timedelta(hours=1)
-    step = timedelta(hours=next((one for one in _HOURS if hours / one <= most), 24))
-    at = midnight
-    while at <= last:
-        if at >= first:
-            yield at, f"{at:%b} {at.day}" if at.hour == 0 else f"{at:%H:%M}"
-        at += step
-
-
 Zone = Literal["UTC", "local"]
-Point = tuple[datetime, float | None]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _MOST_LEVELS = 60
 _BAR_WIDTH = 24
 _MOST_LISTED = 30
 _NAME_LIMIT = 48
-_GAP = 1.5
-_LEAST_SPAN = 0.005
-# The calendar's first and last year have no such day in every zone.
-_ENDS = (MINYEAR, MAXYEAR)
 _MIMETYPE = "application/vnd.plotly.v1+json"
 # No text is read as a formula. Not `responsive`: with it, plotly forgets the height of a figure in
 # JupyterLab when the window changes size; without it, the width follows and the height stays.
 _CONFIG = {"displaylogo": False, "typesetMath": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Numbers over time, oldest first; where one is missing there is a gap."""
-
-    name: str
-    points: tuple[Point, ...]
-
-    @property
-    def values(self) -> list[float]:
-        """What was measured."""
-        return [value for _, value in self.points if value is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines over the same time, from nothing up, or from the least up."""
-
-    title: str
-    lines: tuple[Line, ...]
-    unit: Unit = "number"
-    from_nothing: bool = True
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        """The values at the bottom and the top of the axis, never the same; none where nothing
-        was measured."""
-        values = [value for one in self.lines for value in one.values]
-        if not values:
-            return None
-        low, high = min(values), max(values)
-        if self.from_nothing:
-            low, high = min(low, 0.0), max(high, 0.0)
-        # What hardly moves is not drawn as mountains.
-        least = max(abs(low), abs(high)) * _LEAST_SPAN or 1.0
-        if high - low >= least:
-            return low, high
-        middle = (low + high) / 2
-        return middle - least / 2, middle + least / 2
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A number of something; `told` is what there is to say of it besides."""
-
-    name: str
-    value: float
-    told: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """Numbers side by side, in the order given: below each other, or `upright` next to each other
-    as those of a histogram stand. `rule` draws a line at a value."""
-
-    title: str
-    bars: tuple[Bar, ...]
-    unit: Unit = "number"
-    upright: bool = False
-    rule: float | None = None
-
-
-Panel = Lines | Bars
 
 
 class Charted(Table):
@@ -365,24 +191,6 @@ class Chart(Charted):
         for panel in self.panels:
             if isinstance(panel, Bars) and panel.bars:
                 yield from _table(panel)
-
-
-def with_gaps(points: Iterable[Point]) -> tuple[Point, ...]:
-    """The points that stand on the calendar, in order, with a gap where measurements are missing:
-    where two are further apart than half as much again as usual, and than a day."""
-    known = sorted(
-        (point for point in points if point[0].year not in _ENDS), key=lambda point: point[0]
-    )
-    steps = [after[0] - before[0] for before, after in pairwise(known)]
-    if not steps:
-        return tuple(known)
-    usual = max(timedelta(seconds=median(step.total_seconds() for step in steps)), _DAY)
-    found = known[:1]
-    for step, point in zip(steps, known[1:], strict=True):
-        if step > usual * _GAP:
-            found.append((found[-1][0] + step / 2, None))
-        found.append(point)
-    return tuple(found)
 
 
 def local_time(at: datetime, zone: Zone) -> datetime:

@@ -13,20 +13,8 @@ import plotly.io as pio
 from plotly.subplots import make_subplots
 
 from explorer.client.display import line
-from explorer.notebook.chart import (
-    COLOURS,
-    DARK,
-    LIGHT,
-    Bars,
-    Chart,
-    Line,
-    Lines,
-    Palette,
-    Unit,
-    clock,
-    local_time,
-    written,
-)
+from explorer.notebook.chart import COLOURS, DARK, LIGHT, Chart, Palette, clock, local_time
+from explorer.views.chart import Bars, Line, Lines, Unit, written
 
 __all__ = ["COLOURS", "draw", "label"]
 

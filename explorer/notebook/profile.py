@@ -1,165 +1,30 @@
 """What profiling measured of columns: charts of one column, and how far two profiles differ."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from itertools import pairwise
-from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
-from explorer.client.display import line, moment
-from explorer.errors import UnknownName
-from explorer.metadata.aspects import Camel, DatasetProfile, FieldProfile
+from explorer.client.display import moment
 from explorer.metadata.fieldpath import FieldPath
-from explorer.notebook.chart import (
-    Bar,
-    Bars,
-    Chart,
-    Charted,
-    Line,
-    Lines,
-    Point,
-    Unit,
-    Zone,
-    compact,
-    with_gaps,
-    written,
-)
+from explorer.notebook.chart import Chart, Charted, Zone
 from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Title, tabulated
+from explorer.views.chart import Bar, Bars, Line, Lines, Point, compact, with_gaps, written
+from explorer.views.profile import (
+    ColumnMeasures,
+    Move,
+    Profiles,
+    TableMeasures,
+    moves_between,
+    number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.client.records import Timeseries
-    from explorer.metadata.aspects import ValueFrequency
-
-__all__ = [
-    "Drift",
-    "Profiles",
-    "frequencies",
-    "histogram",
-    "number",
-    "quantiles",
-    "read_profiles",
-    "shares",
-    "shares_frame",
-]
-
-_WHOLE = "FULL_TABLE_SNAPSHOT"
-_ENDS = (MINYEAR, MAXYEAR)
-
-
-class Quantile(Camel, frozen=True):
-    """The value below which that part of the values lies; both as profiling wrote them."""
-
-    quantile: str = ""
-    value: str = ""
-
-
-class Histogram(Camel, frozen=True):
-    """How many values, or which part of them, lie between two boundaries next to each other."""
-
-    boundaries: tuple[str, ...] = ()
-    heights: tuple[float, ...] = ()
-
-
-class ColumnMeasures(FieldProfile, frozen=True):
-    """What was measured of a column."""
-
-    quantiles: tuple[Quantile, ...] | None = None
-    histogram: Histogram | None = None
-
-    @property
-    def name(self) -> str:
-        """The path as people write it."""
-        return FieldPath(self.field_path).simple
-
-
-class _Partition(Camel, frozen=True):
-    """Which part of a table was profiled."""
-
-    partition: str = _WHOLE
-    type: str = ""
-
-
-class TableMeasures(DatasetProfile, frozen=True):
-    """What was measured of a table, or of a part of it."""
-
-    partition_spec: _Partition | None = None
-    field_profiles: tuple[ColumnMeasures, ...] | None = None
-
-    @property
-    def partial(self) -> bool:
-        """Whether it is of a part of the table."""
-        spec = self.partition_spec
-        return spec is not None and spec.type != "FULL_TABLE" and spec.partition != _WHOLE
-
-    @property
-    def columns(self) -> dict[str, ColumnMeasures]:
-        """The columns measured, by path, in order."""
-        return {one.field_path: one for one in self.field_profiles or ()}
-
-
-@dataclass(frozen=True)
-class Profiles:
-    """The profiles of a time with their moments, oldest first.
-
-    Where there are profiles of the whole table those of parts are left out; `parts` is how many.
-    """
-
-    taken: tuple[tuple[datetime, TableMeasures], ...]
-    parts: int = 0
-
-    @property
-    def newest(self) -> TableMeasures | None:
-        """What was measured last."""
-        return self.taken[-1][1] if self.taken else None
-
-    @cached_property
-    def columns(self) -> dict[str, tuple[tuple[datetime, ColumnMeasures], ...]]:
-        """What was measured of each column, by path, oldest first; the columns of the newest
-        profile come first and in its order."""
-        found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
-        for at, profile in reversed(self.taken):
-            for one in profile.field_profiles or ():
-                found.setdefault(one.field_path, []).append((at, one))
-        return {path: tuple(reversed(points)) for path, points in found.items()}
-
-    def path_of(self, column: str) -> str:
-        """The path of a column given by it, or by the name that people write.
-
-        Raises `UnknownName` for one that was never measured.
-        """
-        if column in self.columns:
-            return column
-        names = {FieldPath(path).simple: path for path in reversed(self.columns)}
-        if column not in names:
-            raise UnknownName("measured column", column, map(line, names))
-        return names[column]
-
-
-def read_profiles(series: "Timeseries") -> Profiles:
-    """The profiles of a series whose moments stand on the calendar."""
-    read = [(one.at, one) for one in series.records(TableMeasures)]
-    known = [(at, one) for at, one in read if at is not None and at.year not in _ENDS]
-    known.sort(key=lambda taken: taken[0])
-    entire = [(at, one) for at, one in known if not one.partial]
-    kept = entire or known
-    return Profiles(tuple(kept), len(known) - len(kept))
-
-
-def number(text: str | None) -> float | None:
-    """A number that profiling wrote as text; nothing for `N/A`, a date, or one without an end."""
-    # Python reads 1_000 as a number; no database writes one so.
-    if text is None or "_" in text:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if isfinite(found) else None
-
+__all__ = ["Drift", "frequencies", "histogram", "quantiles", "shares", "shares_frame"]
 
 Share = Literal["nulls", "unique values"]
 
@@ -171,7 +36,7 @@ def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
     """A share over time in the columns named; without names in those that have most nulls, or
     whose share of unique values moved furthest."""
     asked = list(dict.fromkeys(profiles.path_of(column) for column in columns))
-    points = {path: _points(profiles, path, share) for path in asked or profiles.columns}
+    points = {path: _points(profiles, path, share) for path in asked or profiles.by_path}
     title = f"share of {share}"
     if not asked:
         ranks = {path: _rank(found, share) for path, found in points.items()}
@@ -255,7 +120,7 @@ def histogram(profiles: Profiles, column: str) -> Chart:
 
 def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:
     rows = {at: profile.row_count for at, profile in profiles.taken}
-    return [(at, _percent(one, rows[at], share)) for at, one in profiles.columns[path]]
+    return [(at, _percent(one, rows[at], share)) for at, one in profiles.by_path[path].points]
 
 
 def _percent(one: ColumnMeasures, rows: int | None, share: Share) -> float | None:
@@ -279,7 +144,7 @@ def _newest(
     measure: Literal["distinct_value_frequencies", "quantiles", "histogram"],
 ) -> tuple[datetime, ColumnMeasures]:
     """The newest profile of the column that has the measure; else the newest of the column."""
-    points = profiles.columns[profiles.path_of(column)]
+    points = profiles.by_path[profiles.path_of(column)].points
     having = [point for point in points if getattr(point[1], measure)]
     return (having or points)[-1]
 
@@ -304,13 +169,9 @@ RULE = (
 )
 """When a change counts, in words; for nulls, rows and distinct values as the terminal has it."""
 
-_POINTS = 0.05
-_QUARTER = 0.25
-_FEW = 20
 _MOST_SHOWN = 20
 _LEAST_SHOWN = 0.05
-_MOST_NAMED = 3
-# A change of a hundred times is drawn as one of ten: else nothing else could be seen.
+# A longer bar would leave no room for the others.
 _LONGEST = 10.0
 _FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "Float64"} | {
     "change": "Float64",
@@ -319,44 +180,6 @@ _FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "
     "moved": "bool",
     "words": "string",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """How one measure of a column, or of the whole table where `path` is empty, changed.
-
-    `score` is how many times over the rule it changed, 1 and more where it `moved`. `words` say
-    both numbers, or what came and went.
-    """
-
-    path: str
-    measure: str
-    before: float | None
-    after: float | None
-    score: float
-    words: str
-
-    @property
-    def moved(self) -> bool:
-        """Whether it changed as much as the rule asks."""
-        return self.score >= 1
-
-    @property
-    def change(self) -> float | None:
-        """After less before: of shares, in parts of 1."""
-        if self.before is None or self.after is None:
-            return None
-        return self.after - self.before
-
-    @property
-    def relative(self) -> float | None:
-        """The change as a part of what was before; None where that was nothing."""
-        return self.change / abs(self.before) if self.change is not None and self.before else None
-
-    @property
-    def name(self) -> str:
-        """What changed, as people write it."""
-        return FieldPath(self.path).simple if self.path else "the table"
 
 
 @dataclass(frozen=True, repr=False)
@@ -376,19 +199,7 @@ class Drift(Charted):
         """Every change, those too small to count among them, furthest first."""
         if self.before is None or self.after is None:
             return ()
-        found = [*_of_table(self.before[1], self.after[1])]
-        old, new = self.before[1].columns, self.after[1].columns
-        # A profile that measured no column says nothing of which there are.
-        came_and_went = bool(old and new)
-        for path in {**new, **old}:
-            if path in old and path in new:
-                found += _of_column(path, old[path], new[path])
-            elif came_and_went:
-                words = "came" if path in new else "went"
-                found.append(Move(path, "column", None, None, _LONGEST, words))
-        return tuple(
-            sorted(found, key=lambda one: (-one.score, one.path, one.measure)),
-        )
+        return moves_between(self.before[1], self.after[1])
 
     @property
     def moved(self) -> tuple[Move, ...]:
@@ -439,7 +250,12 @@ class Drift(Charted):
         stand for ten times and more."""
         shown = self.moved[:_MOST_SHOWN]
         bars = tuple(
-            Bar(f"{one.name} · {one.measure}", min(one.score, _LONGEST), one.words) for one in shown
+            Bar(
+                f"{one.name} · {one.measure}",
+                min(one.score, _LONGEST),
+                one.words,
+            )
+            for one in shown
         )
         panel = Bars(f"{self._count()}, by how many times over the rule", bars, "times", rule=1)
         note = self._times(zone)
@@ -493,80 +309,3 @@ def _row(one: Move) -> tuple[Cell, ...]:
         Cell(one.words),
         Cell(written(one.score, "times")),
     )
-
-
-def _of_table(old: TableMeasures, new: TableMeasures) -> Iterator[Move]:
-    yield from _relative("", "rows", old.row_count, new.row_count)
-    yield from _relative("", "size", old.size_in_bytes, new.size_in_bytes, "bytes")
-
-
-def _of_column(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
-    yield from _share(path, "nulls", old.null_proportion, new.null_proportion)
-    few, many = old.unique_count, new.unique_count
-    for move in _relative(path, "distinct", few, many):
-        any_counts = few is not None and many is not None and max(few, many) <= _FEW
-        score = max(move.score, float(few != many)) if any_counts else move.score
-        yield Move(path, move.measure, move.before, move.after, score, move.words)
-    for measure, told in _SUMMARIES.items():
-        yield from _relative(path, measure, number(told(old)), number(told(new)))
-    yield from _values(path, old, new)
-
-
-_SUMMARIES: Mapping[str, Callable[[ColumnMeasures], str | None]] = {
-    "mean": lambda one: one.mean,
-    "median": lambda one: one.median,
-    "stdev": lambda one: one.stdev,
-    "min": lambda one: one.min,
-    "max": lambda one: one.max,
-}
-
-
-def _share(path: str, measure: str, old: float | None, new: float | None) -> Iterator[Move]:
-    if old is not None and new is not None:
-        words = f"{written(old, 'share')} → {written(new, 'share')}"
-        # To a millionth: what is 5 points on paper is a little less to a computer.
-        score = round(abs(new - old) / _POINTS, 6)
-        yield Move(path, measure, old, new, score, words)
-
-
-def _relative(
-    path: str, measure: str, old: float | None, new: float | None, unit: Unit = "number"
-) -> Iterator[Move]:
-    if old is not None and new is not None:
-        part = abs(new - old) / abs(old) if old else float(old != new)
-        words = f"{written(old, unit)} → {written(new, unit)}"
-        yield Move(path, measure, float(old), float(new), round(part / _QUARTER, 6), words)
-
-
-def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
-    """How far the shares of a column's values moved: half of all the changes together."""
-    was, now = _shares(old.distinct_value_frequencies), _shares(new.distinct_value_frequencies)
-    if not was or not now:
-        return
-    moved = sum(abs(now.get(value, 0) - was.get(value, 0)) for value in {**was, **now}) / 2
-    told = []
-    # Of a list of the most frequent alone one cannot say what is not in it, and where there are
-    # many some always come and go.
-    if max(len(was), len(now)) <= _FEW and _is_complete(old) and _is_complete(new):
-        told += _named("came", [value for value in now if value not in was])
-        told += _named("went", [value for value in was if value not in now])
-    words = "; ".join((*told, f"{written(moved, 'share')} of the rows have another value"))
-    score = round(moved / _POINTS, 6)
-    yield Move(path, "values", None, None, max(score, 1.0) if told else score, words)
-
-
-def _shares(counted: "tuple[ValueFrequency, ...] | None") -> dict[str, float]:
-    total = sum(one.frequency for one in counted or ())
-    return {one.value: one.frequency / total for one in counted or ()} if total > 0 else {}
-
-
-def _is_complete(one: ColumnMeasures) -> bool:
-    count = one.unique_count
-    return count is not None and len(one.distinct_value_frequencies or ()) >= count
-
-
-def _named(how: str, values: list[str]) -> list[str]:
-    if not values:
-        return []
-    more = len(values) - _MOST_NAMED
-    return [f"{how}: {', '.join(values[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")]

@@ -11,7 +11,6 @@ from explorer.client.records import BrowsePage, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.notebook.chart import compact
 from explorer.notebook.view import (
     Cell,
     Facts,
@@ -24,6 +23,7 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
+from explorer.views.chart import compact
 from explorer.views.search import FacetGroup, ResultRow, facet_groups, result_rows
 
 if TYPE_CHECKING:

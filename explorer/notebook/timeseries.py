@@ -14,20 +14,12 @@ from explorer.metadata.aspects import DatasetProfile, DatasetUsageStatistics, Fi
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook import profile
-from explorer.notebook.chart import (
-    Bar,
-    Bars,
-    Chart,
-    Charted,
-    Line,
-    Lines,
-    Zone,
-    sparkline,
-    with_gaps,
-    written,
-)
-from explorer.notebook.profile import Drift, Profiles, read_profiles
+from explorer.notebook.chart import Chart, Charted, Zone, sparkline
+from explorer.notebook.profile import Drift
 from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Table, Title, tabulated
+from explorer.views import usage
+from explorer.views.chart import Bar, Bars, Line, Lines, with_gaps, written
+from explorer.views.profile import Profiles, read_profiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,15 +98,15 @@ class Usage(Charted):
     @cached_property
     def top_users(self) -> "TopUsers":
         """Who queried it in all that time, most first."""
-        counts: Counter[str] = Counter()
-        windows: Counter[str] = Counter()
-        for point in self.points:
-            for used in point.user_counts:
-                user = used.user or used.user_email or ""
-                counts[user] += used.count
-                windows[user] += 1
-        called = {user: _called(user, self.names) for user in counts}
-        rows = [(user, called[user], count, windows[user]) for user, count in counts.items()]
+        windows = Counter(
+            used.user or used.user_email or ""
+            for point in self.points
+            for used in point.user_counts
+        )
+        rows = [
+            (user, _called(user, self.names), count, windows[user])
+            for user, count in self._added_up.users
+        ]
         rows.sort(key=lambda row: (-row[2], row[1]))
         return TopUsers(self.name, self.window.words, tuple(rows))
 
@@ -231,12 +223,12 @@ class Usage(Charted):
                 yield Say(f"{more}; .top_queries has all")
 
     @cached_property
+    def _added_up(self) -> usage.Usage:
+        return usage.usage_of(self.window.series)
+
+    @property
     def _uses(self) -> tuple[tuple[str, int], ...]:
-        counts: Counter[str] = Counter()
-        for point in self.points:
-            for used in point.field_counts:
-                counts[used.field_path] += used.count
-        return tuple(counts.most_common())
+        return self._added_up.columns
 
     def _uses_frame(self) -> "pd.DataFrame":
         return tabulated(self._uses, {"path": "string", "uses": "Int64"})
@@ -248,7 +240,7 @@ class Usage(Charted):
         return Bars(f"uses, {of}" if len(shown) < len(self._uses) else "uses by column", bars)
 
     def _totals(self) -> tuple[str, str]:
-        queries = sum(point.total_sql_queries or 0 for point in self.points)
+        queries = self._added_up.total
         if self.top_users:
             return f"{queries:,}", f"{len(self.top_users):,}"
         told = [one.unique_user_count for one in self.points if one.unique_user_count is not None]

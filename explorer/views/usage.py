@@ -1,22 +1,28 @@
 """How often a dataset, chart or dashboard was used: by day, user, column and query."""
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
 from explorer.metadata.aspects import Camel, FieldUsage, moment_of
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.views.chart import on_calendar
+from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
     from explorer.client.records import Timeseries
 
-__all__ = ["Usage", "UsageDay", "usage_of"]
+__all__ = ["Usage", "UsageDay", "usage_by_day_table", "usage_of", "usage_table"]
 
 
 class _UserCount(Camel, frozen=True):
     """How often one user used it; charts and dashboards count views."""
 
     user: str = ""
+    user_email: str | None = None
     count: int | None = None
     views_count: int | None = None
 
@@ -80,8 +86,7 @@ def usage_of(series: "Timeseries") -> Usage:
     asked: dict[str, set[date]] = {}
     for window in series.records(_Window):
         at = moment_of(window.timestamp_millis)
-        if at is None or at.year in (MINYEAR, MAXYEAR):
-            # There is no such day in every zone.
+        if at is None or not on_calendar(at):
             continue
         day = at.date()
         told_count = window.total_sql_queries
@@ -90,8 +95,9 @@ def usage_of(series: "Timeseries") -> Usage:
             told[day] = max(told.get(day, 0), window.unique_user_count)
         names = named.setdefault(day, set())
         for one in window.user_counts:
-            names.add(one.user)
-            users[one.user] += (one.views_count if one.count is None else one.count) or 0
+            user = one.user or one.user_email or ""
+            names.add(user)
+            users[user] += (one.views_count if one.count is None else one.count) or 0
         for used in window.field_counts:
             columns[used.field_path] += used.count
         for query in window.top_sql_queries:
@@ -112,3 +118,26 @@ def usage_of(series: "Timeseries") -> Usage:
 
 def _ranked(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
+
+
+def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
+    """Return what was used, by whom, with which queries: each with how often, and a query with the
+    number of days on which it was among the most frequent."""
+
+    def found() -> Iterator[Row]:
+        for path, count in use.columns:
+            yield "column", path, FieldPath(path).simple, count, None
+        for user, count in use.users:
+            urns = Urn.parse_all([user])
+            yield "user", user, names.get(urns[0], urns[0].name) if urns else user, count, None
+        for query, days in use.queries:
+            yield "query", query, None, None, days
+
+    columns = ("kind", "value", "name", use.measure, "days_among_top")
+    return Table.of(f"{name} usage", columns, list(found()))
+
+
+def usage_by_day_table(name: str, use: Usage) -> Table:
+    """Return the use by day of UTC, the newest first."""
+    rows: list[Row] = [(day.day.isoformat(), day.count, day.users) for day in reversed(use.days)]
+    return Table.of(f"{name} usage by day", ("day", use.measure, "users"), rows)

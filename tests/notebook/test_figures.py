@@ -11,11 +11,11 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from explorer.errors import InvalidInput
-from explorer.notebook.chart import (
-    COLOURS,
+from explorer.notebook.chart import COLOURS, Chart
+from explorer.notebook.view import tabulated
+from explorer.views.chart import (
     Bar,
     Bars,
-    Chart,
     Line,
     Lines,
     compact,
@@ -24,7 +24,6 @@ from explorer.notebook.chart import (
     with_gaps,
     written,
 )
-from explorer.notebook.view import tabulated
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -7,10 +7,8 @@ from itertools import pairwise
 import pytest
 
 from explorer.client import Catalog
-from explorer.client.records import Timeseries
 from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
-from explorer.tui.screens.measurements import read_profiles
 
 pytestmark = pytest.mark.anyio
 
@@ -43,10 +41,6 @@ def profile(day, *fields, rows=1_000, **more):
     }
 
 
-def read(*values, limit=10_000):
-    return read_profiles(Timeseries("datasetProfile", limit, values))
-
-
 @pytest.fixture(scope="module")
 def profiled(desk):
     """A table profiled over twelve days of 2025 with three missing, in which a column loses its
@@ -71,52 +65,6 @@ async def open_all(reader):
     await reader.sees("profiled")
     await reader.press("6", "greater_than_sign", "greater_than_sign")
     await reader.sees("[all]", "1,440 rows")
-
-
-def test_nulls_that_moved_five_points_in_a_week_are_told():
-    found = read(profile(0, field("zip", 0.01)), profile(7, field("zip", 0.07)))
-    assert found.columns[0].drift.words == "nulls 1.0% → 7.0%"
-    assert found.columns[0].drift.since == FIRST
-
-
-def test_what_moved_less_or_has_no_week_before_it_is_not_told():
-    less = read(profile(0, field("zip", 0.01)), profile(7, field("zip", 0.05)))
-    sooner = read(profile(0, field("zip", 0.01)), profile(6, field("zip", 0.5)))
-    assert less.columns[0].drift is None
-    assert sooner.columns[0].drift is None
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [(5, 6, True), (100, 120, False), (100, 126, True), (100, 70, True), (6, 6, False)],
-)
-def test_distinct_values_move_by_a_quarter_or_where_they_are_few_by_any(before, after, told):
-    found = read(
-        profile(0, field("zip", distinct=before)), profile(8, field("zip", distinct=after))
-    )
-    assert (found.columns[0].drift is not None) == told
-
-
-def test_rows_that_stand_still_are_told_with_the_moment():
-    found = read(*(profile(day, rows=1_000 + min(day, 3)) for day in range(6)))
-    assert found.drift.words == "rows the same"
-    assert found.drift.since == FIRST + timedelta(days=3)
-    assert read(*(profile(day) for day in range(6))).drift is None
-
-
-def test_rows_that_jumped_are_told():
-    found = read(profile(0, rows=1_000), profile(8, rows=1_300))
-    assert found.drift.words == "rows 1,000 → 1,300"
-
-
-def test_profiles_of_parts_are_left_out_where_there_are_whole_ones():
-    part = {"type": "PARTITION", "partition": "day=1"}
-    both = read(profile(0, rows=5, partitionSpec=part), profile(1, rows=1_000))
-    assert both.rows == ((FIRST + timedelta(days=1), 1_000),)
-    assert both.parts == 1
-    alone = read(profile(0, rows=5, partitionSpec=part))
-    assert alone.parts == 0
-    assert alone.newest.partial
 
 
 async def test_the_profile_shows_rows_over_time_and_every_column(sample, at):

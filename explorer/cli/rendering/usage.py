@@ -12,31 +12,31 @@ from explorer.client import Catalog
 from explorer.client.display import moment
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
-from explorer.metadata.aspects import moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.views.chart import written
+from explorer.views.profile import ColumnMeasures, TableMeasures
 from explorer.views.usage import Usage
 
 __all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
 
 _ASPECT: Final = "datasetProfile"
 _WIDE: Final = 130
-_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
 
-# As the wire says it, and as it is called here.
+# Attributes of records by the names that the columns have here.
 _MEASURES: Final = {
-    "nulls": "nullCount",
-    "null_proportion": "nullProportion",
-    "distinct": "uniqueCount",
-    "distinct_proportion": "uniqueProportion",
+    "nulls": "null_count",
+    "null_proportion": "null_proportion",
+    "distinct": "unique_count",
+    "distinct_proportion": "unique_proportion",
     "min": "min",
     "max": "max",
     "mean": "mean",
     "median": "median",
     "stdev": "stdev",
-    "samples": "sampleValues",
+    "samples": "sample_values",
 }
-_TABLE: Final = {"rows": "rowCount", "columns": "columnCount", "size_bytes": "sizeInBytes"}
+_TABLE: Final = {"rows": "row_count", "columns": "column_count", "size_bytes": "size_in_bytes"}
 
 
 def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
@@ -50,16 +50,13 @@ def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -
 
 
 def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
-    """The last profile: the table's numbers, then its columns'."""
-    point: Mapping[str, Any] = series.values[-1] if series.values else {}
-    fields = _fields(point)
-    columns = [_column(field) for field in fields]
+    """Print the last profile: the table's numbers, then its columns'."""
+    point = next(reversed(series.records(TableMeasures)), None)
+    columns = [_column(field) for field in point.field_profiles or ()] if point else []
     if shown_as == "json":
         print_json({"urn": urn, **_whole(point), "columns": columns} if point else None)
     elif shown_as == "csv":
-        names = ("path", *_MEASURES)
-        rows = [[column[name] for name in names] for column in columns]
-        output.print_csv(output.Table([output.Column(name) for name in names], rows))
+        _print_csv(("path", *_MEASURES), columns)
     elif point:
         _print_whole(point)
         _print_columns(columns)
@@ -70,50 +67,45 @@ def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) ->
 
 
 def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFormat | None) -> None:
-    """Rows, columns and size, a line for each profile, newest first."""
-    found = [_whole(point) for point in reversed(series.values)]
-    names = ("measured_at", *_TABLE)
+    """Print rows, columns and size, a line for each profile, newest first."""
+    points = series.records(TableMeasures)[::-1]
+    found = [_whole(point) for point in points]
     if shown_as == "json":
         print_json({"urn": urn, "truncated": series.truncated, "profiles": found})
     elif shown_as == "csv":
-        rows = [[one[name] for name in names] for one in found]
-        output.print_csv(output.Table([output.Column(name) for name in names], rows))
+        _print_csv(("measured_at", *_TABLE), found)
     elif found:
-        shown = [
-            (_when(point), one["rows"], one["columns"], _size(one["size_bytes"]))
-            for point, one in zip(reversed(series.values), found, strict=True)
+        rows = [
+            (_when(point), point.row_count, point.column_count, _size(point.size_in_bytes))
+            for point in points
         ]
-        columns = map(output.Column, ("measured", "rows", "columns", "size"))
-        output.print_table(output.Table(tuple(columns), shown))
+        output.print_table(output.Table.of(("measured", "rows", "columns", "size"), rows))
     _say_how_many(series, len(found), period)
 
 
 def print_column(
     urn: str, series: Timeseries, path: str, period: Period, shown_as: OutputFormat | None
 ) -> None:
-    """What was measured of one column, a line for each profile, newest first."""
+    """Print what was measured of one column, a line for each profile, newest first."""
     found = []
     known: dict[str, None] = {}
-    for point in reversed(series.values):
-        fields = {str(field.get("fieldPath")): field for field in _fields(point)}
-        known |= dict.fromkeys(fields)
-        exact = path if path in fields else _named_so(path, fields)
+    for point in series.records(TableMeasures)[::-1]:
+        known |= dict.fromkeys(point.columns)
+        exact = path if path in point.columns else _named_so(path, point.columns)
         if exact is not None:
-            found.append((point, _column(fields[exact])))
+            found.append((point, _column(point.columns[exact])))
     if known and not found:
         raise UnknownName("column in these profiles", path, known)
-    names = ("measured_at", "rows", *_MEASURES)
     rows = [{**_whole(point), **column} for point, column in found]
     if shown_as == "json":
         kept = ("measured_at", "timestamp_millis", "rows", "path", *_MEASURES)
         profiles = [{name: row[name] for name in kept} for row in rows]
         print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
     elif shown_as == "csv":
-        cells = [[row[name] for name in names] for row in rows]
-        output.print_csv(output.Table([output.Column(name) for name in names], cells))
+        _print_csv(("measured_at", "rows", *_MEASURES), rows)
     elif found:
         shown = [
-            (_when(point), point.get("rowCount"), *(column[name] for name in _SHOWN))
+            (_when(point), point.row_count, *(column[name] for name in _SHOWN))
             for point, column in found
         ]
         columns = [output.Column("measured"), output.Column("rows")]
@@ -122,20 +114,24 @@ def print_column(
     _say_how_many(series, len(found), period)
 
 
+def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    cells = [[row[name] for name in names] for row in rows]
+    output.print_csv(output.Table.of(names, cells))
+
+
 _SHOWN: Final = ("nulls", "distinct", "min", "max", "mean", "median")
 
 
-def _print_whole(point: Mapping[str, Any]) -> None:
-    size = _size(point.get("sizeInBytes"))
-    rows, columns = point.get("rowCount"), point.get("columnCount")
+def _print_whole(point: TableMeasures) -> None:
+    rows, columns, partition = point.row_count, point.column_count, point.partition
     results().print(
         words(
             [
                 Text(f"measured {_when(point)}"),
-                Text(f"{rows:,} rows" if isinstance(rows, int) else ""),
-                Text(f"{columns:,} columns" if isinstance(columns, int) else ""),
-                Text(size),
-                said(_partition(point)),
+                Text("" if rows is None else f"{rows:,} rows"),
+                Text("" if columns is None else f"{columns:,} columns"),
+                Text(_size(point.size_in_bytes)),
+                said(f"partition {partition}" if partition else ""),
             ]
         )
     )
@@ -184,34 +180,27 @@ _VALUES: Final = ("min", "max", "mean", "median")
 
 
 def _samples(column: Mapping[str, Any]) -> str:
-    held = column["samples"]
-    return ", ".join(map(str, held)) if isinstance(held, list) and held else ""
+    return ", ".join(column["samples"] or ())
 
 
-def _share(count: Any, proportion: Any) -> str:
-    number = f"{count:,}" if isinstance(count, int) else ""
-    share = f"{proportion:.1%}" if isinstance(proportion, int | float) else ""
+def _share(count: int | None, proportion: float | None) -> str:
+    number = "" if count is None else f"{count:,}"
+    share = "" if proportion is None else written(proportion, "share")
     if number and share and count:
         return f"{number} ({share})"
     return number or share or "?"
 
 
-def _fields(point: Mapping[str, Any]) -> list[dict[str, Any]]:
-    held = point.get("fieldProfiles")
-    found = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
-    return [one for one in found if isinstance(one.get("fieldPath"), str)]
+def _column(one: ColumnMeasures) -> dict[str, Any]:
+    measures = {name: getattr(one, attribute) for name, attribute in _MEASURES.items()}
+    return {"path": one.field_path, **measures}
 
 
-def _column(field: Mapping[str, Any]) -> dict[str, Any]:
-    return {"path": field["fieldPath"], **{name: field.get(key) for name, key in _MEASURES.items()}}
-
-
-def _whole(point: Mapping[str, Any]) -> dict[str, Any]:
-    at = moment_of(_millis(point))
+def _whole(point: TableMeasures) -> dict[str, Any]:
     return {
-        "measured_at": at.isoformat() if at else None,
-        "timestamp_millis": point.get("timestampMillis"),
-        **{name: point.get(key) for name, key in _TABLE.items()},
+        "measured_at": point.at.isoformat() if point.at else None,
+        "timestamp_millis": point.timestamp_millis,
+        **{name: getattr(point, attribute) for name, attribute in _TABLE.items()},
     }
 
 
@@ -220,29 +209,12 @@ def _named_so(path: str, fields: Mapping[str, Any]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _when(point: Mapping[str, Any]) -> str:
-    return moment(_millis(point), utc=True).removesuffix(" UTC")
+def _when(point: TableMeasures) -> str:
+    return moment(point.timestamp_millis, utc=True).removesuffix(" UTC")
 
 
-def _millis(point: Mapping[str, Any]) -> int:
-    held = point.get("timestampMillis")
-    return held if isinstance(held, int) else 0
-
-
-def _partition(point: Mapping[str, Any]) -> str:
-    held = point.get("partitionSpec")
-    name = held.get("partition") if isinstance(held, dict) else None
-    return f"partition {name}" if name and name != "FULL_TABLE_SNAPSHOT" else ""
-
-
-def _size(count: Any) -> str:
-    if not isinstance(count, int):
-        return ""
-    size = float(count)
-    at = 0
-    while size >= 1000 and at < len(_UNITS) - 1:
-        size, at = size / 1000, at + 1
-    return f"{size:.3g} {_UNITS[at]}"
+def _size(count: int | None) -> str:
+    return "" if count is None else written(count, "bytes")
 
 
 def _say_how_many(series: Timeseries, shown: int, period: Period) -> None:
@@ -272,8 +244,7 @@ def print_usage(
         print_json(_as_json(urn, found))
     elif shown_as == "csv":
         rows = [(f"{day.day}", day.count, day.users) for day in found.days]
-        columns = (output.Column("date"), output.Column(found.measure), output.Column("users"))
-        output.print_csv(output.Table(columns, rows))
+        output.print_csv(output.Table.of(("date", found.measure, "users"), rows))
     elif found.days:
         _print_days(found)
         _print_top("Users", [(_user(one, names), count) for one, count in found.users], top)

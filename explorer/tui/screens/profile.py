@@ -13,30 +13,35 @@ from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
-from explorer.tui.screens.measurements import (
-    DRIFT_RULE,
-    ColumnHistory,
-    Drift,
-    Measure,
-    MeasurementRow,
-    ProfileHistory,
-    SeriesTab,
-    compact,
-    read_profiles,
-    whole,
-)
+from explorer.tui.screens.measurements import MeasurementRow, SeriesTab, whole
 from explorer.tui.session import Session
 from explorer.tui.widgets.charts import Chart, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
+from explorer.views.chart import compact, written
+from explorer.views.profile import (
+    ColumnHistory,
+    Drift,
+    Measure,
+    Profiles,
+    TableMeasures,
+    column_profile_table,
+    column_values_table,
+    profile_table,
+    read_profiles,
+    row_counts_table,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
+    from explorer.client.records import Timeseries
     from explorer.views.table import Table
 
 __all__ = ["ProfileTab"]
+
+_DRIFT_RULE = "! marks nulls ±5 points in a week, rows or distinct ±25% (±1 if 20 or fewer)"
 
 _NAME_AT_LEAST = 14
 _NAME_AT_MOST = 32
@@ -110,11 +115,8 @@ class ColumnTable:
         return shown
 
 
-def share(proportion: float) -> str:
-    """A share as people read it; what is not nothing is not said to be nothing."""
-    if 0 < proportion < 0.0005:
-        return "<0.1%"
-    return f"{proportion:.1%}"
+share = partial(written, unit="share")
+size_text = partial(written, unit="bytes")
 
 
 def _cells(field: FieldProfile, shown: Sequence[str]) -> Text:
@@ -153,10 +155,17 @@ _WORDS: dict[Measure, str] = {
     "median": "median",
 }
 _READ: dict[Measure, str] = {**_WORDS, "nulls": "nulls"}
-_SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-class ProfileTab(SeriesTab[ProfileHistory]):
+def _read(series: "Timeseries") -> Profiles:
+    """Return the profiles of a series; what takes long is computed here, for a thread."""
+    found = read_profiles(series)
+    for column in found.columns:
+        _ = column.drift
+    return found
+
+
+class ProfileTab(SeriesTab[Profiles]):
     """Rows over time above the columns; a column that is opened takes the place of both."""
 
     WHAT: ClassVar[str] = "profile"
@@ -176,12 +185,10 @@ class ProfileTab(SeriesTab[ProfileHistory]):
         if not keep:
             self._open = None
 
-    async def ask(
-        self, catalog: "AsyncCatalog", entity: "Entity", days: int | None
-    ) -> ProfileHistory:
+    async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> Profiles:
         """The profiles: one request."""
         series = await catalog.profiles(entity.urn, days=days)
-        return await asyncio.to_thread(read_profiles, series)
+        return await asyncio.to_thread(_read, series)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Measures are those of a column that is open."""
@@ -204,9 +211,9 @@ class ProfileTab(SeriesTab[ProfileHistory]):
         self.query_one(Rows).move_to(self._left)
         self.refresh_bindings()
 
-    def draw(self, data: ProfileHistory) -> None:
+    def draw(self, data: Profiles) -> None:
         """Show the columns or the one that is open, with a chart or a table over time."""
-        if not data.profiles:
+        if not data.taken:
             self.say_nothing_measured("Nothing")
             return
         column = self._column
@@ -219,20 +226,14 @@ class ProfileTab(SeriesTab[ProfileHistory]):
 
     def table(self) -> "Table | None":
         """What is shown: the columns or the values of one, or either over time."""
-        from explorer.tui.screens import measurements
-
         held, column = self._held.get(self._days), self._column
         if self._entity is None or held is None:
             return None
         name = self._entity.name
         if column is not None:
-            of_one = (
-                measurements.column_profile_table
-                if self._as_table
-                else measurements.column_values_table
-            )
+            of_one = column_profile_table if self._as_table else column_values_table
             return of_one(name, column)
-        of_all = measurements.row_counts_table if self._as_table else measurements.profile_table
+        of_all = row_counts_table if self._as_table else profile_table
         return of_all(name, held)
 
     @property
@@ -241,16 +242,16 @@ class ProfileTab(SeriesTab[ProfileHistory]):
         columns = held.columns if held else ()
         return next((one for one in columns if one.path == self._open), None)
 
-    def _draw_all(self, data: ProfileHistory, chart: Chart) -> None:
-        at, newest = data.profiles[-1]
+    def _draw_all(self, data: Profiles, chart: Chart) -> None:
+        at, newest = data.taken[-1]
         size = newest.size_in_bytes
         facts = [
             Text(f"{whole(newest.row_count)} rows", "bold"),
             self._moved(data.drift),
-            *_cautions(data),
+            *_cautions(data, newest),
             Text(f"measured {self.said_moment(at)}"),
             Text("" if newest.column_count is None else f"{newest.column_count:,} columns", "dim"),
-            Text("" if size is None else _size(size), "dim"),
+            Text("" if size is None else size_text(size), "dim"),
         ]
         self.show_totals(join(facts))
         chart.show(
@@ -329,7 +330,7 @@ class ProfileTab(SeriesTab[ProfileHistory]):
         shares = measure == "nulls"
         return Plot("line", points, begin, end, write, self.local, from_nothing=shares)
 
-    def _read_rows(self, data: ProfileHistory, index: int) -> Text:
+    def _read_rows(self, data: Profiles, index: int) -> Text:
         at, count = data.rows[index]
         since = _since(count - data.rows[index - 1][1], None) if index else ""
         return join(
@@ -340,10 +341,10 @@ class ProfileTab(SeriesTab[ProfileHistory]):
             ]
         )
 
-    def _show_rows_table(self, data: ProfileHistory) -> None:
+    def _show_rows_table(self, data: Profiles) -> None:
         lines = []
-        for at, one in reversed(data.profiles):
-            size = "—" if one.size_in_bytes is None else _size(one.size_in_bytes)
+        for at, one in reversed(data.taken):
+            size = "—" if one.size_in_bytes is None else size_text(one.size_in_bytes)
             text = f"  {self.said_moment(at):<20}  {whole(one.row_count):>16}"
             text += f"  {whole(one.column_count):>7}  {size:>9}"
             lines.append(_note(text))
@@ -370,7 +371,7 @@ class ProfileTab(SeriesTab[ProfileHistory]):
             column = held.columns[min(cursor, len(held.columns) - 1)]
         detail = self.query_one(".detail", Static)
         told = self._told(column) if column else []
-        told.append(Text(DRIFT_RULE, "dim"))
+        told.append(Text(_DRIFT_RULE, "dim"))
         for text in told:
             width = detail.content_size.width or self.room.width - 2
             text.truncate(width, overflow="ellipsis")
@@ -402,15 +403,15 @@ class ProfileTab(SeriesTab[ProfileHistory]):
         return Text(f"! {drift.words} since {self.said_moment(drift.since)}", "bold")
 
 
-def _cautions(data: ProfileHistory) -> Iterator[Text]:
+def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
     """What a reader should know before the numbers are trusted."""
     drifting = sum(bool(column.drift) for column in data.columns)
     if drifting:
         yield Text(f"! {_counted(drifting, 'column')} moved", "bold")
     if data.parts:
         yield Text(f"{_counted(data.parts, 'profile')} of parts left out", "italic")
-    elif data.newest.partial and data.newest.partition_spec is not None:
-        yield said(f"of partition {data.newest.partition_spec.partition}", "italic")
+    elif newest.partial and newest.partition_spec is not None:
+        yield said(f"of partition {newest.partition_spec.partition}", "italic")
     if data.limit is not None:
         yield Text(f"the newest {data.limit:,} only", "bold italic")
 
@@ -466,13 +467,6 @@ def _of(count: int | None, proportion: float | None) -> str | None:
     if count is None:
         return None if proportion is None else share(proportion)
     return f"{count:,}" if proportion is None else f"{count:,} ({share(proportion)})"
-
-
-def _size(count: int) -> str:
-    size, at = float(count), 0
-    while size >= 1000 and at < len(_SIZES) - 1:
-        size, at = size / 1000, at + 1
-    return f"{size:.3g} {_SIZES[at]}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -12,11 +12,18 @@ from textual.message import Message
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.content import block, join, padded, said
-from explorer.tui.screens.measurements import MeasurementRow, SeriesTab, compact, whole
+from explorer.tui.screens.measurements import MeasurementRow, SeriesTab, whole
 from explorer.tui.session import Session
 from explorer.tui.widgets.charts import Chart, Plot, Point, bar_text
 from explorer.tui.widgets.rows import Rows
-from explorer.views.usage import Usage, UsageDay, usage_of
+from explorer.views.chart import compact
+from explorer.views.usage import (
+    Usage,
+    UsageDay,
+    usage_by_day_table,
+    usage_of,
+    usage_table,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -81,8 +88,6 @@ class UsageTab(SeriesTab[_Read]):
 
     def table(self) -> "Table | None":
         """What is shown of the use: what was used and by whom, or the days."""
-        from explorer.tui.screens.measurements import usage_by_day_table, usage_table
-
         held = self._held.get(self._days)
         if self._entity is None or held is None:
             return None

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 from itertools import pairwise
-from statistics import median
 from typing import ClassVar, Literal
 
 from rich.style import Style
@@ -13,6 +12,8 @@ from textual import events
 from textual.app import RenderResult
 from textual.message import Message
 from textual.widget import Widget
+
+from explorer.views.chart import Line, Lines, days_named, gaps_in
 
 __all__ = ["Chart", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
 
@@ -118,11 +119,7 @@ def _greatest(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-_DAY = timedelta(days=1)
-_GAP = 1.5
 _LABEL_ROOM = 8
-_LEAST_SPAN = 0.005
-_MANY_DAYS = 4_000
 # The read-out, the axis and its dates: without a line more there is no room for a shape.
 _AROUND = 3
 
@@ -157,15 +154,9 @@ class Plot:
     @property
     def span(self) -> tuple[float, float]:
         """The values at the bottom and the top of the axis, never the same."""
-        values = [point.value for point in self.points]
-        low, high = min(values, default=0.0), max(values, default=0.0)
-        if self.form == "bars" or self.from_nothing:
-            low = min(low, 0.0)
-            return low, high if high > low else low + 1
-        # What hardly moves is not drawn as mountains.
-        least = abs(high) * _LEAST_SPAN or 1.0
-        middle = (low + high) / 2
-        return (low, high) if high - low >= least else (middle - least / 2, middle + least / 2)
+        line = Line("", tuple((one.at, one.value) for one in self.points))
+        from_nothing = self.form == "bars" or self.from_nothing
+        return Lines("", (line,), from_nothing=from_nothing).span or (0.0, 1.0)
 
     @property
     def days(self) -> int:
@@ -189,10 +180,10 @@ class Plot:
 
     def ticks(self, width: int) -> Iterator[tuple[int, str]]:
         """The cells of the dates that are named on the axis, and their names."""
-        first = self._day(self.first)
+        first, last = (datetime.combine(self._day(at), time()) for at in (self.first, self.last))
         free = 0
-        for day, name in _dates(first, self.days, max(1, width // _LABEL_ROOM)):
-            at = datetime.combine(day, time(), self.zone or self.first.tzinfo)
+        for day, name in days_named(first, last, max(1, width // _LABEL_ROOM), hours=False):
+            at = day.replace(tzinfo=self.zone or self.first.tzinfo)
             cell = self.cell(max(at, self.first), width)
             if cell >= free and cell + len(name) <= width:
                 yield cell, name
@@ -339,16 +330,7 @@ def _drawn(plot: Plot, width: int, height: int) -> list[str]:
         ((one.at.timestamp() - begin) / long if long else 0.5, (one.value - low) / (high - low))
         for one in plot.points
     ]
-    return braille_lines(places, _breaks(plot.points), width, height)
-
-
-def _breaks(points: Sequence[Point]) -> frozenset[int]:
-    """The points before which measurements are missing."""
-    steps = [after - before for before, after in pairwise(one.at.timestamp() for one in points)]
-    if not steps:
-        return frozenset()
-    usual = max(median(steps), _DAY.total_seconds())
-    return frozenset(at for at, step in enumerate(steps, 1) if step > usual * _GAP)
+    return braille_lines(places, gaps_in([one.at for one in plot.points]), width, height)
 
 
 def _margin(plot: Plot) -> int:
@@ -368,29 +350,3 @@ def _labels(plot: Plot, height: int) -> dict[int, str]:
 def _bar_width(plot: Plot, width: int) -> int:
     wide = max(1, width // plot.days) if plot.form == "bars" else 1
     return max(1, wide - 1)
-
-
-def _dates(first: date, days: int, most: int) -> Iterator[tuple[date, str]]:
-    """At most about `most` dates on the calendar's own boundaries: days, Mondays, months, years."""
-    if days > _MANY_DAYS:
-        years = [date(year, 1, 1) for year in range(first.year + 1, first.year + days // 366 + 1)]
-        yield from ((day, f"{day.year}") for day in years[:: max(1, -(-len(years) // most))])
-        return
-    every = [first + timedelta(days=at) for at in range(days)]
-    mondays = [day for day in every if day.weekday() == 0]
-    months = [day for day in every if day.day == 1]
-    if days <= most:
-        chosen, form = every, "%b %-d"
-    elif len(mondays) <= most * 3:
-        chosen, form = mondays, "%b %-d"
-    elif len(months) <= most * 3:
-        chosen, form = months, "%b %Y"
-    else:
-        chosen, form = [day for day in months if day.month == 1], "%Y"
-    # As many as have room, the same distance apart.
-    step = max(1, -(-len(chosen) // most))
-    yield from ((day, _named(day, form)) for day in chosen[::step] or every[:1])
-
-
-def _named(day: date, form: str) -> str:
-    return f"{day:%b} {day.day}" if form == "%b %-d" else f"{day:{form}}"

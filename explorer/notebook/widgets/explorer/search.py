@@ -9,10 +9,10 @@ from explorer.client.display import in_quotes, line
 from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSource
 from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
-from explorer.notebook.chart import compact
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.explorer.markup import marked_line
 from explorer.query.filters import Criterion, Filter, all_of
+from explorer.views.chart import compact
 from explorer.views.search import (
     PAGING_LIMIT,
     FacetGroup,

@@ -1,0 +1,233 @@
+"""Charts as numbers: lines over time and bars, their units, axes and gaps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from itertools import pairwise
+from math import ceil, floor, log10
+from statistics import median
+from typing import Literal
+
+__all__ = [
+    "Bar",
+    "Bars",
+    "Line",
+    "Lines",
+    "Panel",
+    "Point",
+    "Unit",
+    "compact",
+    "days_named",
+    "gaps_in",
+    "on_calendar",
+    "round_numbers",
+    "with_gaps",
+    "written",
+]
+
+Unit = Literal["number", "share", "bytes", "times"]
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_STEPS = (1, 2, 2.5, 5, 10)
+_ALMOST = 1e-9
+
+
+def written(value: float, unit: Unit = "number") -> str:
+    """A number in full; a share that is not nothing is not said to be nothing."""
+    if unit == "share":
+        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+    if unit == "bytes":
+        return _size(value)
+    if unit == "times":
+        return f"{value:,.1f}×"
+    return f"{value:,.6g}" if value % 1 else f"{value:,.0f}"
+
+
+def compact(value: float, unit: Unit = "number") -> str:
+    """A number for an axis: short, with as many digits as neighbours on an axis differ by."""
+    if unit == "share":
+        return f"{value * 100:.4g}%"
+    if unit == "bytes":
+        return _size(value)
+    if unit == "times":
+        return f"{value:.4g}×"
+    size = abs(value)
+    for least, prefix in _PREFIXES:
+        if size >= least:
+            return f"{value / (1e3 if prefix == 'k' else least):,.4g} {prefix}"
+    return f"{value:,.4g}" if size % 1 else f"{value:,.0f}"
+
+
+def round_numbers(low: float, high: float, most: int = 4) -> Sequence[float]:
+    """Round numbers, the same distance apart, the first at or below `low` and the last at or above
+    `high`, about `most` of them."""
+    if not high > low:
+        low, high = low - (abs(low) * 0.005 or 0.5), high + (abs(high) * 0.005 or 0.5)
+    rough = (high - low) / max(most - 1, 1)
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * one for one in _STEPS if size * one >= rough * (1 - _ALMOST))
+    first, last = floor(low / step + _ALMOST), ceil(high / step - _ALMOST)
+    return [at * step for at in range(first, last + 1)]
+
+
+def _size(value: float) -> str:
+    size, at = abs(value), 0
+    while size >= 1000 and at < len(_SIZES) - 1:
+        size, at = size / 1000, at + 1
+    return f"{'-' if value < 0 else ''}{size:.3g} {_SIZES[at]}"
+
+
+_DAY = timedelta(days=1)
+_HOURS = (1, 2, 3, 6, 12)
+_MANY_DAYS = 4_000
+_FEW_DAYS = 2
+
+
+def days_named(
+    first: datetime, last: datetime, most: int, *, hours: bool = True
+) -> Iterator[tuple[datetime, str]]:
+    """Yield about `most` moments on the calendar's own boundaries between two, and their names:
+    hours, days, Mondays, months or years. Moments have no zone, or one and the same."""
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = (last - midnight).days + 1
+    if hours and days <= _FEW_DAYS:
+        yield from _hours(midnight, first, last, most)
+        return
+    if days > _MANY_DAYS:
+        years = range(first.year + 1, last.year + 1)
+        for year in years[:: max(1, -(-len(years) // most))]:
+            yield datetime(year, 1, 1, tzinfo=first.tzinfo), f"{year}"
+        return
+    every = [midnight + _DAY * at for at in range(days)]
+    every = [day for day in every if first <= day <= last]
+    mondays = [day for day in every if day.weekday() == 0]
+    months = [day for day in every if day.day == 1]
+    if len(every) <= most:
+        chosen, form = every, ""
+    elif len(mondays) <= most * 2:
+        chosen, form = mondays, ""
+    elif len(months) <= most * 3:
+        chosen, form = months, "%b %Y"
+    else:
+        chosen, form = [day for day in months if day.month == 1], "%Y"
+    for day in chosen[:: max(1, -(-len(chosen) // most))] or every[:1]:
+        yield day, f"{day:{form}}" if form else f"{day:%b} {day.day}"
+
+
+def _hours(
+    midnight: datetime, first: datetime, last: datetime, most: int
+) -> Iterator[tuple[datetime, str]]:
+    if first == last:
+        yield first, f"{first:%b} {first.day}, {first:%H:%M}"
+        return
+    hours = (last - first) / timedelta(hours=1)
+    step = timedelta(hours=next((one for one in _HOURS if hours / one <= most), 24))
+    at = midnight
+    while at <= last:
+        if at >= first:
+            yield at, f"{at:%b} {at.day}" if at.hour == 0 else f"{at:%H:%M}"
+        at += step
+
+
+Point = tuple[datetime, float | None]
+"""A number at a moment, None where it was not measured."""
+
+_GAP = 1.5
+_LEAST_SPAN = 0.005
+# The calendar's first and last year have no such day in every zone.
+_ENDS = (MINYEAR, MAXYEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Numbers over time, oldest first; where one is missing there is a gap."""
+
+    name: str
+    points: tuple[Point, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """What was measured."""
+        return [value for _, value in self.points if value is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines over the same time, from nothing up, or from the least up."""
+
+    title: str
+    lines: tuple[Line, ...]
+    unit: Unit = "number"
+    from_nothing: bool = True
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The values at the bottom and the top of the axis, never the same; none where nothing
+        was measured."""
+        values = [value for one in self.lines for value in one.values]
+        if not values:
+            return None
+        low, high = min(values), max(values)
+        if self.from_nothing:
+            low, high = min(low, 0.0), max(high, 0.0)
+            return low, high if high > low else low + 1
+        # What hardly moves is not drawn as mountains.
+        least = max(abs(low), abs(high)) * _LEAST_SPAN or 1.0
+        if high - low >= least:
+            return low, high
+        middle = (low + high) / 2
+        return middle - least / 2, middle + least / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A number of something; `told` is what there is to say of it besides."""
+
+    name: str
+    value: float
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Numbers side by side, in the order given: below each other, or `upright` next to each other
+    as those of a histogram stand. `rule` draws a line at a value."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    unit: Unit = "number"
+    upright: bool = False
+    rule: float | None = None
+
+
+Panel = Lines | Bars
+
+
+def on_calendar(at: datetime) -> bool:
+    """Return whether a moment is a day of the calendar in every zone."""
+    return at.year not in _ENDS
+
+
+def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
+    """Return the places of the moments before which measurements are missing: where two are
+    further apart than half as much again as usual, and than a day."""
+    steps = [(after - before).total_seconds() for before, after in pairwise(times)]
+    if not steps:
+        return frozenset()
+    usual = max(median(steps), _DAY.total_seconds())
+    return frozenset(at for at, step in enumerate(steps, 1) if step > usual * _GAP)
+
+
+def with_gaps(points: Iterable[Point]) -> tuple[Point, ...]:
+    """Return the points that are on the calendar, oldest first, with a gap between two where
+    measurements are missing."""
+    known = sorted((one for one in points if on_calendar(one[0])), key=lambda one: one[0])
+    gaps = gaps_in([at for at, _ in known])
+    found: list[Point] = []
+    for place, point in enumerate(known):
+        if place in gaps:
+            before = known[place - 1][0]
+            found.append((before + (point[0] - before) / 2, None))
+        found.append(point)
+    return tuple(found)

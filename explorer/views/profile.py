@@ -1,0 +1,453 @@
+"""What profiling measured of a dataset and its columns, over time, and what changed of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+
+from explorer.client.display import line
+from explorer.errors import UnknownName
+from explorer.metadata.aspects import Camel, DatasetProfile, FieldProfile, Summary
+from explorer.metadata.fieldpath import FieldPath
+from explorer.views.chart import Unit, on_calendar, written
+from explorer.views.table import Row, Table
+
+if TYPE_CHECKING:
+    from explorer.client.records import Timeseries
+    from explorer.metadata.aspects import ValueFrequency
+
+__all__ = [
+    "MEASURES",
+    "ColumnHistory",
+    "ColumnMeasures",
+    "Drift",
+    "Measure",
+    "Move",
+    "Profiles",
+    "TableMeasures",
+    "column_profile_table",
+    "column_values_table",
+    "moves_between",
+    "number",
+    "profile_table",
+    "read_profiles",
+    "row_counts_table",
+]
+
+Measure = Literal["nulls", "distinct", "min", "max", "mean", "median"]
+MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
+"""What can be drawn of a column over time."""
+
+_WEEK = timedelta(days=7)
+_STILL = timedelta(days=2)
+_POINTS = 0.05
+_QUARTER = 0.25
+_FEW = 20
+_MOST_NAMED = 3
+# A change of a hundred times is drawn as one of ten: else nothing else could be seen.
+_LONGEST = 10.0
+_T = TypeVar("_T")
+
+
+_WHOLE = "FULL_TABLE_SNAPSHOT"
+
+
+class Quantile(Camel, frozen=True):
+    """The value below which that part of the values lies; both as profiling wrote them."""
+
+    quantile: str = ""
+    value: str = ""
+
+
+class Histogram(Camel, frozen=True):
+    """How many values, or which part of them, lie between two boundaries next to each other."""
+
+    boundaries: tuple[str, ...] = ()
+    heights: tuple[float, ...] = ()
+
+
+class ColumnMeasures(FieldProfile, frozen=True):
+    """What was measured of a column."""
+
+    quantiles: tuple[Quantile, ...] | None = None
+    histogram: Histogram | None = None
+
+    @property
+    def name(self) -> str:
+        """The path as people write it."""
+        return FieldPath(self.field_path).simple
+
+
+class _Partition(Camel, frozen=True):
+    """Which part of a table was profiled."""
+
+    partition: str = _WHOLE
+    type: str = ""
+
+
+class TableMeasures(DatasetProfile, frozen=True):
+    """What was measured of a table, or of a part of it."""
+
+    partition_spec: _Partition | None = None
+    field_profiles: tuple[ColumnMeasures, ...] | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether it is of a part of the table."""
+        spec = self.partition_spec
+        return spec is not None and spec.type != "FULL_TABLE" and spec.partition != _WHOLE
+
+    @property
+    def partition(self) -> str:
+        """The part of the table that it is of, empty for the whole."""
+        spec = self.partition_spec
+        return spec.partition if spec is not None and spec.partition != _WHOLE else ""
+
+    @property
+    def columns(self) -> dict[str, ColumnMeasures]:
+        """The columns measured, by path, in order."""
+        return {one.field_path: one for one in self.field_profiles or ()}
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What is not as it was, in words, and the moment it is compared with."""
+
+    words: str
+    since: datetime
+
+
+@dataclass(frozen=True)
+class ColumnHistory:
+    """What was measured of a column, oldest first."""
+
+    path: str
+    points: tuple[tuple[datetime, ColumnMeasures], ...]
+
+    @property
+    def newest(self) -> ColumnMeasures:
+        """What was measured last."""
+        return self.points[-1][1]
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """How nulls and distinct values changed since a week before, as far as it counts."""
+        before = _week_before(self.points)
+        if before is None:
+            return None
+        moves = _of_counts(self.path, before[1], self.newest)
+        words = [f"{_DRIFT_NAMES[one.measure]} {one.words}" for one in moves if one.moved]
+        return Drift(", ".join(words), before[0]) if words else None
+
+    def values(self, measure: Measure) -> Iterator[tuple[datetime, float]]:
+        """Yield a measure over time, where it is a number: nulls as a share, 0 to 1."""
+        for at, one in self.points:
+            value = _number(one, measure)
+            if value is not None:
+                yield at, value
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be drawn of it."""
+        return tuple(one for one in MEASURES if any(True for _ in self.values(one)))
+
+
+_DRIFT_NAMES: Final = {"nulls": "nulls", "distinct": "distinct values"}
+
+
+def _number(one: ColumnMeasures, measure: Measure) -> float | None:
+    if measure == "nulls":
+        return one.null_proportion
+    if measure == "distinct":
+        return one.unique_count
+    return one.number(measure)
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The profiles of a time with their moments, oldest first.
+
+    Where there are profiles of the whole table those of parts are left out; `parts` is how many.
+    `limit` is set where the server stopped at that many.
+    """
+
+    taken: tuple[tuple[datetime, TableMeasures], ...]
+    parts: int = 0
+    limit: int | None = None
+
+    @property
+    def newest(self) -> TableMeasures | None:
+        """What was measured last."""
+        return self.taken[-1][1] if self.taken else None
+
+    @property
+    def rows(self) -> tuple[tuple[datetime, int], ...]:
+        """The number of rows where it was measured."""
+        return tuple((at, one.row_count) for at, one in self.taken if one.row_count is not None)
+
+    @property
+    def drift(self) -> Drift | None:
+        """How the number of rows changed since a week before, as far as it counts; or that it was
+        the same for two days or longer, where it changed before."""
+        if not self.rows:
+            return None
+        at, newest = self.rows[-1]
+        before = _week_before(self.rows)
+        if before is not None:
+            for move in _relative("", "rows", before[1], newest):
+                if move.moved:
+                    return Drift(f"rows {move.words}", before[0])
+        same = at
+        for then, count in reversed(self.rows):
+            if count != newest:
+                return Drift("rows the same", same) if at - same >= _STILL else None
+            same = then
+        return None
+
+    @cached_property
+    def by_path(self) -> dict[str, ColumnHistory]:
+        """Every column that was measured, by path; those of the newest profile come first and in
+        its order."""
+        found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
+        for at, profile in reversed(self.taken):
+            for one in profile.field_profiles or ():
+                found.setdefault(one.field_path, []).append((at, one))
+        return {path: ColumnHistory(path, tuple(reversed(of))) for path, of in found.items()}
+
+    @cached_property
+    def columns(self) -> tuple[ColumnHistory, ...]:
+        """The columns of the newest profile."""
+        newest = self.newest.columns if self.newest else ()
+        return tuple(self.by_path[path] for path in newest)
+
+    def path_of(self, column: str) -> str:
+        """Return the path of a column given by it, or by the name that people write.
+
+        Raises `UnknownName` for one that was never measured.
+        """
+        if column in self.by_path:
+            return column
+        names = {FieldPath(path).simple: path for path in reversed(self.by_path)}
+        if column not in names:
+            raise UnknownName("measured column", column, map(line, names))
+        return names[column]
+
+
+def read_profiles(series: "Timeseries") -> Profiles:
+    """Return the profiles of a series whose moments are days of the calendar."""
+    read = [(one.at, one) for one in series.records(TableMeasures)]
+    known = [(at, one) for at, one in read if at is not None and on_calendar(at)]
+    known.sort(key=lambda taken: taken[0])
+    entire = [(at, one) for at, one in known if not one.partial]
+    kept = entire or known
+    limit = series.limit if series.truncated else None
+    return Profiles(tuple(kept), len(known) - len(kept), limit)
+
+
+def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] | None:
+    """Return the newest point a week or more older than the last."""
+    last = points[-1][0]
+    return next((one for one in reversed(points) if last - one[0] >= _WEEK), None)
+
+
+def number(text: str | None) -> float | None:
+    """Return a number that profiling wrote as text, None for `N/A`, a date, or an infinite one."""
+    # Python reads 1_000 as a number; no database writes one so.
+    if text is None or "_" in text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How one measure of a column, or of the whole table where `path` is empty, changed.
+
+    `score` is how many times over the rule it changed, 1 and more where it `moved`. `words` say
+    both numbers, or what came and went.
+    """
+
+    path: str
+    measure: str
+    before: float | None
+    after: float | None
+    score: float
+    words: str
+
+    @property
+    def moved(self) -> bool:
+        """Whether it changed as much as the rule asks."""
+        return self.score >= 1
+
+    @property
+    def change(self) -> float | None:
+        """After less before: of shares, in parts of 1."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after - self.before
+
+    @property
+    def relative(self) -> float | None:
+        """The change as a part of what was before; None where that was nothing."""
+        return self.change / abs(self.before) if self.change is not None and self.before else None
+
+    @property
+    def name(self) -> str:
+        """What changed, as people write it."""
+        return FieldPath(self.path).simple if self.path else "the table"
+
+
+def moves_between(before: TableMeasures, after: TableMeasures) -> tuple[Move, ...]:
+    """Return every change between two profiles, those too small to count among them, furthest
+    first."""
+    found = [*_of_table(before, after)]
+    old, new = before.columns, after.columns
+    # A profile that measured no column says nothing of which there are.
+    came_and_went = bool(old and new)
+    for path in {**new, **old}:
+        if path in old and path in new:
+            found += _of_column(path, old[path], new[path])
+        elif came_and_went:
+            words = "came" if path in new else "went"
+            found.append(Move(path, "column", None, None, _LONGEST, words))
+    return tuple(sorted(found, key=lambda one: (-one.score, one.path, one.measure)))
+
+
+def _of_table(old: TableMeasures, new: TableMeasures) -> Iterator[Move]:
+    yield from _relative("", "rows", old.row_count, new.row_count)
+    yield from _relative("", "size", old.size_in_bytes, new.size_in_bytes, "bytes")
+
+
+def _of_counts(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
+    yield from _share(path, "nulls", old.null_proportion, new.null_proportion)
+    few, many = old.unique_count, new.unique_count
+    for move in _relative(path, "distinct", few, many):
+        any_counts = few is not None and many is not None and max(few, many) <= _FEW
+        score = max(move.score, float(few != many)) if any_counts else move.score
+        yield replace(move, score=score)
+
+
+def _of_column(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
+    yield from _of_counts(path, old, new)
+    for measure in _SUMMARIES:
+        yield from _relative(path, measure, old.number(measure), new.number(measure))
+    yield from _values(path, old, new)
+
+
+_SUMMARIES: Final[tuple[Summary, ...]] = ("mean", "median", "stdev", "min", "max")
+
+
+def _share(path: str, measure: str, old: float | None, new: float | None) -> Iterator[Move]:
+    if old is not None and new is not None:
+        words = f"{written(old, 'share')} → {written(new, 'share')}"
+        # To a millionth: what is 5 points on paper is a little less to a computer.
+        score = round(abs(new - old) / _POINTS, 6)
+        yield Move(path, measure, old, new, score, words)
+
+
+def _relative(
+    path: str, measure: str, old: float | None, new: float | None, unit: Unit = "number"
+) -> Iterator[Move]:
+    if old is not None and new is not None:
+        part = abs(new - old) / abs(old) if old else float(old != new)
+        words = f"{written(old, unit)} → {written(new, unit)}"
+        yield Move(path, measure, float(old), float(new), round(part / _QUARTER, 6), words)
+
+
+def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
+    """Yield how far the shares of a column's values moved: half of all the changes together."""
+    was, now = _shares(old.distinct_value_frequencies), _shares(new.distinct_value_frequencies)
+    if not was or not now:
+        return
+    moved = sum(abs(now.get(value, 0) - was.get(value, 0)) for value in {**was, **now}) / 2
+    came_and_went = []
+    # A list of the most frequent values does not say which others there are, and of many values
+    # some always come and go.
+    if max(len(was), len(now)) <= _FEW and _is_complete(old) and _is_complete(new):
+        came_and_went += _named("came", [value for value in now if value not in was])
+        came_and_went += _named("went", [value for value in was if value not in now])
+    words = "; ".join((*came_and_went, f"{written(moved, 'share')} of the rows have another value"))
+    score = round(moved / _POINTS, 6)
+    yield Move(path, "values", None, None, max(score, 1.0) if came_and_went else score, words)
+
+
+def _shares(counted: "tuple[ValueFrequency, ...] | None") -> dict[str, float]:
+    total = sum(one.frequency for one in counted or ())
+    return {one.value: one.frequency / total for one in counted or ()} if total > 0 else {}
+
+
+def _is_complete(one: ColumnMeasures) -> bool:
+    count = one.unique_count
+    return count is not None and len(one.distinct_value_frequencies or ()) >= count
+
+
+def _named(how: str, values: list[str]) -> list[str]:
+    if not values:
+        return []
+    more = len(values) - _MOST_NAMED
+    return [f"{how}: {', '.join(values[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")]
+
+
+_NUMBERS: Final = (
+    "null_count",
+    "null_proportion",
+    "unique_count",
+    "unique_proportion",
+    "min",
+    "max",
+    "mean",
+    "median",
+)
+
+
+def profile_table(name: str, data: Profiles) -> Table:
+    """Return the columns as they were measured last, with what moved in the week before."""
+    at = data.taken[-1][0] if data.taken else None
+    rows: list[Row] = [
+        (
+            one.path,
+            FieldPath(one.path).simple,
+            at,
+            *_numbers(one.newest),
+            tuple(one.newest.sample_values or ()),
+            one.drift.words if one.drift else None,
+        )
+        for one in data.columns
+    ]
+    columns = ("path", "name", "measured", *_NUMBERS, "sample_values", "moved")
+    return Table.of(f"{name} profile", columns, rows)
+
+
+def row_counts_table(name: str, data: Profiles) -> Table:
+    """Return the profiles, the newest first."""
+    rows: list[Row] = [
+        (at, one.row_count, one.column_count, one.size_in_bytes) for at, one in reversed(data.taken)
+    ]
+    columns = ("measured", "rows", "columns", "size_in_bytes")
+    return Table.of(f"{name} profile over time", columns, rows)
+
+
+def column_profile_table(name: str, column: ColumnHistory) -> Table:
+    """Return one column at every moment at which it was measured, the newest first."""
+    rows: list[Row] = [(at, *_numbers(field)) for at, field in reversed(column.points)]
+    title = f"{name} {FieldPath(column.path).simple} profile over time"
+    return Table.of(title, ("measured", *_NUMBERS), rows)
+
+
+def column_values_table(name: str, column: ColumnHistory) -> Table:
+    """Return the values of one column: those counted, the most frequent first, and those seen."""
+    newest = column.newest
+    counted = sorted(newest.distinct_value_frequencies or (), key=lambda one: -one.frequency)
+    rows: list[Row] = [("value", one.value, one.frequency) for one in counted]
+    rows += [("sample", value, None) for value in newest.sample_values or ()]
+    title = f"{name} {FieldPath(column.path).simple} values"
+    return Table.of(title, ("kind", "value", "frequency"), rows)
+
+
+def _numbers(field: FieldProfile) -> Row:
+    return tuple(getattr(field, name) for name in _NUMBERS)
