@@ -28,6 +28,7 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
+from explorer.views.columns import column_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,12 +165,11 @@ class Schema(Table, read.Schema):
         return f"{len(self):,}{of} columns, {self.documented:,} documented"
 
     def _row(self, column: read.Column) -> tuple[Cell, ...]:
-        # Without its parents around it a column is told by its path.
-        name = column.path.simple if self.whole else column.name
-        tags = ", ".join(urn.name for urn in (*column.tags, *column.terms))
+        row = column_row(column, flat=bool(self.whole))
+        labels = ", ".join((*row.tags, *row.terms))
         return (
-            Cell(name, indent=0 if self.whole else column.depth, detail=tags, tone="loud"),
-            Cell(column.type or column.native_type),
+            Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
+            Cell(row.type),
             Cell("key" if column.is_key else ""),
             described(column.ingested, column.edited),
         )

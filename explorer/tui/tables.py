@@ -24,7 +24,6 @@ __all__ = [
     "Tabular",
     "aspects_table",
     "check",
-    "columns_table",
     "path_of",
     "results_table",
     "rows_table",
@@ -117,32 +116,6 @@ def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
         tuple(map(str, entity.domains)),
         matched,
     )
-
-
-def columns_table(entity: "Entity", paths: Sequence[str] | None = None) -> Table:
-    """The columns of an entity, in the order of `paths` where only some of them are shown."""
-    columns = ("path", "name", "type", "native_type", "nullable", "key")
-    texts = ("description", "ingested", "edited", "tags", "terms")
-    schema = entity.schema
-    found = list(schema) if paths is None else [schema.column(path) for path in paths]
-    rows: list[Row] = [
-        (
-            one.path.raw,
-            one.path.simple,
-            one.type,
-            one.native_type,
-            one.nullable,
-            one.is_key,
-            one.description,
-            one.ingested,
-            one.edited,
-            tuple(map(str, one.tags)),
-            tuple(map(str, one.terms)),
-        )
-        for one in found
-        if one is not None
-    ]
-    return Table.of(f"{entity.name} columns", (*columns, *texts), rows)
 
 
 def aspects_table(entity: "Entity") -> Table:

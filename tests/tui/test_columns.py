@@ -3,64 +3,27 @@
 import pytest
 
 from explorer.client import Catalog
-from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Proposal, Urn
 from explorer.tui.content import Times
-from explorer.tui.screens.column_facts import (
-    ColumnDrawing,
+from explorer.tui.screens.column_facts import ColumnDrawing, column_lines
+from explorer.tui.screens.columns import ColumnsView
+from explorer.views.columns import (
     ColumnKnowledge,
     ColumnMeasurements,
-    ShownColumn,
-    by_use,
-    column_lines,
-    foreign_keys,
-    in_tree_order,
-    schema_of,
+    ForeignKey,
+    column_row,
 )
-from explorer.tui.screens.columns import ColumnsView, parse_column_filter
+from tests.views.test_columns import COLUMNS, EDITED, FIELDS, a_dataset, a_field
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
-TEXT, NUMBER, RECORD = (
-    {"type": {f"com.linkedin.schema.{kind}Type": {}}} for kind in ("String", "Number", "Record")
-)
-
-
-def a_field(path, kind=TEXT, **more):
-    return {"fieldPath": path, "type": kind, "nativeDataType": "x", "nullable": False, **more}
-
-
-def a_dataset(fields, edited=(), **schema):
-    urn = Urn.dataset("hive", "t")
-    aspects = {
-        "schemaMetadata": {"fields": list(fields), **schema},
-        "editableSchemaMetadata": {"editableSchemaFieldInfo": list(edited)},
-    }
-    return Entity(urn, {name: AspectRead(name, 0, value) for name, value in aspects.items()})
-
-
-FIELDS = [
-    a_field("id", NUMBER, isPartOfKey=True, description="Surrogate key"),
-    a_field("ship", RECORD, nullable=True),
-    a_field("ship.zip", description="as typed", globalTags={"tags": [{"tag": "urn:li:tag:PII"}]}),
-    a_field("ship.geo", RECORD),
-    a_field("ship.geo.lat", NUMBER),
-    a_field("note", recursive=True),
-]
-EDITED = [
-    {
-        "fieldPath": "note",
-        "description": "Free text",
-        "glossaryTerms": {"terms": [{"urn": "urn:li:glossaryTerm:abc"}]},
-    }
-]
-COLUMNS = a_dataset(FIELDS, EDITED).schema.columns
 
 
 def test_the_names_over_the_table_stand_over_its_parts():
-    drawing = ColumnDrawing.of(a_dataset(FIELDS, EDITED).schema, (), {"id": 3}, {})
+    known = ColumnKnowledge(ColumnMeasurements({"id": 3}))
+    drawing = ColumnDrawing.of(a_dataset(FIELDS, EDITED).schema, (), 3)
     heading = drawing.heading(100).plain
-    row = drawing.draw(ShownColumn(COLUMNS[0]), " ", 100).plain
+    row = drawing.draw(column_row(COLUMNS[0], known), " ", 100).plain
     assert heading.index("description") == row.index("Surrogate key")
     assert heading.index("key ") == row.index("PK")
     assert heading.index("use") == row.index("━")
@@ -72,113 +35,24 @@ def test_html_in_a_description_is_told_as_its_text():
         "<style>p { color: red }</style><font color=red>Never</font> <date> empty.</div>"
     )
     columns = a_dataset([a_field("id", description=html)]).schema.columns
-    told_text = column_lines(
-        columns[0], ColumnKnowledge(ColumnMeasurements(), None, None, {}), Times(), 5, 200
-    ).plain
+    told_text = column_lines(column_row(columns[0]), Times(), 5, 200).plain
     assert "Who ordered; see the wiki & ask. Never <date> empty." in " ".join(told_text.split())
-
-
-def passing(text, names=()):
-    chosen = parse_column_filter(text).chosen(COLUMNS, dict(names))
-    return [COLUMNS[at].path.raw for at in sorted(chosen)]
-
-
-def paths(shown):
-    return [one.column.path.raw for one in shown]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("zip", ["ship.zip"]),
-        ("SURROGATE", ["id"]),
-        ("type:number", ["id", "ship.geo.lat"]),
-        ("tag:pi", ["ship.zip"]),
-        ("term:money", ["note"]),
-        ("is:undocumented", ["ship", "ship.geo", "ship.geo.lat"]),
-        ("is:und", ["ship", "ship.geo", "ship.geo.lat"]),
-        ("is:edited", ["note"]),
-        ("is:key", ["id"]),
-        ("is:nullable", ["ship"]),
-        ("is:recursive", ["note"]),
-        ("ship -is:undocumented", ["ship.zip"]),
-        ('"free text"', ["note"]),
-        ('-"free text" is:documented', ["id", "ship.zip"]),
-        ("ship:zip", []),
-    ],
-)
-def test_columns_are_chosen_by_what_is_typed(text, found):
-    assert passing(text, {Urn.parse("urn:li:glossaryTerm:abc"): "Money"}.items()) == found
-
-
-@pytest.mark.parametrize("text", ["", "  ", "type:", "is:", "is:d is:u", '"', "tag:"])
-def test_what_is_not_yet_typed_to_its_end_narrows_nothing(text):
-    found = passing(text)
-    assert len(found) == len(COLUMNS) or text == "is:d is:u"
-
-
-def test_a_state_that_is_none_is_told():
-    assert "undocumented" in parse_column_filter("is:nonsense").trouble
-
-
-def test_parents_of_what_passes_stay_in_sight():
-    chosen = parse_column_filter("lat").chosen(COLUMNS, {})
-    shown = in_tree_order(COLUMNS, {"ship"}, chosen)
-    assert paths(shown) == ["ship", "ship.geo", "ship.geo.lat"]
-    assert [one.wanted for one in shown] == [False, False, True]
-
-
-def test_a_folded_record_hides_all_that_lies_in_it():
-    assert paths(in_tree_order(COLUMNS, {"ship"})) == ["id", "ship", "note"]
-    assert paths(in_tree_order(COLUMNS, {"ship.geo"})) == [
-        *("id", "ship", "ship.zip", "ship.geo", "note")
-    ]
-
-
-def test_the_most_used_stand_first_and_the_unused_as_in_the_schema():
-    shown = by_use(COLUMNS, {"note": 5, "ship.zip": 9})
-    assert paths(shown)[:3] == ["ship.zip", "note", "id"]
-    assert len(shown) == len(COLUMNS)
-
-
-def test_foreign_keys_are_read_with_where_they_lead():
-    customers = Urn.dataset("hive", "customers")
-    entity = a_dataset(
-        FIELDS,
-        foreignKeys=[
-            {
-                "name": "fk",
-                "foreignDataset": str(customers),
-                "sourceFields": [f"urn:li:schemaField:({Urn.dataset('hive', 't')},note)"],
-                "foreignFields": [f"urn:li:schemaField:({customers},id)"],
-            },
-            {"foreignFields": None, "sourceFields": 3},
-            "nonsense",
-        ],
-    )
-    found = foreign_keys(entity)
-    assert list(found) == ["note"]
-    assert (found["note"].dataset, found["note"].column) == (customers, "id")
-
-
-def test_a_schema_of_another_shape_is_none():
-    entity = Entity(ORDERS, {"schemaMetadata": AspectRead("schemaMetadata", 0, {"fields": 3})})
-    assert schema_of(entity) is None
 
 
 @pytest.mark.parametrize("width", [30, 45, 60, 80, 120, 200])
 def test_a_row_fits_its_width_with_all_its_marks(width):
     schema = a_dataset(FIELDS, EDITED).schema
-    use = {"note": 3, "id": 300}
-    drawing = ColumnDrawing.of(schema, ["note"], use, {})
+    foreign = {"note": ForeignKey(ORDERS, "note")}
+    known = ColumnKnowledge(ColumnMeasurements({"note": 3, "id": 300}), foreign)
+    drawing = ColumnDrawing.of(schema, foreign, 300)
     for column in schema:
-        row = drawing.draw(ShownColumn(column), "▾", width)
+        row = drawing.draw(column_row(column, known), "▾", width)
         assert row.cell_len <= width
-    note = drawing.draw(ShownColumn(schema.columns[-1]), " ", 120).plain
+    note = drawing.draw(column_row(schema.columns[-1], known), " ", 120).plain
     for mark in ("FK", "↻", "✎", "≡abc", "╸"):
         assert mark in note
-    assert "record?" in drawing.draw(ShownColumn(schema.columns[1]), "▾", 120).plain
-    assert "PK" in drawing.draw(ShownColumn(schema.columns[0]), " ", 120).plain
+    assert "record?" in drawing.draw(column_row(schema.columns[1], known), "▾", 120).plain
+    assert "PK" in drawing.draw(column_row(schema.columns[0], known), " ", 120).plain
 
 
 @pytest.mark.anyio
@@ -196,7 +70,7 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
         await reader.press("s")
         await reader.sees("Most used in 30 days first.", "use ↓")
         view = reader.app.query_one(ColumnsView)
-        counts = [view._measured.use.get(one.column.path.raw, 0) for one in view._shown]
+        counts = [view._known.measured.use.get(one.column.path.raw, 0) for one in view._shown]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] > 0
         await reader.press("s", "f")

@@ -5,25 +5,53 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer import Catalog
 from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.explorer.entity_page import columns
 from explorer.notebook.widgets.explorer.search import Search, Tree, measured, read_answer
 from explorer.tui.content import Times
 from explorer.tui.screens.browse import folder_row
+from explorer.tui.screens.column_facts import ColumnDrawing, column_lines
 from explorer.tui.screens.entity.overview import PageLayout, lay_out
 from explorer.tui.screens.folders import Branch, OutlineRow
 from explorer.tui.screens.search.facets import draw_value
 from explorer.tui.screens.search.results import draw_result
+from explorer.views.columns import column_row
 from explorer.views.entity import detail_parts, entity_parts
 from explorer.views.parts import Fact, Heading, Part
 from explorer.views.search import facet_groups, result_rows
 
 URN = Urn.dataset("hive", "shop.parity")
+TABLE = Urn.dataset("hive", "shop.columns")
 FOLDERS = {"S1", "s2", "s10"}
+SCHEMA: dict[str, dict[str, Any]] = {
+    "schemaMetadata": {
+        "schemaName": "parity",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": "order_id",
+                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+                "nativeDataType": "bigint",
+                "nullable": True,
+                "isPartOfKey": True,
+                "description": "as it came",
+                "globalTags": {"tags": [{"tag": "urn:li:tag:PII"}]},
+            }
+        ],
+    },
+    "editableSchemaMetadata": {
+        "editableSchemaFieldInfo": [{"fieldPath": "order_id", "description": "as written"}]
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +84,8 @@ def catalog(data_dir: Path) -> Iterator[Catalog]:
         }
         for name, value in aspects.items():
             found.put(URN, name, value)
+        for name, value in SCHEMA.items():
+            found.put(TABLE, name, value)
         yield found
 
 
@@ -160,3 +190,26 @@ def test_every_front_end_shows_the_same_folders_in_the_same_order(
         folders = [row for row in rows if FOLDERS & set(row)]
         assert [(FOLDERS & set(row)).pop() for row in folders] == ["S1", "s2", "s10"], front_end
         assert [row[-1] for row in folders] == ["1", "1", "1"], front_end
+
+
+def test_every_front_end_shows_the_same_of_a_column(catalog: Catalog, data_dir: Path) -> None:
+    entity = catalog.entity(TABLE)
+    row = column_row(entity.schema.columns[0])
+    assert (row.label, row.type, row.tags) == ("order_id", "number", ("PII",))
+    assert (row.description, row.replaced) == ("as written", "as it came")
+    line = ColumnDrawing.of(entity.schema, (), 0).draw(row, " ", 120).plain
+    shown = {
+        "terminal": f"{line}\n{column_lines(row, Times(), 5, 120).plain}",
+        "notebook": f"{entity.schema!r}\n{entity.schema['order_id']!r}",
+        "explorer": json.dumps(columns(entity, {}), ensure_ascii=False),
+        "shell": run(data_dir, "schema", str(TABLE)) + run(data_dir, "get", str(TABLE)),
+    }
+    for front_end, text in shown.items():
+        for value in (row.label, row.type, *row.tags, "✎", row.description, row.replaced):
+            assert value in text, (front_end, value)
+
+
+def test_every_front_end_narrows_columns_by_the_same_words(catalog: Catalog) -> None:
+    entity = catalog.entity(TABLE)
+    for text, found in (("tag:pii", 1), ("order written", 1), ("is:undocumented", 0)):
+        assert len(columns(entity, {"text": text})["columns"]) == found, text

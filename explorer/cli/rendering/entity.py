@@ -36,13 +36,14 @@ from explorer.cli.output import (
 )
 from explorer.client import Catalog
 from explorer.client.difference import ValueChange
-from explorer.client.display import line, moment
+from explorer.client.display import LINE_LIMIT, line, moment
 from explorer.client.entity import AspectRead, Column, Entity
 from explorer.client.records import AspectDiff, ColumnChange, Health, Version
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
+from explorer.views.columns import ColumnRow, column_row, columns_table
 from explorer.views.diff import text_diff, value_diff
 from explorer.views.entity import detail_parts
 from explorer.views.history import (
@@ -92,19 +93,6 @@ __all__ = [
 _ASPECT: Final = "schemaMetadata"
 # More of a description is for `catalog get`.
 _MOST_TEXT: Final = 240
-_PROGRAMS: Final = (
-    "path",
-    "name",
-    "type",
-    "native_type",
-    "nullable",
-    "key",
-    "description",
-    "ingested",
-    "edited",
-    "tags",
-    "terms",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +145,33 @@ def print_schema(
                 "version": version,
                 "total": len(entity.schema),
                 "documented": entity.schema.documented,
-                "columns": [_column_as_json(column) for column in found],
+                "columns": _columns_as_json(entity, found),
                 "orphans": [orphan.field_path for orphan in entity.schema.orphans],
             }
         )
     elif shown_as == "csv":
-        rows = [[_column_as_json(column)[name] for name in _PROGRAMS] for column in found]
-        output.print_csv(output.Table([output.Column(name) for name in _PROGRAMS], rows))
+        output.print_exactly(to_csv(columns_table(entity, found)))
     elif found:
         output.print_table(_table(found, flat=not wanted.everything))
     _say_how_many(entity, found, version)
 
 
 def _table(found: Sequence[Column], *, flat: bool) -> output.Table:
-    labelled = any(column.tags or column.terms for column in found)
+    shown = [column_row(column, flat=flat) for column in found]
+    labelled = any(row.tags or row.terms for row in shown)
     rows: list[list[output.Cell]] = [
         [
-            _name(column, flat=flat),
-            column.type or column.native_type,
+            Text("  " * row.indent) + said(row.label),
+            row.type,
             " ".join(
-                word for word, holds in (("key", column.is_key), ("null", column.nullable)) if holds
+                word
+                for word, holds in (("key", row.column.is_key), ("null", row.column.nullable))
+                if holds
             ),
-            _labels(column),
-            _text(column),
+            _labels(row),
+            _described(row, _MOST_TEXT),
         ]
-        for column in found
+        for row in shown
     ]
     columns = (
         output.Column("column", max_width=36, folds=True),
@@ -195,39 +185,23 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.Table:
     return output.Table(columns, rows)
 
 
-def _name(column: Column, *, flat: bool) -> Text:
-    if flat:
-        return said(column.path.simple)
-    return Text("  " * column.depth) + said(column.name)
+def _labels(row: ColumnRow) -> Text:
+    tags = [said(f"#{name}") for name in row.tags]
+    return Text(", ").join([*tags, *(said(name, "italic") for name in row.terms)])
 
 
-def _labels(column: Column) -> Text:
-    tags = [said(f"#{urn.name}") for urn in column.tags]
-    return Text(", ").join([*tags, *(said(urn.name, "italic") for urn in column.terms)])
+def _described(row: ColumnRow, limit: int) -> Text:
+    shown = said(row.description, missing="no description", limit=limit)
+    return Text(f"{EDITED} ") + shown if row.is_edited else shown
 
 
-def _text(column: Column) -> Text:
-    edited = (column.edited or "").strip()
-    shown = said(column.description, missing="no description", limit=_MOST_TEXT)
-    return Text(f"{EDITED} ") + shown if edited else shown
-
-
-def _column_as_json(column: Column) -> dict[str, Any]:
-    return {
-        "path": column.path.raw,
-        "name": column.path.simple,
-        "type": column.type,
-        "native_type": column.native_type,
-        "nullable": column.nullable,
-        "key": column.is_key,
-        "depth": column.depth,
-        "parent": column.parent.raw if column.parent else None,
-        "description": column.description,
-        "ingested": column.ingested,
-        "edited": column.edited,
-        "tags": [str(urn) for urn in column.tags],
-        "terms": [str(urn) for urn in column.terms],
-    }
+def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, Any]]:
+    places = [
+        {"depth": column.depth, "parent": column.parent.raw if column.parent else None}
+        for column in found
+    ]
+    rows = to_objects(columns_table(entity, found))
+    return [row | place for row, place in zip(rows, places, strict=True)]
 
 
 def _say_how_many(entity: Entity, found: Sequence[Column], version: int) -> None:
@@ -678,25 +652,17 @@ def _print_schema(console: Console, entity: Entity) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=5, min_width=24)
     for column in schema:
-        name = Text("  " * column.depth) + said(column.name)
-        kind = said(column.type or column.native_type)
+        row = column_row(column)
+        text = _described(row, LINE_LIMIT)
+        if row.replaced:
+            text.append("\n").append_text(said(f"from ingestion: {row.replaced}", "dim"))
+        name = Text("  " * row.indent) + said(row.label)
         key = Text("key" if column.is_key else "", "bold")
-        table.add_row(name, kind, key, _column_text(column))
+        table.add_row(name, said(row.type), key, text)
     console.print(table)
     for orphan in schema.orphans:
         where = said(orphan.field_path)
         console.print(Text("edited, but no longer a column: ", "dim") + where)
-
-
-def _column_text(column: Column) -> Text:
-    ingested = (column.ingested or "").strip()
-    edited = (column.edited or "").strip()
-    if not edited:
-        return said(ingested, missing="no description")
-    shown = Text(f"{EDITED} ") + said(edited)
-    if ingested and ingested != edited:
-        shown.append("\n").append_text(said(f"from ingestion: {ingested}", "dim"))
-    return shown
 
 
 def _print_links(console: Console, entity: Entity, names: ActorNames) -> None:

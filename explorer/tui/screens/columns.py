@@ -3,8 +3,7 @@ under the cursor.
 """
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -28,30 +27,35 @@ from explorer.tui.actions import bindings
 from explorer.tui.screens.column_facts import (
     DAYS,
     ColumnDrawing,
-    ColumnKnowledge,
-    ColumnMeasurements,
-    ForeignKey,
-    ShownColumn,
-    by_use,
     column_lines,
-    foreign_keys,
-    in_tree_order,
     read_measurements,
-    schema_of,
 )
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
 from explorer.tui.session import Session
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows, SizeAware, strip_of
+from explorer.views.columns import (
+    ColumnFilter,
+    ColumnKnowledge,
+    ColumnMeasurements,
+    ForeignKey,
+    ShownColumn,
+    by_use,
+    column_row,
+    columns_table,
+    foreign_keys,
+    in_tree_order,
+    parse_column_filter,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column, Entity, Schema
-    from explorer.client.records import ColumnChange
     from explorer.views.table import Table
 
-__all__ = ["ColumnRows", "ColumnsView", "parse_column_filter"]
+__all__ = ["ColumnRows", "ColumnsView"]
 
 
 class ColumnDetail(SizeAware):
@@ -106,94 +110,6 @@ class ColumnDetail(SizeAware):
 
 
 _CONSOLE = Console()
-
-
-_Names = Mapping[Urn, str]
-
-STATES: "dict[str, Callable[[Column], bool]]" = {
-    "documented": lambda column: column.documented,
-    "undocumented": lambda column: not column.documented,
-    "edited": lambda column: bool(column.edited),
-    "ingested": lambda column: bool(column.ingested),
-    "key": lambda column: column.is_key,
-    "nullable": lambda column: column.nullable,
-    "recursive": lambda column: column.recursive,
-    "tagged": lambda column: bool(column.tags),
-    "termed": lambda column: bool(column.terms),
-}
-"""What may follow `is:`."""
-_BARE = ("type:", "tag:", "term:", "is:")
-_PART = re.compile(
-    r"(?P<no>[-!]?)(?:(?P<field>type|tag|term|is):)?"
-    r'(?:"(?P<quoted>[^"]*)"?|(?P<word>\S+))'
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Condition:
-    field: str
-    value: str
-    unwanted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFilter:
-    """Conditions that all have to hold. `trouble` says what could not be understood."""
-
-    conditions: tuple[_Condition, ...] = ()
-    trouble: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.conditions)
-
-    def chosen(self, columns: "Sequence[Column]", names: _Names) -> frozenset[int]:
-        """The places of the columns for which everything holds; `names` are those of tags and
-        terms."""
-        return frozenset(
-            at
-            for at, column in enumerate(columns)
-            if all(_holds(one, column, names) != one.unwanted for one in self.conditions)
-        )
-
-
-def parse_column_filter(text: str) -> ColumnFilter:
-    """The filter that a text says. A word stands for a part of a name or of a description, `-` or
-    `!` before a condition turns it round."""
-    conditions = []
-    trouble = ""
-    for found in _PART.finditer(text):
-        value = (found["quoted"] if found["word"] is None else found["word"]).lower()
-        field = found["field"] or ""
-        if not value or value in _BARE:
-            continue
-        if field == "is" and value not in STATES:
-            meant = [state for state in STATES if state.startswith(value)]
-            if not meant:
-                trouble = f"is: takes {', '.join(STATES)}"
-            if len(meant) != 1:
-                continue
-            value = meant[0]
-        conditions.append(_Condition(field, value, bool(found["no"])))
-    return ColumnFilter(tuple(conditions), trouble)
-
-
-def _holds(condition: _Condition, column: "Column", names: _Names) -> bool:
-    value = condition.value
-    match condition.field:
-        case "type":
-            return value in column.type.lower() or value in column.native_type.lower()
-        case "tag":
-            return _any_named(column.tags, value, names)
-        case "term":
-            return _any_named(column.terms, value, names)
-        case "is":
-            return STATES[value](column)
-        case _:
-            return value in column.path.simple.lower() or value in column.description.lower()
-
-
-def _any_named(urns: Sequence[Urn], value: str, names: _Names) -> bool:
-    return any(value in urn.name.lower() or value in names.get(urn, "").lower() for urn in urns)
 
 
 class ColumnHeading(Widget):
@@ -322,11 +238,9 @@ class ColumnsView(Vertical, Tab):
         self._drawing = ColumnDrawing()
         self._filter = ColumnFilter()
         self._by_use = False
-        self._measured = ColumnMeasurements()
+        self._known = ColumnKnowledge()
+        self._authors_read = False
         self._marked: dict[str, None] = {}
-        self._foreign: Mapping[str, ForeignKey] = {}
-        self._names: Mapping[Urn, str] = {}
-        self._written: Mapping[str, ColumnChange] | None = None
         self._lines = 4
 
     def compose(self) -> ComposeResult:
@@ -349,15 +263,14 @@ class ColumnsView(Vertical, Tab):
         """Show a schema; `keep` leaves cursor, folds and filter, for the same dataset anew."""
         self._entity = entity
         self._schema = schema_of(entity)
-        self._foreign = foreign_keys(entity)
-        self._written = None
+        known = self._known if keep else ColumnKnowledge()
+        self._known = replace(known, foreign=foreign_keys(entity), changes={})
+        self._authors_read = False
         if not keep:
             self._folded.clear()
             self._by_use = False
             self._marked.clear()
             self._filter = ColumnFilter()
-            self._measured = ColumnMeasurements()
-            self._names = {}
             self.query_one(FilterLine).put_away()
         self._measure_rows()
         self._lay_out(self.query_one(ColumnRows).cursor if keep else 0)
@@ -374,11 +287,12 @@ class ColumnsView(Vertical, Tab):
         )
         if entity is not self._entity:
             return
+        self._known = replace(self._known, measured=measured)
         if isinstance(named, dict):
-            self._names = {urn: one.name for urn, one in named.items()}
+            names = {urn: one.name for urn, one in named.items()}
+            self._known = replace(self._known, names=names)
         else:
             failed = [named, *failed]
-        self._measured = measured
         self._measure_rows()
         self._lay_out(self.query_one(ColumnRows).cursor)
         for error in failed:
@@ -389,7 +303,7 @@ class ColumnsView(Vertical, Tab):
     ) -> "dict[Urn, Entity] | BaseException":
         """What the tags, terms and datasets are called that columns name, or why not."""
         try:
-            return await catalog.summaries(_labels(schema, self._foreign))
+            return await catalog.summaries(_labels(schema, self._known.foreign))
         except CatalogError as error:
             return error
 
@@ -397,7 +311,8 @@ class ColumnsView(Vertical, Tab):
         """What was measured of the columns of an entity; None where it is not the one shown, or
         nothing is known yet."""
         is_shown = self._entity is not None and self._entity.urn == entity.urn
-        return self._measured if is_shown and self._measured != ColumnMeasurements() else None
+        measured = self._known.measured
+        return measured if is_shown and measured != ColumnMeasurements() else None
 
     def focus_content(self) -> None:
         """Give the table the keys."""
@@ -553,7 +468,7 @@ class ColumnsView(Vertical, Tab):
         self._lay_out_at(current)
 
     def _turn_order(self) -> None:
-        if not self._by_use and not self._measured.most:
+        if not self._by_use and not self._known.measured.most:
             self._session.say(f"No use of its columns was measured in the last {DAYS} days.")
             return
         current = self.current
@@ -565,9 +480,9 @@ class ColumnsView(Vertical, Tab):
 
     def _measure_rows(self) -> None:
         if self._schema is not None:
-            drawing = ColumnDrawing.of(self._schema, self._foreign, self._measured.use, self._names)
-            marked = frozenset(self._marked)
-            self._drawing = replace(drawing, drafts=self._drafts(), marked=marked)
+            known = self._known = replace(self._known, drafts=self._drafts())
+            drawing = ColumnDrawing.of(self._schema, known.foreign, known.measured.most)
+            self._drawing = replace(drawing, marked=frozenset(self._marked))
 
     def _drafts(self) -> frozenset[str]:
         """The raw paths of the columns of which there are drafts."""
@@ -577,15 +492,15 @@ class ColumnsView(Vertical, Tab):
     def show_drafts(self) -> None:
         """Mark the columns of which there are drafts."""
         drafts = self._drafts()
-        if drafts != self._drawing.drafts:
-            self._drawing = replace(self._drawing, drafts=drafts)
+        if drafts != self._known.drafts:
+            self._known = replace(self._known, drafts=drafts)
             self.query_one(ColumnRows).refresh()
 
     def _arranged(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
         columns = self._schema.columns if self._schema else ()
-        chosen = self._filter.chosen(columns, self._names) if self._filter else None
+        chosen = self._filter.chosen(columns, self._known.names) if self._filter else None
         if self._by_use:
-            return by_use(columns, self._measured.use, chosen)
+            return by_use(columns, self._known.measured.use, chosen)
         return in_tree_order(columns, folded, chosen)
 
     def _lay_out_at(self, column: "Column | None") -> None:
@@ -620,12 +535,9 @@ class ColumnsView(Vertical, Tab):
 
     def table(self) -> "Table | None":
         """The columns shown, for a file; those in what is folded with them."""
-        from explorer.tui.tables import columns_table
-
         if self._entity is None:
             return None
-        shown = [one.column.path.raw for one in self._arranged(())]
-        return columns_table(self._entity, shown)
+        return columns_table(self._entity, [one.column for one in self._arranged(())])
 
     def _place(self, path: str) -> int | None:
         places = (at for at, one in enumerate(self._shown) if one.column.path.raw == path)
@@ -636,25 +548,17 @@ class ColumnsView(Vertical, Tab):
         fold = " "
         if shown.column.children and not shown.flat:
             fold = "▸" if shown.column.path.raw in self._folded and not self._filter else "▾"
-        return (self._drawing.draw(shown, fold, width),)
+        return (self._drawing.draw(column_row(shown, self._known), fold, width),)
 
     def _tell(self) -> None:
         column, entity = self.current, self._entity
         text = Text()
         if column is not None and entity is not None:
-            if column.edited and self._written is None:
-                self._written = {}
+            if column.edited and not self._authors_read:
+                self._authors_read = True
                 self._read_authors(entity)
-            path = column.path.raw
-            known = ColumnKnowledge(
-                self._measured,
-                self._foreign.get(path),
-                (self._written or {}).get(path),
-                self._names,
-            )
-            text = column_lines(
-                column, known, self._session.times, self._lines, self.size.width - 4
-            )
+            row = column_row(column, self._known)
+            text = column_lines(row, self._session.times, self._lines, self.size.width - 4)
         self.query_one(ColumnDetail).show_text(text)
 
     @work(exclusive=True, group="authors", description="who edited columns")
@@ -672,8 +576,8 @@ class ColumnsView(Vertical, Tab):
             )
             known = await catalog.summaries(actors[:_NAMED_AT_MOST]) if actors else {}
             if entity is self._entity:
-                self._written = written
-                self._names = {**self._names, **{urn: one.name for urn, one in known.items()}}
+                names = {**self._known.names, **{urn: one.name for urn, one in known.items()}}
+                self._known = replace(self._known, changes=written, names=names)
                 self._tell()
 
 

@@ -13,11 +13,11 @@ from explorer.notebook.search import EDITED
 from explorer.notebook.view import Say
 from explorer.notebook.widgets.explorer.markup import marked, marked_line, parts_of
 from explorer.notebook.widgets.explorer.search import kind_of
+from explorer.views.columns import ColumnRow, column_row, parse_column_filter
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from explorer.client.entity import Column
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.entity import Entity
 
@@ -122,18 +122,13 @@ def overview(entity: "Entity") -> Told:
 
 
 def columns(entity: "Entity", detail: Mapping[str, Any]) -> Told:
-    """The columns that a text is in, as many as asked for."""
-    wanted = str(detail.get("text") or "").casefold()
+    """Return the columns that pass the filter of the page, at most as many as it asks for."""
+    text = str(detail.get("text") or "")
+    wanted = parse_column_filter(text)
     asked = detail.get("most")
     most = asked if isinstance(asked, int) else COLUMNS_AT_ONCE
     schema = entity.schema
-    found = [
-        one
-        for one in schema.columns
-        if not wanted
-        or wanted in one.path.simple.casefold()
-        or wanted in one.description.casefold()
-    ]
+    found = [one for one in schema.columns if wanted.passes(one, entity.names)]
     of = f"{len(found):,} of " if wanted else ""
     said = f"{of}{len(schema):,} columns, {schema.documented:,} documented"
     orphans = [
@@ -141,26 +136,25 @@ def columns(entity: "Entity", detail: Mapping[str, Any]) -> Told:
     ]
     return {
         "said": said if schema.columns else "no columns",
-        "columns": [_column(one, flat=bool(wanted)) for one in found[:most]],
+        "columns": [_column(column_row(one, flat=bool(wanted))) for one in found[:most]],
         "more": max(len(found) - most, 0),
         "most": most,
-        "text": str(detail.get("text") or ""),
+        "text": text,
         "parts": parts_of(orphans),
     }
 
 
-def _column(column: "Column", *, flat: bool) -> Told:
-    edited, ingested = (column.edited or "").strip(), (column.ingested or "").strip()
+def _column(row: ColumnRow) -> Told:
     return {
-        "path": column.path.raw,
-        "name": line(column.path.simple if flat else column.name, _SHORT),
-        "indent": 0 if flat else column.depth,
-        "type": line(column.type or column.native_type, 60),
-        "key": "key" if column.is_key else "",
-        "text": marked_line(edited or ingested, _LONG),
-        "mark": EDITED if edited else "",
-        "ingested": marked_line(ingested, _LONG) if edited and ingested != edited else [],
-        "labels": [line(urn.name, 60) for urn in (*column.tags, *column.terms)],
+        "path": row.path,
+        "name": line(row.label, _SHORT),
+        "indent": row.indent,
+        "type": line(row.type, 60),
+        "key": "key" if row.column.is_key else "",
+        "text": marked_line(row.description, _LONG),
+        "mark": EDITED if row.is_edited else "",
+        "ingested": marked_line(row.replaced, _LONG) if row.replaced else [],
+        "labels": [line(name, 60) for name in (*row.tags, *row.terms)],
     }
 
 

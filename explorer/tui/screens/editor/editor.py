@@ -22,12 +22,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING
-from explorer.tui.screens.column_facts import (
-    ColumnMeasurements,
-    column_fact_line,
-    read_measurements,
-    schema_of,
-)
+from explorer.tui.screens.column_facts import column_fact_line, read_measurements
 from explorer.tui.screens.editor.conflict import (
     ComparisonAnswer,
     Conflict,
@@ -40,6 +35,12 @@ from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, sug
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import Session
 from explorer.tui.widgets.bars import KeyLine
+from explorer.views.columns import (
+    ColumnKnowledge,
+    ColumnMeasurements,
+    column_row,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -754,7 +755,8 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         column = schema.column(path) if schema is not None and path is not None else None
         if column is None or self._is_done or self.size.height < _LOW:
             return []
-        facts = column_fact_line(column, self._measured or ColumnMeasurements())
+        known = ColumnKnowledge(self._measured or ColumnMeasurements())
+        facts = column_fact_line(column_row(column, known))
         facts.truncate(max(width, 1), overflow="ellipsis")
         return [facts]
 

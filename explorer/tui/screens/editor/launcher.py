@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.column_facts import schema_of
 from explorer.tui.screens.editor.descriptions import Descriptions, is_describable
 from explorer.tui.screens.editor.drafts import DraftKeeper, DraftsScreen, Failure, Save, Saves
 from explorer.tui.screens.editor.editor import EditorOutcome, EditorScreen
 from explorer.tui.screens.editor.links import LinksScreen
 from explorer.tui.session import Session
+from explorer.views.columns import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

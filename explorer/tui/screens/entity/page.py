@@ -19,7 +19,6 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.desktop import Browser
 from explorer.tui.key_queue import LEADING, import_first
-from explorer.tui.screens.column_facts import schema_of
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.editor.descriptions import is_describable
 from explorer.tui.screens.entity.head import head_mentions, head_text
@@ -38,6 +37,7 @@ from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
 from explorer.tui.session import Changes, Session, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
+from explorer.views.columns import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,0 +1,403 @@
+"""The columns of a table as they are shown: their rows, which are shown in which order, what is
+known of a column beside its schema, and all of them as a table for programs."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from explorer.errors import ServerFault
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.views.table import Table
+from explorer.views.usage import usage_of
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Column, Entity, Schema
+    from explorer.client.records import ColumnChange, Timeseries
+    from explorer.metadata.aspects import FieldProfile
+
+__all__ = [
+    "COLUMN_STATES",
+    "NOTHING_KNOWN",
+    "ColumnFilter",
+    "ColumnKnowledge",
+    "ColumnMeasurements",
+    "ColumnRow",
+    "ForeignKey",
+    "ShownColumn",
+    "by_use",
+    "column_measurements",
+    "column_row",
+    "columns_table",
+    "foreign_keys",
+    "in_tree_order",
+    "parse_column_filter",
+    "schema_of",
+]
+
+_T = TypeVar("_T")
+_SAMPLES: Final = 6
+_UNKNOWN_ACTOR: Final = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """The dataset and the column that a foreign key points to; `column` may be empty."""
+
+    dataset: Urn
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMeasurements:
+    """The use and the newest profile of columns, by raw path; `rows` is the profile's row count."""
+
+    use: Mapping[str, int] = field(default_factory=dict)
+    profiles: "Mapping[str, FieldProfile]" = field(default_factory=dict)
+    rows: int | None = None
+
+    @property
+    def most(self) -> int:
+        """Return how often the most used column was used."""
+        return max(self.use.values(), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKnowledge:
+    """What is known of the columns of an entity beside its schema, by raw path.
+
+    `names` are those of tags, terms, datasets and people by URN; `changes` are the changes that
+    gave columns their descriptions; `drafts` are the columns that have a draft.
+    """
+
+    measured: ColumnMeasurements = field(default_factory=ColumnMeasurements)
+    foreign: Mapping[str, ForeignKey] = field(default_factory=dict)
+    names: Mapping[Urn, str] = field(default_factory=dict)
+    changes: "Mapping[str, ColumnChange]" = field(default_factory=dict)
+    drafts: Collection[str] = ()
+
+
+NOTHING_KNOWN: Final = ColumnKnowledge()
+"""The knowledge of columns of which nothing but the schema was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """A column as it is shown.
+
+    `label` is its name below its parent, or its whole path where it stands without its parents,
+    and `indent` the number of its ancestors that are shown. `tags` and `terms` are names.
+    `foreign_key` is the `table.column` that it points to. `uses` is None where the use of columns
+    was not measured, `nulls` the share of rows that are null. `change` gave the column the text
+    that counts, and `author` is the name of whoever made it, empty where that is not known. A row
+    that is not `wanted` is there for those below it.
+    """
+
+    column: "Column"
+    label: str
+    indent: int = 0
+    tags: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    foreign_key: str = ""
+    uses: int | None = None
+    nulls: float | None = None
+    distinct: int | None = None
+    samples: tuple[str, ...] = ()
+    change: "ColumnChange | None" = None
+    author: str = ""
+    has_draft: bool = False
+    wanted: bool = True
+
+    @property
+    def path(self) -> str:
+        """Return the raw path."""
+        return self.column.path.raw
+
+    @property
+    def type(self) -> str:
+        """Return the type in the catalog's words, else in the platform's."""
+        return self.column.type or self.column.native_type
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Return the platform's type, whether the column may be null, and whether it is a key."""
+        column = self.column
+        nullable = "nullable" if column.nullable else "not null"
+        key = "key" if column.is_key else ""
+        return tuple(filter(None, (column.native_type or column.type, nullable, key)))
+
+    @property
+    def description(self) -> str:
+        """Return the text that counts: the edited one, else the ingested one."""
+        return self.column.description
+
+    @property
+    def is_edited(self) -> bool:
+        """Return whether people wrote the text that counts."""
+        return bool((self.column.edited or "").strip())
+
+    @property
+    def replaced(self) -> str:
+        """Return the ingested text that people replaced by another; empty for none."""
+        ingested = (self.column.ingested or "").strip()
+        return ingested if self.is_edited and ingested != self.description else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """A column that is shown. One that is not `wanted` is there for those below it; one that is
+    `flat` stands without its parents."""
+
+    column: "Column"
+    wanted: bool = True
+    flat: bool = False
+
+
+def column_row(
+    shown: "Column | ShownColumn", known: ColumnKnowledge = NOTHING_KNOWN, *, flat: bool = False
+) -> ColumnRow:
+    """Return the row of a column; `flat` as in `ShownColumn`."""
+    if not isinstance(shown, ShownColumn):
+        shown = ShownColumn(shown, flat=flat)
+    column, measured = shown.column, known.measured
+    path = column.path.raw
+    foreign, profile = known.foreign.get(path), measured.profiles.get(path)
+    change = known.changes.get(path)
+    actor = Urn.parse_all([change.created.actor]) if change and change.created else ()
+    nulls = profile.null_proportion if profile else None
+    if profile and nulls is None and profile.null_count is not None and measured.rows:
+        nulls = profile.null_count / measured.rows
+
+    def names(urns: Iterable[Urn]) -> tuple[str, ...]:
+        return tuple(known.names.get(urn) or urn.name for urn in urns)
+
+    return ColumnRow(
+        column,
+        column.path.simple if shown.flat else column.name,
+        0 if shown.flat else column.depth,
+        names(column.tags),
+        names(column.terms),
+        f"{names([foreign.dataset])[0]}.{foreign.column}".rstrip(".") if foreign else "",
+        measured.use.get(path, 0) if measured.most else None,
+        nulls,
+        profile.unique_count if profile else None,
+        tuple(profile.sample_values or ())[:_SAMPLES] if profile else (),
+        change,
+        next(iter(names(one for one in actor if one.name != _UNKNOWN_ACTOR)), ""),
+        path in known.drafts,
+        shown.wanted,
+    )
+
+
+def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -> Table:
+    """Return the columns of an entity, or some of them, as a table for programs."""
+    names = ("path", "name", "type", "native_type", "nullable", "key", "description")
+    rows = [
+        (
+            one.path.raw,
+            one.path.simple,
+            one.type,
+            one.native_type,
+            one.nullable,
+            one.is_key,
+            one.description,
+            one.ingested,
+            one.edited,
+            tuple(map(str, one.tags)),
+            tuple(map(str, one.terms)),
+        )
+        for one in (entity.schema if columns is None else columns)
+    ]
+    texts = ("ingested", "edited", "tags", "terms")
+    return Table.of(f"{entity.name} columns", (*names, *texts), rows)
+
+
+def schema_of(entity: "Entity") -> "Schema | None":
+    """Return the schema of an entity; None where it is stored in a shape that is no schema's."""
+    try:
+        return entity.schema
+    except ServerFault:
+        return None
+
+
+def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
+    """Return the foreign key of each column that is one, by raw path."""
+    listed = (entity.raw("schemaMetadata") or {}).get("foreignKeys")
+    found: dict[str, ForeignKey] = {}
+    for key in listed if isinstance(listed, list) else ():
+        if not isinstance(key, dict):
+            continue
+        there = list(_columns_in(key.get("foreignFields")))
+        datasets = Urn.parse_all([key.get("foreignDataset")])
+        for at, (_, path) in enumerate(_columns_in(key.get("sourceFields"))):
+            dataset, column = there[at] if at < len(there) else (None, "")
+            target = dataset or (datasets[0] if datasets else None)
+            if target is not None:
+                found.setdefault(path, ForeignKey(target, column))
+    return found
+
+
+def column_measurements(
+    usage: "Timeseries | None", profile: "Timeseries | None", schema: "Schema"
+) -> ColumnMeasurements:
+    """Return what was measured of the columns of a schema; None is what could not be read.
+
+    Use is often given by simple paths, whatever the schema's are; a path that several columns
+    share counts for each.
+    """
+    counts: Counter[str] = Counter()
+    for path, count in usage_of(usage).columns if usage else ():
+        counts[path] += count
+    newest = next(reversed(profile.profiles()), None) if profile else None
+    profiles = {one.field_path: one for one in (newest.field_profiles or ())} if newest else {}
+    rows = newest.row_count if newest else None
+    return ColumnMeasurements(_by_raw(counts, schema), _by_raw(profiles, schema), rows)
+
+
+def in_tree_order(
+    columns: "Sequence[Column]", folded: Collection[str], chosen: Collection[int] | None = None
+) -> list[ShownColumn]:
+    """Return the columns that are shown, parents before their children.
+
+    Columns below one whose raw path is `folded` are left out. With `chosen`, places in `columns`,
+    these and their parents are returned, whether folded or not.
+    """
+    if chosen is not None:
+        kept = _with_parents(columns, chosen)
+        return [ShownColumn(columns[at], at in chosen) for at in sorted(kept)]
+    shown: list[ShownColumn] = []
+    hidden_below: int | None = None
+    for column in columns:
+        if hidden_below is not None and column.depth > hidden_below:
+            continue
+        hidden_below = column.depth if column.path.raw in folded else None
+        shown.append(ShownColumn(column))
+    return shown
+
+
+def by_use(
+    columns: "Sequence[Column]", counts: Mapping[str, int], chosen: Collection[int] | None = None
+) -> list[ShownColumn]:
+    """Return the columns, the most used first, equals as in the schema; `counts` by raw path."""
+    places = range(len(columns)) if chosen is None else sorted(chosen)
+    ranked = sorted(places, key=lambda at: (-counts.get(columns[at].path.raw, 0), at))
+    return [ShownColumn(columns[at], flat=True) for at in ranked]
+
+
+COLUMN_STATES: "Final[Mapping[str, Callable[[Column], bool]]]" = {
+    "documented": lambda column: column.documented,
+    "undocumented": lambda column: not column.documented,
+    "edited": lambda column: bool(column.edited),
+    "ingested": lambda column: bool(column.ingested),
+    "key": lambda column: column.is_key,
+    "nullable": lambda column: column.nullable,
+    "recursive": lambda column: column.recursive,
+    "tagged": lambda column: bool(column.tags),
+    "termed": lambda column: bool(column.terms),
+}
+"""What may follow `is:` in a filter."""
+
+_FIELDS_ALONE: Final = ("type:", "tag:", "term:", "is:")
+_CONDITION: Final = re.compile(
+    r"(?P<no>[-!]?)(?:(?P<field>type|tag|term|is):)?"
+    r'(?:"(?P<quoted>[^"]*)"?|(?P<word>\S+))'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    field: str
+    value: str
+    is_negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
+    """Conditions that all have to hold. `trouble` says which condition could not be read."""
+
+    conditions: tuple[_Condition, ...] = ()
+    trouble: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.conditions)
+
+    def chosen(self, columns: "Sequence[Column]", names: Mapping[Urn, str]) -> frozenset[int]:
+        """Return the places of the columns that pass; `names` are those of tags and terms."""
+        return frozenset(at for at, column in enumerate(columns) if self.passes(column, names))
+
+    def passes(self, column: "Column", names: Mapping[Urn, str]) -> bool:
+        """Return whether all conditions hold for a column."""
+        return all(_holds(one, column, names) != one.is_negated for one in self.conditions)
+
+
+def parse_column_filter(text: str) -> ColumnFilter:
+    """Return the filter that a text stands for.
+
+    A word is a part of a path or of a description; `type:`, `tag:`, `term:` and `is:` begin other
+    conditions, and `-` or `!` before a condition negates it.
+    """
+    conditions = []
+    trouble = ""
+    for found in _CONDITION.finditer(text):
+        value = (found["quoted"] if found["word"] is None else found["word"]).lower()
+        name = found["field"] or ""
+        if not value or value in _FIELDS_ALONE:
+            continue
+        if name == "is" and value not in COLUMN_STATES:
+            meant = [state for state in COLUMN_STATES if state.startswith(value)]
+            if not meant:
+                trouble = f"is: takes {', '.join(COLUMN_STATES)}"
+            if len(meant) != 1:
+                continue
+            value = meant[0]
+        conditions.append(_Condition(name, value, bool(found["no"])))
+    return ColumnFilter(tuple(conditions), trouble)
+
+
+def _holds(condition: _Condition, column: "Column", names: Mapping[Urn, str]) -> bool:
+    value = condition.value
+    match condition.field:
+        case "type":
+            return value in column.type.lower() or value in column.native_type.lower()
+        case "tag":
+            return _any_named(column.tags, value, names)
+        case "term":
+            return _any_named(column.terms, value, names)
+        case "is":
+            return COLUMN_STATES[value](column)
+        case _:
+            return value in column.path.simple.lower() or value in column.description.lower()
+
+
+def _any_named(urns: Sequence[Urn], value: str, names: Mapping[Urn, str]) -> bool:
+    return any(value in urn.name.lower() or value in names.get(urn, "").lower() for urn in urns)
+
+
+def _columns_in(listed: object) -> "Iterable[tuple[Urn, str]]":
+    for urn in Urn.parse_all(listed if isinstance(listed, list) else ()):
+        if urn.entity_type == "schemaField" and len(urn.parts) > 1:
+            for dataset in Urn.parse_all(urn.parts[:1]):
+                yield dataset, urn.parts[1]
+
+
+def _by_raw(values: Mapping[str, _T], schema: "Iterable[Column]") -> dict[str, _T]:
+    simple = {FieldPath(path).simple: one for path, one in values.items()}
+    found: dict[str, _T] = {}
+    for column in schema:
+        one = values.get(column.path.raw, simple.get(column.path.simple))
+        if one is not None:
+            found[column.path.raw] = one
+    return found
+
+
+def _with_parents(columns: "Sequence[Column]", chosen: Collection[int]) -> set[int]:
+    kept: set[int] = set()
+    above: list[int] = []
+    for at, column in enumerate(columns):
+        del above[column.depth :]
+        above.append(at)
+        if at in chosen:
+            kept.update(above)
+    return kept
