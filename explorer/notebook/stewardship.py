@@ -1,7 +1,7 @@
 """Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
 showing itself and a DataFrame when asked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,11 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, Tone, tabulated
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
+from explorer.views import stewardship as views
+from explorer.views import table as values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,19 +35,15 @@ __all__ = [
 
 _MOST_ROWS = 60
 _LONGEST = 160
-_COUNTS = ("total", "documented", "edited", "ingested")
-_COVERED = (
-    dict.fromkeys(("key", "name"), "string")
-    | {f"{part}_{count}": "int64" for part in ("tables", "columns") for count in _COUNTS}
-    | dict.fromkeys(("tables_percent", "columns_percent"), "Float64")
-)
+_COVERED = dict.fromkeys(("key", "name"), "string") | {
+    f"{part}_{count}": "Float64" if count == "percent" else "int64"
+    for part in views.PARTS
+    for count in views.COUNTS
+}
 _LISTED = (
     dict.fromkeys(("urn", "table", "platform", "column", "path", "type"), "string")
     | {"use": "int64", "use_of": "string", "downstream": "int64"}
     | {"at_least": "bool", "weight": "int64"}
-)
-_CHANGED = dict.fromkeys(("place", "urn", "table", "column", "kind"), "string") | dict.fromkeys(
-    ("base", "theirs", "mine", "why"), "string"
 )
 _WRITTEN = dict.fromkeys(
     ("urn", "table", "column", "path", "type", "ingested", "edited", "tags"), "string"
@@ -58,38 +56,23 @@ class Coverage(Table, stewardship.Coverage):
     """How much is documented, over all and by what it was grouped by."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each group, least documented columns first; without groups one for all. No
-        request.
+        """Return a row for each group, least documented columns first; without groups one for all.
+        No request.
 
-        key, name                              string    empty for what has none
+        key, name                              string    empty for what has none, and for all
         tables_total, … _documented, … _edited, … _ingested     int64
         columns_total, … _documented, … _edited, … _ingested    int64
         tables_percent, columns_percent        Float64   documented; missing for nothing to document
         """
-        groups = self.groups or (stewardship.Group("", "all", self.tables, self.columns),)
-        rows = [
-            (
-                *(group.key, group.name),
-                *(getattr(group.tables, count) for count in _COUNTS),
-                *(getattr(group.columns, count) for count in _COUNTS),
-                *(group.tables.percent, group.columns.percent),
-            )
-            for group in groups
-        ]
-        return tabulated(rows, _COVERED)
+        return tabulated([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
+        """Yield what it shows of itself, from top to bottom."""
         yield Title("Coverage", f"by {self.by}" if self.by else "")
-        headers = ("", "documented", "of", "%", "edited", "ingested")
-        counts = (("tables", self.tables), ("columns", self.columns))
-        rows = [(Cell(name, tone="loud"), *_counted(count)) for name, count in counts]
-        yield Grid(headers, rows, frozenset(headers[1:]))
-        if self.groups:
-            shown = self.groups[:_MOST_ROWS]
-            named = (self.by or "", "tables", "% of tables", "columns", "% of columns", "missing")
-            yield Grid(named, [_group(one) for one in shown], frozenset(named[1:]))
-            yield from _rest(len(shown), len(self.groups))
+        if self.by:
+            for part in views.PARTS:
+                yield Say(f"{part}: {views.count_sentence(self.of(part))}")
+        yield from _page(views.coverage_page(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -109,13 +92,10 @@ class Worklist(Table, stewardship.Worklist):
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        count = f"{len(self):,} of {self.total:,}" if self.truncated else f"{self.total:,}"
-        yield Title("To document", f"{count}, use of {self.days} days" if self.total else "nothing")
-        shown = self.items[:_MOST_ROWS]
-        if shown:
-            headers = ("table", "column", "type", "use", "downstream")
-            yield Grid(headers, [_to_do(one) for one in shown], frozenset(headers[-2:]))
-        yield from _rest(len(shown), len(self))
+        used = f", use of {self.days} days" if self.total else ""
+        yield Title("To document", f"{views.worklist_counts(self)}{used}")
+        if self.items:
+            yield from _page(views.worklist_page(self), [item.urn for item in self.items])
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,25 +105,19 @@ class Changeset(Table, stewardship.Changeset):
     def to_frame(self) -> "pd.DataFrame":
         """A row for each line, in the file's order, all of them text. No request.
 
-        place, urn, table, column   where it stands in the file, and what it speaks of; `column`
-                                    missing for the table itself
-        kind                        see `explorer.stewardship.changeset.KINDS`
+        place, kind                 where it stands in the file, and what comes of it: see
+                                    `explorer.stewardship.changeset.KINDS`
+        urn, table, column          what it is about; `column` missing for the table itself
         base, theirs, mine          the text it started from, the catalog's, and the file's
         why                         more, where the kind does not say all
         """
-        rows = [
-            (
-                *(one.entry.place, one.urn, one.table, one.column, one.kind),
-                *(one.base, one.theirs, one.mine, one.why),
-            )
-            for one in self.changes
-        ]
-        return tabulated(rows, _CHANGED)
+        table = views.changes_table(self.changes)
+        names = [column.name for column in table.columns]
+        return tabulated([tuple(row) for row in table.rows], dict.fromkeys(names, "string"))
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
-        counts = " · ".join(f"{count:,} {kind}" for kind, count in self.counts().items())
-        yield Title("Changes", counts or "none")
+        yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
         told = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
         shown = told[:_MOST_ROWS]
         if shown:
@@ -326,29 +300,40 @@ def _held(record: Any) -> dict[str, Any]:
     return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
-def _counted(count: stewardship.Count) -> tuple[Cell, ...]:
-    return (
-        Cell(f"{count.documented:,}"),
-        Cell(f"{count.total:,}"),
-        Cell(_share(count)),
-        Cell(f"{count.edited:,}"),
-        Cell(f"{count.ingested:,}"),
-    )
+def _page(table: values.Table, details: Sequence[str] = ()) -> Iterator[Part]:
+    """Yield the first rows of a table; `details` stand with the texts in bold, for those who have
+    room."""
+    shown = table.rows[:_MOST_ROWS]
+    headers = [column.title for column in table.columns]
+    rows = [
+        [
+            _value(cell, column, details[at] if details else "")
+            for cell, column in zip(row, table.columns, strict=True)
+        ]
+        for at, row in enumerate(shown)
+    ]
+    numbers = {
+        heading
+        for at, heading in enumerate(headers)
+        if any(isinstance(row[at], int | float) for row in shown)
+    }
+    yield Grid(headers, rows, frozenset(numbers))
+    yield from _rest(len(shown), len(table.rows))
 
 
-def _group(group: stewardship.Group) -> tuple[Cell, ...]:
-    return (
-        Cell(group.name, tone="loud") if group.name else Cell("none", tone="quiet"),
-        Cell(f"{group.tables.total:,}"),
-        Cell(_share(group.tables)),
-        Cell(f"{group.columns.total:,}"),
-        Cell(_share(group.columns)),
-        Cell(f"{group.columns.undocumented:,}"),
-    )
-
-
-def _share(count: stewardship.Count) -> str:
-    return "" if count.percent is None else f"{count.percent:.1f}"
+def _value(cell: values.Cell, column: values.Column, detail: str) -> Cell:
+    match cell:
+        case None:
+            return Cell("")
+        case float():
+            return Cell(f"{cell:,.1f}")
+        case int():
+            return Cell(f"{cell:,}")
+        case _:
+            text = ", ".join(cell) if isinstance(cell, list | tuple) else str(cell)
+            is_bold = column.style == "bold"
+            tone: Tone = "loud" if is_bold else "quiet" if column.style == "dim" else "plain"
+            return Cell(text, detail=detail if is_bold else "", tone=tone)
 
 
 def _item(item: stewardship.Item) -> tuple[Any, ...]:
@@ -360,33 +345,22 @@ def _item(item: stewardship.Item) -> tuple[Any, ...]:
     )
 
 
-def _to_do(item: stewardship.Item) -> tuple[Cell, ...]:
-    whole = Cell("the table", tone="quiet")
-    more = " or more" if item.at_least else ""
-    return (
-        Cell(item.table, detail=item.urn, tone="loud"),
-        Cell(item.column.simple) if item.column else whole,
-        Cell(item.type),
-        Cell(f"{item.use:,}", detail="of the table" if item.use_of == "table" else ""),
-        Cell(f"{item.downstream:,}{more}"),
-    )
-
-
 def _written(row: stewardship.Row) -> tuple[Cell, ...]:
     path = FieldPath(row.column).simple if row.column else ""
     return (
         Cell(row.table, detail=row.urn if not row.column else "", tone="loud"),
-        Cell(path) if path else Cell("the table", tone="quiet"),
+        Cell(path) if path else Cell(views.WHOLE_TABLE, tone="quiet"),
         Cell(row.type),
         described(row.ingested, row.edited),
     )
 
 
 def _change(change: stewardship.Change) -> tuple[Cell, ...]:
+    table, column = views.change_place(change)
     return (
         Cell(change.kind, detail=change.why or ""),
-        Cell(change.table or change.urn, tone="loud"),
-        Cell(change.column or ""),
+        Cell(table, tone="loud"),
+        Cell(column),
         Cell(_short(change.theirs)),
         Cell(_short(change.mine)),
     )

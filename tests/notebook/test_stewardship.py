@@ -30,9 +30,9 @@ def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat, read):
     page = read(shown)
     for text in (page.text, repr(shown)):
         assert f"{plain.columns.total:,}" in text
-        assert f"{plain.columns.percent:.1f}" in text
+        assert f"({plain.columns.percent:g}%)" in text
         assert "by domain" in text
-        assert "none" in text
+        assert "(no domain)" in text
     whole = cat.stewardship.coverage()
     assert list(whole.df["columns_total"]) == [plain.columns.total]
     assert whole == cat.stewardship.coverage()

@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,12 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from explorer.cli.output import (
-    Cell,
-    Column,
     Table,
-    as_objects,
     note,
-    print_csv,
     print_diff,
     print_exactly,
     print_json,
@@ -30,7 +26,6 @@ from explorer.cli.output import (
 )
 from explorer.client.display import line
 from explorer.errors import InvalidInput, Unusable
-from explorer.metadata.fieldpath import FieldPath
 from explorer.stewardship import (
     Applied,
     Change,
@@ -38,8 +33,6 @@ from explorer.stewardship import (
     Count,
     Coverage,
     Entry,
-    Group,
-    Item,
     Row,
     Worklist,
     format_of,
@@ -48,6 +41,8 @@ from explorer.stewardship import (
     write_rows,
 )
 from explorer.stewardship.coverage import Part
+from explorer.views import stewardship as views
+from explorer.views import table as values
 from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
@@ -179,17 +174,6 @@ def _s(number: int, noun: str) -> str:
     return noun if number == 1 else f"{noun}s"
 
 
-_PARTS: Final[tuple[Part, ...]] = ("tables", "columns")
-_FIELDS: Final = ("total", "documented", "edited", "ingested", "percent")
-_NOBODY: Final = {
-    "domain": "(no domain)",
-    "folder": "(no folder)",
-    "owner": "(no owner)",
-    "platform": "(no platform)",
-    "tag": "(no tag)",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class CoverageGate:
     """A share that tables and columns, or `only` one of them, must reach."""
@@ -201,7 +185,7 @@ class CoverageGate:
     @property
     def parts(self) -> tuple[Part, ...]:
         """What is looked at."""
-        return (self.only,) if self.only else _PARTS
+        return (self.only,) if self.only else views.PARTS
 
     @property
     def reached(self) -> bool:
@@ -214,40 +198,30 @@ class CoverageGate:
         for part in self.parts:
             count = self.coverage.of(part)
             if not count.reaches(self.fail_under):
-                note(Text(f"{part}: {_percent(count)} documented, below {self.fail_under:g}%"))
+                note(
+                    Text(
+                        f"{part}: {views.percent_of(count)} documented, below {self.fail_under:g}%"
+                    )
+                )
         if not any(self.coverage.of(part).total for part in self.parts):
             note(Text("there is nothing to count"))
         return self.reached
 
 
 def print_coverage(coverage: Coverage) -> None:
-    """A line for each group, or one for tables and one for columns."""
-    if coverage.by is None:
-        _print_sums(coverage)
-        return
-    columns = (
-        Column("name", coverage.by, folds=True),
-        *(
-            Column(f"{part}_{field}", heading)
-            for part in _PARTS
-            for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
-        ),
-    )
-    print_table(Table(columns, [_short(group, coverage) for group in coverage.groups]))
-    for part in _PARTS:
-        note(Text(f"{part}: {_told(coverage.of(part))}"))
+    """Print a line for each group, or one for tables and one for columns."""
+    _print_page(views.coverage_page(coverage))
+    for part in views.PARTS if coverage.by else ():
+        note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
+
+
+def _print_page(page: values.Table) -> None:
+    print_table(Table(page.columns, page.rows))
 
 
 def print_coverage_as_csv(coverage: Coverage) -> None:
-    """A line for each group, or one without a key for everything."""
-    columns = (
-        Column("key"),
-        Column("name"),
-        *(Column(f"{part}_{field}") for part in _PARTS for field in _FIELDS),
-    )
-    whole = Group("", "", coverage.tables, coverage.columns)
-    groups = coverage.groups if coverage.by else (whole,)
-    print_csv(Table(columns, [[group.key, group.name, *_cells(group)] for group in groups]))
+    """Print a line for each group, or one without a key for everything."""
+    print_exactly(values.to_csv(views.coverage_table(coverage)))
 
 
 def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
@@ -259,13 +233,13 @@ def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> Non
     }
     print_json(
         {
-            **{part: _count_as_json(coverage.of(part)) for part in _PARTS},
+            **{part: _count_as_json(coverage.of(part)) for part in views.PARTS},
             "by": coverage.by,
             "groups": [
                 {
                     "key": group.key,
                     "name": group.name,
-                    **{part: _count_as_json(group.of(part)) for part in _PARTS},
+                    **{part: _count_as_json(group.of(part)) for part in views.PARTS},
                 }
                 for group in coverage.groups
             ],
@@ -274,108 +248,25 @@ def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> Non
     )
 
 
-def _print_sums(coverage: Coverage) -> None:
-    columns = (
-        Column("part", ""),
-        Column("total"),
-        Column("documented"),
-        Column("percent", "%"),
-        Column("edited", "by people"),
-        Column("ingested", "by ingestion"),
-    )
-    rows: list[list[Cell]] = []
-    for part in _PARTS:
-        count = coverage.of(part)
-        rows.append(
-            [part, count.total, count.documented, count.percent, count.edited, count.ingested]
-        )
-    print_table(Table(columns, rows))
-
-
-def _short(group: Group, coverage: Coverage) -> list[Cell]:
-    name = group.name or _NOBODY.get(coverage.by or "", "")
-    counts = (group.of(part) for part in _PARTS)
-    return [name, *(cell for one in counts for cell in (one.total, one.documented, one.percent))]
-
-
-def _cells(group: Group) -> Iterator[Cell]:
-    for part in _PARTS:
-        yield from _count_as_json(group.of(part)).values()
-
-
 def _count_as_json(count: Count) -> dict[str, Any]:
-    return {field: getattr(count, field) for field in _FIELDS}
-
-
-def _percent(count: Count) -> str:
-    return "none" if count.percent is None else f"{count.percent:g}%"
-
-
-def _told(count: Count) -> str:
-    if not count.total:
-        return "none"
-    return (
-        f"{count.documented:,} of {count.total:,} documented ({_percent(count)}), "
-        f"{count.edited:,} by people, {count.ingested:,} by ingestion"
-    )
-
-
-_FOR_PROGRAMS: Final = (
-    Column("urn"),
-    Column("table"),
-    Column("platform"),
-    Column("column"),
-    Column("type"),
-    Column("weight"),
-    Column("used"),
-    Column("used_of"),
-    Column("downstream"),
-    Column("at_least"),
-)
+    return {field: getattr(count, field) for field in views.COUNTS}
 
 
 def print_worklist(worklist: Worklist) -> None:
-    """A line for each item, with what its place in the order comes from."""
-    if not worklist.items:
-        return
-    columns = (
-        Column("weight"),
-        Column("used"),
-        Column("used_of", "of", style="dim"),
-        Column("downstream"),
-        Column("table", folds=True, style="bold"),
-        Column("column", folds=True),
-        Column("type", max_width=12, style="dim"),
-    )
-    rows: list[list[Cell]] = [
-        [
-            item.weight,
-            item.use,
-            item.use_of if item.use else None,
-            f"{item.downstream:,}+" if item.at_least else item.downstream,
-            item.table,
-            item.column.simple if item.column else "(the table itself)",
-            item.type,
-        ]
-        for item in worklist.items
-    ]
-    print_table(Table(columns, rows))
+    """Print a line for each item, with what its place in the order comes from."""
+    if worklist.items:
+        _print_page(views.worklist_page(worklist))
 
 
 def print_worklist_as_csv(worklist: Worklist) -> None:
-    """A line for each item, under the keys of its JSON."""
-    print_csv(_items_table(worklist))
+    """Print a line for each item, under the keys of its JSON."""
+    print_exactly(values.to_csv(views.worklist_table(worklist)))
 
 
 def print_worklist_as_json(worklist: Worklist) -> None:
-    """The items as objects; `total` counts what is undocumented in all."""
-    print_json(
-        {
-            "days": worklist.days,
-            "total": worklist.total,
-            "items": as_objects(_items_table(worklist)),
-        }
-    )
+    """Print the items as objects; `total` counts what is undocumented in all."""
+    items = values.to_objects(views.worklist_table(worklist))
+    print_json({"days": worklist.days, "total": worklist.total, "items": items})
 
 
 def print_worklist_urns(worklist: Worklist) -> None:
@@ -384,36 +275,11 @@ def print_worklist_urns(worklist: Worklist) -> None:
 
 
 def say_how_many_undocumented(worklist: Worklist) -> None:
-    """How many of how many were shown."""
-    if not worklist.total:
-        note(Text("everything here is documented"))
-        return
-    more = "; --top shows more" if worklist.truncated else ""
-    note(Text(f"{len(worklist):,} of {worklist.total:,} undocumented shown{more}"))
+    """Print how many of how many were shown."""
+    more = "; --top shows more" if worklist.total and worklist.truncated else ""
+    note(Text(f"{views.worklist_counts(worklist)}{more}"))
 
 
-def _items_table(worklist: Worklist) -> Table:
-    return Table(_FOR_PROGRAMS, [_item_row(item) for item in worklist.items])
-
-
-def _item_row(item: Item) -> list[Cell]:
-    return [
-        item.urn,
-        item.table,
-        item.platform,
-        str(item.column) if item.column else None,
-        item.type,
-        item.weight,
-        item.use,
-        item.use_of,
-        item.downstream,
-        item.at_least,
-    ]
-
-
-_COLUMNS: Final = tuple(
-    map(Column, ("place", "kind", "urn", "table", "column", "base", "theirs", "mine", "why"))
-)
 _UNTRIED: Final = "the work had ended before it was written"
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 30
@@ -465,8 +331,8 @@ def print_changes(changeset: Changeset) -> None:
 
 
 def print_changes_as_csv(changeset: Changeset) -> None:
-    """A line for each change, all but the unchanged."""
-    print_csv(_table(changeset))
+    """Print a line for each change, all but the unchanged."""
+    print_exactly(values.to_csv(_table(changeset)))
 
 
 def print_changes_as_json(file: str, changeset: Changeset) -> None:
@@ -518,8 +384,7 @@ def print_outcome_as_json(outcome: FileOutcome) -> None:
 
 def say_counts(changeset: Changeset) -> None:
     """How many lines there are of each kind."""
-    counts = [f"{number:,} {kind}" for kind, number in changeset.counts().items()]
-    note(Text(", ".join(counts) or "the file has no lines"))
+    note(Text(", ".join(views.change_counts(changeset)) or "the file has no lines"))
 
 
 def tell(outcome: FileOutcome, *, report: Path | None) -> None:
@@ -564,34 +429,20 @@ def _print_left(console: Console, left: Sequence[Change]) -> None:
 
 
 def _place(change: Change) -> Text:
-    name = said(change.table or change.urn, "bold")
-    if change.column is not None:
-        name.append(f" · {line(FieldPath(change.column).simple)}", "bold")
+    table, column = views.change_place(change)
+    name = said(table, "bold")
+    if column:
+        name.append(f" · {line(column)}", "bold")
     return name
 
 
-def _table(changeset: Changeset) -> Table:
-    rows = [
-        (
-            change.entry.place,
-            change.kind,
-            change.urn,
-            change.table,
-            change.column,
-            change.base,
-            change.theirs,
-            change.mine,
-            change.why,
-        )
-        for change in changeset.changes
-        if change.kind != "unchanged"
-    ]
-    return Table(_COLUMNS, rows)
+def _table(changeset: Changeset) -> values.Table:
+    return views.changes_table(tuple(one for one in changeset.changes if one.kind != "unchanged"))
 
 
 def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
     return {
         "file": file,
         "counts": changeset.counts(),
-        "changes": as_objects(_table(changeset)),
+        "changes": values.to_objects(_table(changeset)),
     }

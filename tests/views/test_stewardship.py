@@ -1,0 +1,124 @@
+"""Coverage, the worklist and changes say the same in the notebook and in the shell."""
+
+import csv
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from explorer import Catalog
+from explorer.metadata.urn import Urn
+from explorer.stewardship import Changeset, Count, Coverage, Entry, Group, Row, write_rows
+from explorer.views import stewardship as views
+from explorer.views.table import Table, to_objects
+
+ORDERS = Urn.dataset("hive", "shop.orders")
+STOCK = Urn.dataset("snowflake", "stock")
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stewardship")
+
+
+@pytest.fixture(scope="module")
+def catalog(data_dir: Path) -> Iterator[Catalog]:
+    """A catalog with a described table and one that is not, which has a column."""
+    field = {
+        "fieldPath": "sku",
+        "nativeDataType": "int",
+        "type": {"type": {"com.linkedin.schema.NumberType": {}}},
+    }
+    schema = {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:snowflake",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [field],
+    }
+    with Catalog(data_dir=data_dir) as found:
+        found.put(ORDERS, "datasetProperties", {"name": "orders", "description": "All orders."})
+        found.put(STOCK, "schemaMetadata", schema)
+        yield found
+
+
+def shell(data_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "explorer.cli", *words, "--data-dir", str(data_dir))
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def words_of(table: Table) -> list[str]:
+    """Every heading and text of a table for people."""
+    texts = [cell for row in table.rows for cell in row if isinstance(cell, str)]
+    return [word for word in (*(column.title for column in table.columns), *texts) if word]
+
+
+@pytest.mark.parametrize("by", [None, "platform", "owner"])
+def test_coverage_has_the_same_rows_in_every_front_end(
+    catalog: Catalog, data_dir: Path, by: str | None
+) -> None:
+    shown = catalog.stewardship.coverage([ORDERS, STOCK], by=by)
+    words = words_of(views.coverage_page(shown))
+    assert {None: "by people", "platform": "hive", "owner": "(no owner)"}[by] in words
+    named = (str(ORDERS), str(STOCK), *(("--by", by) if by else ()))
+    ran = shell(data_dir, "coverage", *named)
+    for page in (repr(shown), ran.stdout):
+        assert [word for word in words if word not in page] == []
+    rows = list(csv.DictReader(io.StringIO(shell(data_dir, "coverage", *named, "--csv").stdout)))
+    assert list(rows[0]) == list(shown.df.columns)
+    assert [row["columns_total"] for row in rows] == list(map(str, shown.df["columns_total"]))
+
+
+def test_the_worklist_has_the_same_rows_in_every_front_end(
+    catalog: Catalog, data_dir: Path
+) -> None:
+    shown = catalog.stewardship.worklist([ORDERS, STOCK])
+    words = [*words_of(views.worklist_page(shown)), views.worklist_counts(shown)]
+    assert {"stock", "sku", views.WHOLE_TABLE, "2 of 2 undocumented shown"} <= set(words)
+    ran = shell(data_dir, "worklist", str(ORDERS), str(STOCK))
+    for page in (repr(shown), ran.stdout + ran.stderr):
+        assert [word for word in words if word not in page] == []
+
+
+def test_changes_have_the_same_rows_in_every_front_end(
+    catalog: Catalog, data_dir: Path, tmp_path: Path
+) -> None:
+    rows = catalog.stewardship.documentation([ORDERS, STOCK])
+    rows = [replace(rows[0], edited="Mine."), *rows[1:], replace(rows[0], column="nowhere")]
+    file = tmp_path / "all.csv"
+    file.write_bytes(write_rows(rows, "csv"))
+    shown = catalog.stewardship.changeset(Entry(f"row {at}", row) for at, row in enumerate(rows, 2))
+    ran = shell(data_dir, "docs", "diff", str(file))
+    for page in (repr(shown), ran.stdout + ran.stderr):
+        for word in (*views.change_counts(shown), "orders", "nowhere", "Mine."):
+            assert word in page
+    text = shell(data_dir, "docs", "diff", str(file), "--csv").stdout
+    assert next(csv.reader(io.StringIO(text))) == list(shown.df.columns)
+
+
+def test_shares_are_cut_and_groups_without_a_name_say_so() -> None:
+    count = Count(total=3, documented=2, edited=1, ingested=2)
+    assert views.percent_of(count) == "66.6%"
+    told = "2 of 3 documented (66.6%), 1 by people, 2 by ingestion"
+    assert views.count_sentence(count) == told
+    assert views.count_sentence(Count()) == views.percent_of(Count()) == "none"
+    coverage = Coverage(count, count, "tag", (Group("", "", count, count),))
+    assert views.coverage_page(coverage).rows[0][0] == "(no tag)"
+    # Programs get the name as it is.
+    assert to_objects(views.coverage_table(coverage))[0]["name"] == ""
+
+
+def test_a_change_of_a_table_itself_names_no_column() -> None:
+    row = Row(str(ORDERS), "orders", "[version=2.0].[type=struct].a", "int", "", "")
+    shown = Changeset(()).changes
+    assert views.changes_table(shown).rows == []
+    from explorer.stewardship import Change
+
+    assert views.change_place(Change(Entry("row 2", row), "new")) == ("orders", "a")
+    whole = Change(Entry("row 3", replace(row, column="", table="")), "new")
+    assert views.change_place(whole) == (str(ORDERS), "")
