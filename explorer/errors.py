@@ -1,25 +1,33 @@
-"""Every error the package raises on purpose, by what the reader can do about it.
+"""Every error the package raises on purpose, by what the caller can do about it.
 
-CatalogError                    one sentence, and what to do
-├── InvalidInput                fix what was given
+CatalogError                    one sentence that says what happened, and what to do
+├── InvalidInput                fix the input
 │   ├── InvalidUrn
 │   ├── InvalidAspect           a value does not fit its record; names the place inside it
 │   └── UnknownName             no such entity, aspect, field; names the known ones
-├── NotFound                    there is no such thing
-├── Gone                        it is not kept any more: read anew what was followed
-├── NotSignedIn                 give a token, or another one
+├── NotFound                    name something else: there is no such entity, aspect or version
+├── Gone                        read anew: the changes that were followed are not kept any more
+├── NotSignedIn                 sign in: give a token, or another one
 ├── Forbidden                   ask for the right
-│   └── ReadOnly                the profile in use keeps from writing
-├── Conflict                    somebody else wrote in between
+│   └── ReadOnly                use a profile that may write
+├── Conflict                    resolve it: somebody else wrote in between
 ├── Unreachable                 try again: the server did not answer
-│   ├── TimedOut                it took longer than one was ready to wait
-│   └── Busy                    it asks to be left alone for a while, and says how long
-├── Superseded                  nothing: a later question took this one's place
-├── Unusable                    the place (directory, port, lock) cannot be used as it is
-│   ├── MissingExtra            a package is not installed; name the extra that brings it
-│   └── Untrusted               the server's certificate is not trusted; name its authority
-└── ServerFault                 report: the server failed
+│   ├── TimedOut                the answer took too long
+│   └── Busy                    the server asks for a pause, and says how long
+├── Superseded                  nothing: a later request took the place of this one
+├── Unusable                    set something right on this machine
+│   ├── StorageFault            a file or directory: free space, permit access, or name another
+│   ├── InvalidFile             what a file holds: correct it, restore a copy, or upgrade
+│   ├── InUse                   another process has it: stop that one, or name something else
+│   ├── Misconfigured           a setting, an environment variable, or a program it names
+│   ├── MissingExtra            install the extra of this package that is named
+│   └── Untrusted               trust the server's certificate, or correct the address
+├── Misuse                      fix the calling program: a closed client, the wrong thread
+│   └── Unsupported             use another object: this one cannot do what is asked of it
+└── ServerFault                 report it: the server failed
     └── Unreadable              its answer cannot be read
+
+An error is complete when it is raised: what is known of it is given to its constructor.
 """
 
 import sys
@@ -34,19 +42,25 @@ __all__ = [
     "Conflict",
     "Forbidden",
     "Gone",
+    "InUse",
     "InvalidAspect",
+    "InvalidFile",
     "InvalidInput",
     "InvalidUrn",
+    "Misconfigured",
     "MissingExtra",
+    "Misuse",
     "NotFound",
     "NotSignedIn",
     "ReadOnly",
     "ServerFault",
+    "StorageFault",
     "Superseded",
     "TimedOut",
     "UnknownName",
     "Unreachable",
     "Unreadable",
+    "Unsupported",
     "Untrusted",
     "Unusable",
 ]
@@ -55,14 +69,23 @@ __all__ = [
 class CatalogError(Exception):
     """The root: `str(error)` is a sentence fit to be shown to a person.
 
-    An error that came with an answer knows its `status`, the `url` that was asked, free of
+    An error that came with an answer has its `status`, the `url` of the request, free of
     credentials, and an `excerpt` of the server's own words, cleaned and cut. All three are None
-    for an error that came without one.
+    for other errors.
     """
 
-    status: int | None = None
-    url: str | None = None
-    excerpt: str | None = None
+    def __init__(
+        self,
+        sentence: str = "",
+        *,
+        status: int | None = None,
+        url: str | None = None,
+        excerpt: str | None = None,
+    ) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.url = url
+        self.excerpt = excerpt
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython prints when a cell fails with this error: its name and sentence.
@@ -135,13 +158,17 @@ class NotFound(CatalogError):
 
 
 class Gone(CatalogError):
-    """Changes that were asked for are not kept any more, so that some were missed.
+    """The changes that were asked for are not kept any more, so that some were missed.
 
-    `resume_after` is the offset after which the change log is whole, None where the server did
+    `resume_after` is the offset after which the change log is complete, None where the server did
     not say.
     """
 
-    resume_after: int | None = None
+    def __init__(
+        self, sentence: str = "", *, resume_after: int | None = None, **answer: Any
+    ) -> None:
+        super().__init__(sentence, **answer)
+        self.resume_after = resume_after
 
 
 class NotSignedIn(CatalogError):
@@ -163,7 +190,11 @@ class Conflict(CatalogError):
     `version`, `actor` and `time` (milliseconds since 1970).
     """
 
-    current: Mapping[str, Any] | None = None
+    def __init__(
+        self, sentence: str = "", *, current: Mapping[str, Any] | None = None, **answer: Any
+    ) -> None:
+        super().__init__(sentence, **answer)
+        self.current = current
 
 
 class Unreachable(CatalogError):
@@ -175,22 +206,44 @@ class TimedOut(Unreachable):
 
 
 class Busy(Unreachable):
-    """The server has too much to do; `retry_after_seconds` is how long it asks to be left alone,
-    None where it does not say."""
+    """The server has too much to do; `retry_after_seconds` is the pause it asks for, None where it
+    names none."""
 
-    retry_after_seconds: float | None = None
+    def __init__(
+        self, sentence: str = "", *, retry_after_seconds: float | None = None, **answer: Any
+    ) -> None:
+        super().__init__(sentence, **answer)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class Superseded(CatalogError):
-    """A later question took this one's place; its answer is not wanted any more."""
+    """A later request took the place of this one; nobody needs its answer any more."""
 
 
 class Unusable(CatalogError):
-    """A directory, port or lock cannot be used as it is."""
+    """Something on this machine cannot be used as it is. Raised itself only for what another
+    process reported, in its words; everything else is one of the leaves."""
+
+
+class StorageFault(Unusable):
+    """A file or directory cannot be read or written, or others may read what they should not."""
+
+
+class InvalidFile(Unusable):
+    """A file does not hold what it should: it is damaged, of something else, or of a newer
+    release."""
+
+
+class InUse(Unusable):
+    """Another process has the directory, file or port."""
+
+
+class Misconfigured(Unusable):
+    """A setting, an environment variable, or a program that one of them names, does not work."""
 
 
 class MissingExtra(Unusable):
-    """A package is not installed that only this needs; the sentence names the extra to install."""
+    """An optional package is not installed; the sentence names the extra that brings it."""
 
     def __init__(self, what: str, extra: str, instead: str = "") -> None:
         self.what = what
@@ -206,6 +259,15 @@ class MissingExtra(Unusable):
 class Untrusted(Unusable):
     """The server's certificate is not trusted, or no encrypted connection can be made; nothing was
     sent."""
+
+
+class Misuse(CatalogError):
+    """The client cannot be used so: it is closed, belongs to another process, or was called on its
+    own thread."""
+
+
+class Unsupported(Misuse):
+    """An object that the caller gave cannot do what is asked of it."""
 
 
 class ServerFault(CatalogError):

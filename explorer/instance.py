@@ -18,14 +18,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from explorer.errors import Unreachable, Unusable
+from explorer.errors import InUse, StorageFault, Unreachable, Unusable
 
 if TYPE_CHECKING:
     import subprocess
 
 __all__ = [
     "HELD_STATUS",
-    "Held",
+    "DirectoryInUse",
     "Hold",
     "Instance",
     "ensure",
@@ -57,7 +57,7 @@ class Instance(msgspec.Struct, frozen=True):
     started_millis: int
 
 
-class Held(Unusable):
+class DirectoryInUse(InUse):
     """Another service holds the data directory."""
 
 
@@ -84,14 +84,14 @@ class Hold:
 def hold(data_dir: Path) -> Iterator[Hold]:
     """Hold a data directory, which is made when it is not there.
 
-    Raises `Held`, naming the process and address, when a service has it already, and `Unusable`
-    when it cannot be written.
+    Raises `DirectoryInUse`, naming the process and address, when a service has it already, and
+    `StorageFault` when it cannot be written.
     """
     _prepare(data_dir)
     try:
         lock = os.open(data_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise _unusable(data_dir, error) from error
+        raise _cannot_write(data_dir, error) from error
     held = Hold(data_dir)
     try:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -159,7 +159,7 @@ def socket_path(data_dir: Path) -> Path | None:
     """Where a data directory's service listens; nothing where there are no Unix sockets.
 
     In the directory itself, or when that path is too long for a socket, in a directory that only
-    we can enter. Raises `Unusable` when somebody else has made that one.
+    we can enter. Raises `StorageFault` when somebody else has made that one.
     """
     if not hasattr(socket, "AF_UNIX"):
         return None
@@ -174,7 +174,7 @@ def socket_path(data_dir: Path) -> Path | None:
     private.mkdir(mode=0o700, exist_ok=True)
     entry = private.lstat()
     if entry.st_uid != os.getuid() or entry.st_mode & 0o077 or private.is_symlink():
-        raise Unusable(
+        raise StorageFault(
             f"{private} must be a directory of yours with mode 0700; remove it, or name a data "
             "directory with a shorter path"
         )
@@ -186,27 +186,29 @@ def _prepare(data_dir: Path) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise Unusable(
+        raise StorageFault(
             f"{data_dir} is not a directory; name another with CATALOG_DATA_DIR"
         ) from error
     except OSError as error:
-        raise _unusable(data_dir, error) from error
+        raise _cannot_write(data_dir, error) from error
     if not os.access(data_dir, os.W_OK | os.X_OK):
-        raise Unusable(f"{data_dir} cannot be written; name another with CATALOG_DATA_DIR")
+        raise StorageFault(f"{data_dir} cannot be written; name another with CATALOG_DATA_DIR")
 
 
-def _unusable(data_dir: Path, error: OSError) -> Unusable:
+def _cannot_write(data_dir: Path, error: OSError) -> StorageFault:
     why = error.strerror or str(error)
-    return Unusable(
+    return StorageFault(
         f"{data_dir} cannot be written ({why}); name another directory with CATALOG_DATA_DIR"
     )
 
 
-def _held_by_another(data_dir: Path) -> Held:
+def _held_by_another(data_dir: Path) -> DirectoryInUse:
     other = _read(data_dir)
     if other is None:
-        return Held(f"{data_dir} is in use by a service that is starting or stopping; try again")
-    return Held(
+        return DirectoryInUse(
+            f"{data_dir} is in use by a service that is starting or stopping; try again"
+        )
+    return DirectoryInUse(
         f"{data_dir} is served already by process {other.pid} at {other.address}; "
         "use that one, stop it, or name another data directory"
     )

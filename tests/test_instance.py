@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import Unreachable, Unusable
-from explorer.instance import Held, Instance, ensure, find, hold, socket_path
+from explorer.errors import StorageFault, Unreachable, Unusable
+from explorer.instance import DirectoryInUse, Instance, ensure, find, hold, socket_path
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import open_catalog
 
@@ -92,10 +92,10 @@ def test_an_unreadable_announcement_is_none(tmp_path: Path, left: bytes) -> None
 
 def test_a_directory_is_held_by_one_and_the_other_is_told_by_whom(tmp_path: Path) -> None:
     with hold(tmp_path) as held:
-        with pytest.raises(Held, match="starting or stopping"), hold(tmp_path):
+        with pytest.raises(DirectoryInUse, match="starting or stopping"), hold(tmp_path):
             pass
         held.announce("unix:/somewhere.sock", "1")
-        with pytest.raises(Held, match=f"process {os.getpid()} at unix:/somewhere.sock"):
+        with pytest.raises(DirectoryInUse, match=f"process {os.getpid()} at unix:/somewhere.sock"):
             hold(tmp_path).__enter__()
         assert find(tmp_path) is not None
 
@@ -132,12 +132,12 @@ def test_a_path_that_is_a_file_is_unusable(tmp_path: Path, below: str) -> None:
     file = tmp_path / "file"
     file.write_text("x")
     for use in (ensure, lambda place: hold(place).__enter__()):
-        with pytest.raises(Unusable, match="not a directory; name another"):
+        with pytest.raises(StorageFault, match="not a directory; name another"):
             use(file / below if below else file)
 
 
 def test_a_place_that_cannot_be_written_is_unusable() -> None:
-    with pytest.raises(Unusable, match="cannot be written"):
+    with pytest.raises(StorageFault, match="cannot be written"):
         ensure(Path("/proc/catalog"))
 
 
@@ -155,7 +155,7 @@ def test_a_socket_lies_in_the_directory_or_in_a_private_one_when_that_is_too_lon
     assert found == socket_path(long)
     assert found != socket_path(long / "z")
     found.parent.chmod(0o755)
-    with pytest.raises(Unusable, match="mode 0700"):
+    with pytest.raises(StorageFault, match="mode 0700"):
         socket_path(long)
 
 

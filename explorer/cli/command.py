@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from explorer import __version__, config
-from explorer.errors import CatalogError, MissingExtra, Unreachable, Unusable
+from explorer.errors import CatalogError, MissingExtra, StorageFault, Unreachable, Unusable
 
 __all__ = ["SECTIONS", "catalog", "run"]
 
@@ -225,7 +225,7 @@ def _invoke(arguments: list[str]) -> int:
         if error.errno != errno.ENOSPC:
             raise
         _forget_stdout()
-        raise Unusable("the output cannot be written: no space is left for it") from error
+        raise StorageFault("the output cannot be written: no space is left for it") from error
     return code
 
 

@@ -24,7 +24,7 @@ from explorer.cli.rendering.entity import print_description
 from explorer.client import Catalog
 from explorer.client.display import block, line
 from explorer.client.editable import TextConflict, place_of
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, StorageFault
 from explorer.metadata.urn import Urn
 from explorer.views.diff import text_diff
 
@@ -54,7 +54,7 @@ class EditorText:
     def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
         """What the person makes of a text in their editor: `VISUAL`, `EDITOR` or the system's.
 
-        What ingestion says is shown below it. Raises `Unusable` where no file can be made, before
+        The ingested text is shown below it. Raises `StorageFault` where no file can be made, before
         anything is typed, and `InvalidInput` where the editor fails or what it left cannot be
         read; the file it left is then named.
         """
@@ -69,7 +69,7 @@ class EditorText:
             if isinstance(error, click.ClickException):
                 raise InvalidInput(f"nothing was written: {error.format_message()}") from error
             if isinstance(error, OSError):
-                raise Unusable(f"{path} cannot be used: {error.strerror}") from error
+                raise StorageFault(f"{path} cannot be used: {error.strerror}") from error
             raise
         return cls(found, again, path)
 
@@ -84,7 +84,7 @@ class EditorText:
             draft.write_bytes(data)
             draft.chmod(0o600)
             draft.replace(path)
-        except (OSError, Unusable):
+        except (OSError, StorageFault):
             if self._path is None:
                 note(Text("your text cannot be kept in a file; it is:\n"), Text(block(self.text)))
                 return
@@ -116,7 +116,7 @@ def _new_file(name: str) -> Path:
         descriptor, path = tempfile.mkstemp(".md", f"{plain}-", directory)
         os.close(descriptor)
     except OSError as error:
-        raise Unusable(
+        raise StorageFault(
             f"{directory} cannot be written ({error.strerror}); "
             "name another directory with CATALOG_STATE_DIR"
         ) from error

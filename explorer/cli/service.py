@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import CatalogError
-from explorer.instance import HELD_STATUS, Held
+from explorer.instance import HELD_STATUS, DirectoryInUse
 from explorer.server import KEEP_CHANGES_DAYS, serve_embedded
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             keep_changes_days=None if given.keep_changes == "all" else int(given.keep_changes),
             actor=partial(_user, given.data_dir),
         )
-    except Held as error:
+    except DirectoryInUse as error:
         print(error, file=sys.stderr)
         return HELD_STATUS
     except CatalogError as error:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from explorer.errors import Unusable
+from explorer.errors import Misuse
 
 __all__ = ["BlockingFace", "blocking", "blocking_iterator", "plain"]
 
@@ -50,7 +50,7 @@ class BlockingFace:
         """Run on the client's thread, and return or raise what comes of it.
 
         An interrupt of the waiting cancels the work, and waits for it to have hung up. Raises
-        `Unusable` when the client is closed, before or meanwhile, and where waiting would never
+        `Misuse` when the client is closed, before or meanwhile, and where waiting would never
         end: on the client's own thread, and in a process that was forked off.
 
         Example: `cat.wait(cat.core.info())`
@@ -58,7 +58,7 @@ class BlockingFace:
         why = self._hindrance()
         if why is not None:
             work.close()
-            raise Unusable(why)
+            raise Misuse(why)
         ended = threading.Event()
         tasks: list[asyncio.Task[_T]] = []
 
@@ -80,7 +80,7 @@ class BlockingFace:
             ended.wait()
         except RuntimeError:
             work.close()
-            raise Unusable("this client is closed; make another one") from None
+            raise Misuse("this client is closed; make another one") from None
         except BaseException:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(stop)
@@ -90,7 +90,7 @@ class BlockingFace:
             self._waiters.discard(ended)
         if not tasks or not tasks[0].done() or tasks[0].cancelled():
             work.close()
-            raise Unusable("the client was closed while it waited for an answer")
+            raise Misuse("the client was closed while it waited for an answer")
         return tasks[0].result()
 
     def _hindrance(self) -> str | None:
@@ -110,7 +110,7 @@ class BlockingFace:
         if threading.current_thread() is self._thread and os.getpid() == self._process:
             self._loop.create_task(work)
             return
-        with suppress(Unusable):
+        with suppress(Misuse):
             self.wait(work)
 
     def _end(self) -> None:

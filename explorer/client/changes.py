@@ -13,7 +13,7 @@ from explorer.client.methods import CatalogMethods
 from explorer.client.records import ChangeEvent, ChangePage
 from explorer.client.responses import Json, as_object, read_as, value_of
 from explorer.client.transport import Request
-from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unreadable, Unusable
+from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unreadable, Unsupported
 from explorer.metadata.urn import Urn
 
 __all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
@@ -224,7 +224,7 @@ class ChangeLogMethods(CatalogMethods):
                         at, heard, pause = offset, clock(), _FIRST_PAUSE_SECONDS
                         if change is not None:
                             yield change
-            except Unusable:
+            except Unsupported:
                 break
             except Unreachable as error:
                 if clock() - heard > _PATIENCE_SECONDS:

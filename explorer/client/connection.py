@@ -40,12 +40,13 @@ from explorer.errors import (
     CatalogError,
     Forbidden,
     InvalidInput,
+    Misuse,
     NotFound,
     ReadOnly,
     ServerFault,
     Unreachable,
     Unreadable,
-    Unusable,
+    Unsupported,
 )
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ class ServerTransport:
         """The transport, made when there is none.
 
         `instead_of` names one that failed: the embedded catalog is then looked for anew, since it
-        may have gone away and come back elsewhere. Raises what starting it raises, and `Unusable`
+        may have gone away and come back elsewhere. Raises what starting it raises, and `Misuse`
         once it was closed.
         """
         self._check_open()
@@ -308,7 +309,7 @@ class ServerTransport:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Unusable("this client is closed; make another one")
+            raise Misuse("this client is closed; make another one")
 
     async def _renew(self) -> None:
         if self._data_dir is None:
@@ -590,8 +591,8 @@ class Connection:
         """The lines of an answer as they come, without their ends: events, or rows of JSON.
 
         Not sent again once it began; ends with the answer, or when it is closed, which hangs up.
-        Raises what `ask` raises, `TimedOut` when nothing comes for a minute, and `Unusable` when
-        the transport in use gives whole answers only.
+        Raises what `ask` raises, `TimedOut` when nothing comes for a minute, and `Unsupported`
+        when the transport in use gives whole answers only.
         """
         self._check_allowed(request)
         if self._keeping.is_offline:
@@ -743,7 +744,7 @@ class Connection:
         while True:
             transport = await self._reach.open(instead_of=failed)
             if not isinstance(transport, Streaming):
-                raise Unusable("the transport in use cannot stream; name a server's address")
+                raise Unsupported("the transport in use cannot stream; name a server's address")
             signed = await self._signed(request)
             answer: Answer | None = None
             try:

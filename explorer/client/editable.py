@@ -257,22 +257,36 @@ class Mutation(NamedTuple):
 class TextConflict(Conflict):
     """What the server holds is not what the change was made from; nothing was written.
 
-    `base` is what the change started from, `theirs` what the server holds now, `mine` what was to
-    be written. All three are empty where there was nothing. `author`, `at` (UTC) and `version` are
-    those of the aspect that holds it now; None where the server does not say.
+    `place` names what was to be changed. `base` is what the change started from, `theirs` what the
+    server holds now, `mine` what was to be written, each empty where there was nothing. `author`,
+    `at` (UTC) and `version` are those of the aspect that holds it now; None where the server does
+    not say.
     """
 
-    author: str | None = None
-    at: datetime | None = None
-    version: str | None = None
-
-    def __init__(self, place: str, base: str, theirs: str, mine: str) -> None:
+    def __init__(
+        self,
+        place: str,
+        base: str,
+        theirs: str,
+        mine: str,
+        *,
+        author: str | None = None,
+        at: datetime | None = None,
+        version: str | None = None,
+    ) -> None:
+        self.place = place
         self.base = base
         self.theirs = theirs
         self.mine = mine
+        self.author = author
+        self.at = at
+        self.version = version
         super().__init__(
             f"{place} was changed by somebody else meanwhile; look at both and write again"
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.place, self.base, self.theirs, self.mine), self.__dict__
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,26 +307,29 @@ class Expectation:
     def check(self, now: Held, stamp: AuditStamp | None = None) -> None:
         """Raise `TextConflict` where the server holds something else than is expected; `stamp` says
         who wrote that and when."""
-        if _comparable(now) not in (_comparable(self.seen), _comparable(self.mine)):
-            raise self.conflict(now, stamp)
-
-    def conflict(self, now: Held, stamp: AuditStamp | None = None) -> TextConflict:
-        """The error for what is there now."""
-        error = TextConflict(str(self.target), *map(held_text, (self.seen, now, self.mine)))
-        if stamp is not None and stamp.time > 0:
-            error.author, error.at = stamp.actor, stamp.at
-        return error
+        if _comparable(now) in (_comparable(self.seen), _comparable(self.mine)):
+            return
+        if stamp is None or stamp.time <= 0:
+            raise self._conflict(now)
+        raise self._conflict(now, author=stamp.actor, at=stamp.at)
 
     def conflict_from_wire(self, current: Mapping[str, Any]) -> TextConflict:
-        """The error for what the server said is there now."""
+        """Return the error for what the server said is there now."""
         value = current.get("value")
-        error = self.conflict(tuple(map(str, value)) if isinstance(value, list) else value)
         author, version, at_millis = (current.get(key) for key in ("actor", "version", "time"))
-        error.author = author if isinstance(author, str) else None
-        error.version = version if isinstance(version, str) else None
-        if isinstance(at_millis, int):
-            error.at = datetime.fromtimestamp(at_millis / 1000, UTC)
-        return error
+        return self._conflict(
+            tuple(map(str, value)) if isinstance(value, list) else value,
+            author=author if isinstance(author, str) else None,
+            at=datetime.fromtimestamp(at_millis / 1000, UTC)
+            if isinstance(at_millis, int)
+            else None,
+            version=version if isinstance(version, str) else None,
+        )
+
+    def _conflict(self, now: Held, **current: Any) -> TextConflict:
+        return TextConflict(
+            str(self.target), *map(held_text, (self.seen, now, self.mine)), **current
+        )
 
     def to_wire(self) -> dict[str, Any]:
         """The condition as our service takes it in the `extensions` of a GraphQL request."""

@@ -37,7 +37,7 @@ from explorer.client.journal import Journal
 from explorer.client.records import Edit, Held, StatusChange
 from explorer.client.responses import Json
 from explorer.client.transport import Request, graphql_request
-from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, Unusable
+from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
@@ -67,7 +67,7 @@ class EditMethods(ConditionalWrites):
         """From now on write every edit down in this file, which is made where there is none.
 
         What is given is iterated for the edits in it, oldest first. An edit that changed nothing
-        is not written down. No request. Raises `Unusable` where the file cannot be.
+        is not written down. No request. Raises `StorageFault` where the file cannot be.
 
         Example: `cat.keep_journal(Path("journal.jsonl"))`
         """
@@ -88,7 +88,7 @@ class EditMethods(ConditionalWrites):
         if path is not None:
             try:
                 self._journal = await asyncio.to_thread(Journal, path)
-            except Unusable as error:
+            except StorageFault as error:
                 self._connection.warned(f"edits cannot be taken back: {error}")
         return self._journal
 
@@ -353,8 +353,8 @@ class EditMethods(ConditionalWrites):
         if journal is not None and edit.changed:
             try:
                 await asyncio.to_thread(journal.append, edit, self._connection.address)
-            except Unusable as error:
-                raise Unusable(f"the edit is stored, but not written down: {error}") from error
+            except StorageFault as error:
+                raise StorageFault(f"the edit is stored, but not written down: {error}") from error
         return edit
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from explorer.client import responses
 from explorer.client.transport import UNIX, Answer, Request, Streamed, base_url, is_local, shown
-from explorer.errors import CatalogError, InvalidInput, Untrusted, Unusable
+from explorer.errors import CatalogError, InvalidInput, Misconfigured, Untrusted
 
 __all__ = ["HttpTransport"]
 
@@ -52,7 +52,7 @@ class HttpTransport:
         carrier: httpx.AsyncBaseTransport | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Raises `Unusable` for a proxy or certificates that cannot be used."""
+        """Raises `Misconfigured` for a proxy or certificates that cannot be used."""
         self._address = address
         self._proxy = proxy
         is_unix = address.startswith(UNIX)
@@ -171,7 +171,7 @@ class HttpTransport:
 
 
 def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTransport:
-    """Return the transport of httpx. Raises `Unusable` for unusable certificates or proxies."""
+    """Return the transport of httpx. Raises `Misconfigured` for bad certificates or proxies."""
     limits = httpx.Limits(
         max_connections=_MAX_CONNECTIONS,
         max_keepalive_connections=_MAX_CONNECTIONS,
@@ -180,7 +180,7 @@ def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTranspo
     try:
         return httpx.AsyncHTTPTransport(verify=verify, proxy=proxy, limits=limits)
     except OSError as error:
-        raise Unusable(
+        raise Misconfigured(
             f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
         ) from error
     except (ValueError, ImportError, httpx.InvalidURL) as error:

@@ -273,10 +273,12 @@ class LoadInterrupted(Unreachable):
         self.stored = stored
         self.unanswered = unanswered
         self.not_tried = not_tried
-        self.status, self.url, self.excerpt = cause.status, cause.url, cause.excerpt
         left = "" if not_tried is None else f", {not_tried:,} did not"
         super().__init__(
-            f"{cause}; {report.written:,} changes went in, {len(unanswered):,} may have{left}"
+            f"{cause}; {report.written:,} changes went in, {len(unanswered):,} may have{left}",
+            status=cause.status,
+            url=cause.url,
+            excerpt=cause.excerpt,
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from explorer.client.records import Edit, Held, What
-from explorer.errors import Unusable
+from explorer.errors import StorageFault
 from explorer.metadata.urn import Urn
 
 __all__ = [
@@ -131,17 +131,17 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the file where there is none; raises `Unusable` where that cannot be."""
+        """Make the file where there is none; raises `StorageFault` where that cannot be."""
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(self._open())
         except OSError as error:
-            raise Unusable(_cannot(path, error)) from error
+            raise StorageFault(_cannot(path, error)) from error
 
     def append(self, edit: Edit, server: str) -> JournalEntry:
         """Write an edit down as a part of the save under way, else as a save of its own; raises
-        `Unusable` where it cannot be written whole."""
+        `StorageFault` where it cannot be written whole."""
         own = _new_id()
         saving = _SAVING.get() or _Saving(own)
         entry = JournalEntry(
@@ -163,12 +163,12 @@ class Journal:
                 if _is_torn(file):
                     line = b"\n" + line
                 if os.write(file, line) != len(line):
-                    raise Unusable(f"the journal {self.path} is cut short; is the disk full?")
+                    raise StorageFault(f"the journal {self.path} is cut short; is the disk full?")
                 os.fsync(file)
             finally:
                 os.close(file)
         except OSError as error:
-            raise Unusable(_cannot(self.path, error)) from error
+            raise StorageFault(_cannot(self.path, error)) from error
         return entry
 
     def __iter__(self) -> Iterator[JournalEntry]:
@@ -184,7 +184,7 @@ class Journal:
                         entry = msgspec.structs.replace(entry, undoes=older[entry.id])
                     yield entry
         except OSError as error:
-            raise Unusable(_cannot(self.path, error)) from error
+            raise StorageFault(_cannot(self.path, error)) from error
 
     def _open(self) -> int:
         # To read as well, for the end of the file is looked at before anything is added.
@@ -292,7 +292,7 @@ def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
     except FileNotFoundError:
         return found
     except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
     for text in filter(None, lines):
         try:
             one = msgspec.json.decode(text, type=dict[str, str])

@@ -19,13 +19,13 @@ from explorer.errors import (
     Gone,
     InvalidInput,
     InvalidUrn,
+    Misconfigured,
     NotFound,
     NotSignedIn,
     ServerFault,
     TimedOut,
     Unreachable,
     Unreadable,
-    Unusable,
 )
 
 __all__ = [
@@ -89,21 +89,22 @@ def from_answer(
     """The error for an answer outside 2xx, in the server's own words where it has any."""
     said = _words_of(body)
     names = headers or {}
-    clean = None if url is None else shown(url)
+    known: dict[str, Any] = {
+        "status": status,
+        "url": None if url is None else shown(url),
+        "excerpt": said or None,
+    }
     if 300 <= status < 400:
-        error: CatalogError = InvalidInput(_moved(status, names.get("location"), url))
-    elif status == 401:
-        error = NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN)
-    else:
-        kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
-        error = kind(_sentence(status, said, kind))
-    if isinstance(error, Busy):
-        error.retry_after_seconds = asked_pause_seconds(names)
+        return InvalidInput(_moved(status, names.get("location"), url), **known)
+    kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
+    if kind is NotSignedIn:
+        return NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN, **known)
+    if kind is Busy:
+        known["retry_after_seconds"] = asked_pause_seconds(names)
     resume_after = names.get("x-changes-after", "")
-    if isinstance(error, Gone) and resume_after.isascii() and resume_after.isdecimal():
-        error.resume_after = int(resume_after[:18])
-    error.status, error.url, error.excerpt = status, clean, said or None
-    return error
+    if kind is Gone and resume_after.isascii() and resume_after.isdecimal():
+        known["resume_after"] = int(resume_after[:18])
+    return kind(_sentence(status, said, kind), **known)
 
 
 def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
@@ -126,22 +127,20 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     path = first.get("path")
     if isinstance(path, list) and path:
         sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
-    error = kind(sentence)
-    error.status, error.url = 200, None if url is None else shown(url)
-    error.excerpt = said or None
     current = known.get("current")
-    if isinstance(error, Conflict) and isinstance(current, dict):
-        error.current = current
-    return error
+    more = {"current": current} if kind is Conflict and isinstance(current, dict) else {}
+    at = None if url is None else shown(url)
+    return kind(sentence, status=200, url=at, excerpt=said or None, **more)
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
     """The error for a successful answer that is not what was asked for."""
-    error = Unreadable(
-        f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?"
+    return Unreadable(
+        f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?",
+        status=status,
+        url=shown(url),
+        excerpt=_words_of(body) or None,
     )
-    error.status, error.url, error.excerpt = status, shown(url), _words_of(body) or None
-    return error
 
 
 def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
@@ -155,9 +154,9 @@ def nobody_there(address: str, proxy: str | None = None, why: str = "") -> Never
     )
 
 
-def unusable_proxy(proxy: str, why: str) -> Unusable:
+def unusable_proxy(proxy: str, why: str) -> Misconfigured:
     """The error for a proxy of the environment that cannot be used."""
-    return Unusable(
+    return Misconfigured(
         f"the proxy {line(shown(proxy), _EXCERPT)} that the environment names cannot be used "
         f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the "
         "server's host in NO_PROXY"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from explorer.errors import Unusable
+from explorer.errors import InvalidFile, StorageFault
 
 __all__ = [
     "cache_dir",
@@ -70,10 +70,10 @@ _OTHERS = 0o077
 
 
 def read_private(path: Path, *, secret: bool) -> str | None:
-    """The text of a file; nothing when there is no file.
+    """Return the text of a file; None when there is no file.
 
-    Raises `Unusable` for one that cannot be read, that is not UTF-8, or that is `secret` and open
-    to others.
+    Raises `InvalidFile` for one that is not UTF-8, `StorageFault` for one that cannot be read, or
+    that is `secret` and open to others.
     """
     try:
         with path.open("rb") as file:
@@ -82,9 +82,9 @@ def read_private(path: Path, *, secret: bool) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
     if secret and os.name == "posix" and mode & _OTHERS:
-        raise Unusable(
+        raise StorageFault(
             f"{path} holds a token and is open to others (mode {mode & 0o777:04o}); "
             f"run: chmod 600 '{path}'"
         )
@@ -92,13 +92,13 @@ def read_private(path: Path, *, secret: bool) -> str | None:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Unusable(f"{path}, line {line}: it is not UTF-8 text; correct it") from error
+        raise InvalidFile(f"{path}, line {line}: it is not UTF-8 text; correct it") from error
 
 
 def write_private(path: Path, text: str) -> None:
     """Put a text in place of the file's; whoever reads meanwhile sees the old or the new one.
 
-    Raises `Unusable` where that cannot be done.
+    Raises `StorageFault` where that cannot be done.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -147,8 +147,8 @@ def _make_private(directory: Path) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def _unwritable(path: Path, error: OSError) -> Unusable:
-    return Unusable(
+def _unwritable(path: Path, error: OSError) -> StorageFault:
+    return StorageFault(
         f"{path} cannot be written ({error.strerror}); "
         "name another directory with CATALOG_CONFIG_DIR"
     )

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from explorer.config.files import changing, config_dir, data_dir, read_private, write_private
-from explorer.errors import InvalidInput, UnknownName, Unusable
+from explorer.errors import InvalidFile, InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 
 __all__ = [
@@ -191,7 +191,7 @@ def profiles_file() -> Path:
 def read_profiles() -> Profiles:
     """What is kept; nothing at all when there is no file yet.
 
-    Raises `Unusable`, naming the file and the line, when it cannot be understood.
+    Raises `InvalidFile`, naming the file and the line, when it cannot be understood.
     """
     path = profiles_file()
     text = read_private(path, secret=False)
@@ -202,7 +202,7 @@ def read_profiles() -> Profiles:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Unusable(f"{path} is damaged: {error}; correct it, or move it away") from error
+        raise InvalidFile(f"{path} is damaged: {error}; correct it, or move it away") from error
     known = {"current", "profiles"}
     for key in table:
         if key not in known:
@@ -266,12 +266,12 @@ def _profile(path: Path, text: str, name: str, value: Any) -> Profile:
         raise _wrong(path, text, name, f"profile {name}: {error}") from error
 
 
-def _wrong(path: Path, text: str, key: str, problem: str) -> Unusable:
+def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
     """What is wrong with the file, at the first line that speaks of a key or of a profile."""
     speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
     lines = text.splitlines()
     line = next((number for number, one in enumerate(lines, 1) if speaks.match(one)), 1)
-    return Unusable(f"{path}, line {line}: {problem}; correct it, or move the file away")
+    return InvalidFile(f"{path}, line {line}: {problem}; correct it, or move the file away")
 
 
 def _written(profiles: Profiles) -> str:

@@ -23,7 +23,7 @@ from explorer.config.profiles import (
     read_profiles,
 )
 from explorer.config.tokens import NO_TOKEN, TokenSource, token_of
-from explorer.errors import InvalidInput, UnknownName, Unusable
+from explorer.errors import InvalidFile, InvalidInput, UnknownName
 
 __all__ = ["ServerSettings", "server"]
 
@@ -51,7 +51,7 @@ def find_datahub() -> DataHubServer | None:
 
     A port goes with a host and is stronger than an address, as with DataHub's client; the token
     of the environment is not shown to the server of the file. Raises `InvalidInput` for variables
-    and `Unusable` for a file that do not make an address.
+    and `InvalidFile` for a file that do not make an address.
     """
     url, variable = _from_variables()
     if url:
@@ -85,7 +85,7 @@ def _from_file(path: Path) -> DataHubServer | None:
         gms = msgspec.yaml.decode(text, type=_File).gms
     except msgspec.DecodeError as error:
         said = " ".join(str(error).split())
-        raise Unusable(
+        raise InvalidFile(
             f"{path} is not as DataHub's tools write it ({said}); correct it, or set "
             "DATAHUB_SKIP_CONFIG=true to have it left alone"
         ) from error
@@ -131,7 +131,7 @@ def server(
     An address or directory that one profile holds brings what that profile says: its token, and
     that it is only read. Where several hold it the current one does, or else none. Asks nobody
     anything, and reads no token yet. Raises `InvalidInput` for a profile beside another catalog,
-    `UnknownName` for a profile that is not there, and `Unusable` for a damaged file.
+    `UnknownName` for a profile that is not there, and `InvalidFile` for a damaged file.
     """
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from explorer.config.files import config_dir, read_private, remove_private, write_private
 from explorer.config.profiles import ENVIRONMENT, Profile
-from explorer.errors import InvalidInput, MissingExtra, NotSignedIn, Unusable
+from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -28,7 +28,8 @@ _logger = logging.getLogger("explorer.config")
 def read_from_keyring(account: str) -> str | None:
     """The token kept for an account; nothing when none is.
 
-    Raises `Unusable` when there is no keyring, or when it cannot be asked or does not answer.
+    Raises `MissingExtra` where the package keyring is not installed, `Misconfigured` when the
+    keyring cannot be used or does not answer.
     """
     keyring = _keyring()
     return _asked(lambda: keyring.get_password(_SERVICE, account))
@@ -82,12 +83,12 @@ def _asked(ask: "Callable[[], str | None]") -> str | None:
     thread.start()
     thread.join(_PATIENCE_SECONDS)
     if faults:
-        raise Unusable(
+        raise Misconfigured(
             f"the system's keyring cannot be used ({_reason(faults[0])}); "
             f"unlock it or set one up, or choose {_OTHERS}"
         ) from faults[0]
     if not answers:
-        raise Unusable(
+        raise Misconfigured(
             f"the system's keyring did not answer in {_PATIENCE_SECONDS:g} seconds; "
             f"unlock it, or choose {_OTHERS}"
         )

@@ -19,7 +19,7 @@ from explorer.client.entity import Entity as ClientEntity
 from explorer.client.journal import JOURNAL
 from explorer.client.records import ChangePage, Health, Measures, ServerInfo
 from explorer.client.transport import Retry, Secret, Transport
-from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
+from explorer.errors import CatalogError, InvalidInput, Misuse, NotFound, ServerFault
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -345,7 +345,7 @@ class Catalog(client.Catalog):
             return asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:
             work.close()
-            raise Unusable("this client is closed; make another one") from None
+            raise Misuse("this client is closed; make another one") from None
 
     async def _read_names(self) -> None:
         async with self.core.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:

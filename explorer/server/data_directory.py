@@ -12,7 +12,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import CatalogError, InvalidInput, Unusable
-from explorer.instance import Held, find, hold, is_held
+from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
@@ -174,8 +174,8 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
             finally:
                 catalog.close()
             return total
-    except Held as error:
-        raise Held(_in_use(data_dir, "reindex")) from error
+    except DirectoryInUse as error:
+        raise DirectoryInUse(_in_use(data_dir, "reindex")) from error
 
 
 def back_up(data_dir: Path, target: Path) -> int:
@@ -223,8 +223,9 @@ def restore(data_dir: Path, source: Path) -> Restored:
     and may lie on read-only media. The present catalog is kept beside it under a dated name. When
     this is killed the directory holds the present catalog or that of the backup, whole. Access
     tokens are taken from the backup only where the directory has none. The search index is made
-    anew when the catalog is opened next. Raises `InvalidInput` when there is no backup, `Held`
-    while a service has the directory, `Unusable` when the backup is damaged or cannot be copied.
+    anew when the catalog is opened next. Raises `InvalidInput` when there is no backup,
+    `DirectoryInUse` while a service has the directory, `Unusable` when the backup is damaged or
+    cannot be copied.
     """
     file = source / FILE if source.is_dir() else source
     if not file.is_file():
@@ -237,8 +238,8 @@ def restore(data_dir: Path, source: Path) -> Restored:
     try:
         with hold(data_dir):
             return _restore(data_dir, file)
-    except Held as error:
-        raise Held(_in_use(data_dir, "restore")) from error
+    except DirectoryInUse as error:
+        raise DirectoryInUse(_in_use(data_dir, "restore")) from error
     except (OSError, StoreFault) as error:
         why = getattr(error, "strerror", None) or error
         raise Unusable(

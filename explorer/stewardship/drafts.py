@@ -15,7 +15,7 @@ import msgspec
 
 from explorer import config
 from explorer.client.transport import part_login
-from explorer.errors import Unusable
+from explorer.errors import StorageFault
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -94,7 +94,7 @@ class Drafts:
         return list(newest.values())
 
     def keep(self, draft: Draft) -> None:
-        """Write a draft, whole or not at all; raises `Unusable` where it cannot be kept."""
+        """Write a draft, whole or not at all; raises `StorageFault` where it cannot be kept."""
         target = self.directory / f"{_name(draft.urn, draft.path)}-{self.process}.json"
         fresh = target.with_suffix(".new")
         try:
@@ -106,7 +106,7 @@ class Drafts:
                 os.fsync(f.fileno())
             fresh.replace(target)
         except OSError as error:
-            raise Unusable(
+            raise StorageFault(
                 f"The draft cannot be kept ({error.strerror}): save before you leave."
             ) from error
 

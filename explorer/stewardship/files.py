@@ -583,8 +583,8 @@ def format_of(name: str | PurePath) -> Format:
 def write_rows(rows: Iterable[Row], form: Format) -> bytes:
     """A file with these rows, in their order, with every text in it exact.
 
-    Raises `Unusable` for XLSX where openpyxl is not installed, `InvalidInput` for more rows than a
-    sheet has.
+    Raises `MissingExtra` for XLSX where openpyxl is not installed, `InvalidInput` for more rows
+    than a sheet has.
     """
     return _WRITERS[form](rows)
 

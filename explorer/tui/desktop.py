@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from textual.app import SuspendNotSupported
 
 from explorer.client.display import line
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, Misconfigured, StorageFault
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -177,8 +177,8 @@ def edit_outside(app: "App[None]", text: str) -> str:
     """The text as the reader's editor leaves it; the program stands still meanwhile.
 
     A line end that the editor adds at the end, where there was none, is taken off. Raises
-    `Unusable` when there is no editor, or it fails: what it wrote until then is kept in a file,
-    which the sentence names.
+    `Misconfigured` when there is no editor, or it fails, and `InvalidInput` for what is no text:
+    what it wrote until then is kept in a file, which the sentence names.
     """
     command = _command()
     handle, name = tempfile.mkstemp(prefix="description-", suffix=".md")
@@ -193,14 +193,16 @@ def edit_outside(app: "App[None]", text: str) -> str:
         if status != 0:
             kept = written != original
             left = f"; what it wrote is in {file}" if kept else ""
-            raise Unusable(f"The editor ended with status {status}, the text is as it was{left}.")
+            raise Misconfigured(
+                f"The editor ended with status {status}, the text is as it was{left}."
+            )
         kept = True
         changed = written.decode()
         kept = False
     except UnicodeDecodeError as error:
-        raise Unusable(f"What {command[0]} wrote is no UTF-8; it is kept in {file}.") from error
+        raise InvalidInput(f"What {command[0]} wrote is no UTF-8; it is kept in {file}.") from error
     except OSError as error:
-        raise Unusable(f"{file} cannot be read any more ({error.strerror}).") from error
+        raise StorageFault(f"{file} cannot be read any more ({error.strerror}).") from error
     finally:
         if not kept:
             file.unlink(missing_ok=True)
@@ -212,9 +214,9 @@ def _command() -> list[str]:
     try:
         command = shlex.split(wanted)
     except ValueError as error:
-        raise Unusable(f"$EDITOR cannot be read ({error}): {wanted}") from error
+        raise Misconfigured(f"$EDITOR cannot be read ({error}): {wanted}") from error
     if not command:
-        raise Unusable("No editor is set: put its name in $VISUAL or $EDITOR.")
+        raise Misconfigured("No editor is set: put its name in $VISUAL or $EDITOR.")
     return command
 
 
@@ -232,10 +234,10 @@ def _run_editor(app: "App[None]", command: list[str]) -> int:
             finally:
                 signal.signal(signal.SIGINT, before)
     except SuspendNotSupported as error:
-        raise Unusable("This terminal cannot be lent to another editor.") from error
+        raise Misconfigured("This terminal cannot be lent to another editor.") from error
     if done is None:
         why = failed.strerror if failed else "it did not start"
-        raise Unusable(f"The editor {command[0]} cannot be used: {why}.") from failed
+        raise Misconfigured(f"The editor {command[0]} cannot be used: {why}.") from failed
     return done.returncode
 
 
@@ -272,7 +274,7 @@ async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str]
     """Copy, and give the sentence that says how much and by which way.
 
     `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text that is
-    too long for the only way there is, and `Unusable` when no way worked.
+    too long for the only way there is, and `Misconfigured` when no way worked.
     """
     if not text:
         return "There is nothing to copy."
@@ -280,7 +282,7 @@ async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str]
     failures = []
     for one in ways:
         if one == "none":
-            raise Unusable("copying is turned off in the settings")
+            raise Misconfigured("copying is turned off in the settings")
         if one == "terminal":
             if _sent_bytes(text) > MOST_SENT_BYTES:
                 failures.append(f"the terminal takes {MOST_SENT_BYTES * 3 // 4:,} bytes at most")

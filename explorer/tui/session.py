@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from explorer import config
 from explorer.client.transport import Secret
-from explorer.errors import CatalogError, Gone, NotSignedIn, Unreachable, Unusable
+from explorer.errors import CatalogError, Gone, NotSignedIn, StorageFault, Unreachable, Unusable
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.tui.content import Times, line
@@ -172,7 +172,7 @@ class Session:
             return
         try:
             await catalog.keep_journal(config.state_dir() / JOURNAL)
-        except Unusable as error:
+        except StorageFault as error:
             self.say(f"Changes cannot be taken back: {error}", error=True)
 
     def _open(self) -> "AsyncCatalog":

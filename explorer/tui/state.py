@@ -13,7 +13,7 @@ import msgspec
 
 from explorer import config
 from explorer.config.files import changing, read_private, write_private
-from explorer.errors import Unusable
+from explorer.errors import InvalidFile, StorageFault, Unusable
 
 __all__ = ["SavedSearch", "SearchFile", "SearchStore", "ServerState", "TerminalState"]
 
@@ -63,7 +63,7 @@ class SearchStore:
         try:
             return msgspec.json.decode(text, type=SearchFile)
         except msgspec.DecodeError as error:
-            raise Unusable(
+            raise InvalidFile(
                 f"{self.path} holds the saved searches and cannot be read; mend it or move it away"
             ) from error
 
@@ -119,7 +119,7 @@ class SearchStore:
         except Unusable as error:
             if self.path.exists() and isinstance(error.__cause__, msgspec.DecodeError):
                 raise
-            raise Unusable(
+            raise StorageFault(
                 f"the search cannot be kept in {self.path.parent}; "
                 "name another directory with CATALOG_STATE_DIR"
             ) from error

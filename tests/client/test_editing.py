@@ -8,7 +8,7 @@ import pytest
 from explorer.client.catalog import AsyncCatalog
 from explorer.client.editable import TextConflict
 from explorer.client.journal import one_save, saves_of
-from explorer.errors import Forbidden, InvalidInput, NotFound, Unusable
+from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
 from explorer.metadata import Urn
 
 TABLE = Urn.dataset("hive", "editing.orders")
@@ -377,7 +377,7 @@ def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(client, tab
     journal = client.keep_journal(tmp_path / "journal")
     journal.path.unlink()
     journal.path.mkdir()
-    with pytest.raises(Unusable, match="the edit is stored, but not written down"):
+    with pytest.raises(StorageFault, match="the edit is stored, but not written down"):
         client.describe(table, "text")
     assert client.entity(table).edited_description == "text"
     client.keep_journal(tmp_path / "another")

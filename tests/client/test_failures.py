@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from explorer.client import AsyncCatalog, responses
+from explorer.client import AsyncCatalog, TextConflict, responses
 from explorer.client.connection import read_abilities
 from explorer.client.http import HttpTransport
 from explorer.client.transport import Retry, asked_pause_seconds
@@ -102,6 +102,12 @@ def test_an_error_without_an_answer_has_nothing_to_tell_of_one():
     assert (error.status, error.url, error.excerpt) == (None, None, None)
     for made in (InvalidAspect("status", "a", "wrong"), UnknownName("entity", "x", ["y"])):
         assert str(pickle.loads(pickle.dumps(made))) == str(made)
+
+
+def test_a_conflict_is_the_same_after_a_pickle():
+    made = TextConflict("the tags of x", "a", "b", "c", author="ann", version="3")
+    again = pickle.loads(pickle.dumps(made))
+    assert (str(again), vars(again)) == (str(made), vars(made))
 
 
 def test_a_pause_is_read_in_seconds_and_as_a_date():

@@ -19,7 +19,7 @@ from explorer.client.journal import (
     undone_in,
 )
 from explorer.client.records import Edit
-from explorer.errors import Unusable
+from explorer.errors import StorageFault
 from explorer.metadata import Urn
 
 URN = Urn.dataset("hive", "orders")
@@ -92,9 +92,9 @@ def test_several_processes_write_without_losing_a_line(journal):
 
 def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(Unusable, match="name another place"):
+    with pytest.raises(StorageFault, match="name another place"):
         Journal(tmp_path / "file" / "journal")
-    with pytest.raises(Unusable, match="name another place"):
+    with pytest.raises(StorageFault, match="name another place"):
         Journal(tmp_path)
 
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, Misuse
 from explorer.metadata import Proposal, Urn
 
 TAGS = [str(Urn.of("tag", f"t{at:05}")) for at in range(60)]
@@ -379,7 +379,7 @@ def test_a_loop_may_outlive_its_client():
         loop = iter(hits)
         next(loop)
     loop.close()
-    with pytest.raises(Unusable, match="closed"):
+    with pytest.raises(Misuse, match="closed"):
         for _ in hits:
             pass
 

@@ -19,13 +19,14 @@ from explorer.errors import (
     Conflict,
     Forbidden,
     InvalidInput,
+    Misuse,
     NotFound,
     NotSignedIn,
     ServerFault,
     TimedOut,
     Unreachable,
     Unreadable,
-    Unusable,
+    Unsupported,
 )
 
 pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
@@ -432,7 +433,7 @@ def test_a_client_closed_by_another_thread_lets_nobody_wait(server):
     def ask():
         try:
             catalog.graphql("{ a }")
-        except (Unusable, Unreachable) as error:
+        except (Misuse, Unreachable) as error:
             caught.append(error)
 
     thread = threading.Thread(target=ask)
@@ -441,7 +442,7 @@ def test_a_client_closed_by_another_thread_lets_nobody_wait(server):
     catalog.close()
     thread.join(5)
     assert len(caught) == 1
-    with pytest.raises(Unusable, match="closed"):
+    with pytest.raises(Misuse, match="closed"):
         catalog.graphql("{ a }")
 
 
@@ -507,7 +508,7 @@ async def test_a_transport_that_cannot_stream_says_so():
         async def close(self):
             pass
 
-    with pytest.raises(Unusable, match="cannot stream"):
+    with pytest.raises(Unsupported, match="cannot stream"):
         await anext(Connection(transport=Whole()).stream(LIVE))
 
 

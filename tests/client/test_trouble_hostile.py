@@ -8,7 +8,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, http, responses
 from explorer.client.transport import Retry
-from explorer.errors import InvalidInput, TimedOut, Unreadable, Unusable
+from explorer.errors import InvalidInput, Misuse, TimedOut, Unreadable
 
 pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
 
@@ -153,6 +153,6 @@ async def test_who_still_waits_when_it_is_closed_is_told_so_and_nothing_is_sent_
         waiting = asyncio.create_task(catalog.graphql("{ fine }"))
         await begun.wait()
         await catalog.close()
-        with pytest.raises((Unusable, TimedOut)):
+        with pytest.raises((Misuse, TimedOut)):
             await waiting
     assert len(asked) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.blocking_face import blocking_iterator
-from explorer.errors import Unusable
+from explorer.errors import Misuse
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -60,7 +60,7 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing():
             try:
                 while True:
                     catalog.wait(work())
-            except Unusable:
+            except Misuse:
                 told.append(True)
 
         users = [leaves_slowly, *[lambda: asyncio.sleep(0)] * 3]
@@ -115,7 +115,7 @@ def test_an_iteration_is_left_in_peace_after_the_client_was_closed():
 
 
 def test_a_source_that_asks_the_same_client_is_refused_and_does_not_hang(catalog):
-    with pytest.raises(Unusable, match="list"):
+    with pytest.raises(Misuse, match="list"):
         catalog.ingest_batch(catalog.info() for _ in range(1))
 
 
@@ -126,7 +126,7 @@ def test_in_a_process_that_was_forked_off_it_says_so(catalog):
         # Nothing of the test runner may run here.
         try:
             catalog.info()
-        except Unusable:
+        except Misuse:
             catalog.close()
             os._exit(0)
         finally:
@@ -156,5 +156,5 @@ def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it():
 async def test_a_closed_client_is_offline():
     catalog = AsyncCatalog(transport=Silent())
     await catalog.close()
-    with pytest.raises(Unusable, match="closed"):
+    with pytest.raises(Misuse, match="closed"):
         await catalog.info()

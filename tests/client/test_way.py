@@ -11,7 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.client.connection import proxy_of
 from explorer.client.transport import NeverSent, Retry
-from explorer.errors import InvalidInput, Untrusted, Unusable
+from explorer.errors import InvalidInput, Misconfigured, Untrusted
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
 
@@ -186,7 +186,7 @@ async def test_a_proxy_that_refuses_is_an_error_that_says_so(monkeypatch):
 @pytest.mark.parametrize("proxy", ["ftp://proxy.example", "http://[::1"])
 async def test_a_proxy_that_is_none_is_said_to_be(monkeypatch, proxy):
     monkeypatch.setenv("HTTP_PROXY", proxy)
-    with pytest.raises(Unusable, match="HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"):
+    with pytest.raises(Misconfigured, match="HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"):
         await ask("http://catalog.example")
 
 
@@ -207,7 +207,7 @@ async def test_a_certificate_that_is_not_trusted_says_whose_and_what_to_do(
         with pytest.raises(Untrusted, match=r"not valid for|ostname mismatch"):
             await ask(f"https://localhost:{port}")
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nowhere"))
-        with pytest.raises(Unusable, match="SSL_CERT_FILE"):
+        with pytest.raises(Misconfigured, match="SSL_CERT_FILE"):
             await ask(url)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from explorer import config
 from explorer.config import Profile, Profiles
-from explorer.errors import InvalidInput, UnknownName, Unusable
+from explorer.errors import InvalidFile, InvalidInput, StorageFault, UnknownName
 
 
 def keep(name, profile):
@@ -75,13 +75,13 @@ def test_any_directory_is_written_so_that_it_reads_back(name):
 )
 def test_a_damaged_file_is_named_with_its_line_and_left_alone(text, line, told):
     path = write(text)
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(InvalidFile) as caught:
         config.read_profiles()
     said = str(caught.value)
     assert str(path) in said
     assert f"line {line}" in said
     assert told in said
-    with pytest.raises(Unusable):
+    with pytest.raises(InvalidFile):
         keep("new", Profile(url="http://new"))
     assert path.read_text() == text
 
@@ -89,7 +89,7 @@ def test_a_damaged_file_is_named_with_its_line_and_left_alone(text, line, told):
 def test_a_file_that_is_no_text_is_named_with_its_line():
     path = write("")
     path.write_bytes(b"# one\n\xff\n")
-    with pytest.raises(Unusable, match=r"line 2.*UTF-8"):
+    with pytest.raises(InvalidFile, match=r"line 2.*UTF-8"):
         config.read_profiles()
 
 
@@ -121,7 +121,7 @@ def test_what_many_change_at_once_is_all_kept():
 def test_a_place_that_cannot_be_written_is_a_sentence(home, monkeypatch):
     (home / "file").write_text("")
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(home / "file" / "config"))
-    with pytest.raises(Unusable, match="CATALOG_CONFIG_DIR"):
+    with pytest.raises(StorageFault, match="CATALOG_CONFIG_DIR"):
         keep("a", Profile(url="http://a"))
 
 

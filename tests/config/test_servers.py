@@ -6,7 +6,7 @@ import pytest
 
 from explorer import config
 from explorer.config import Profile, Profiles
-from explorer.errors import InvalidInput, UnknownName, Unusable
+from explorer.errors import InvalidFile, InvalidInput, UnknownName
 
 A, B, C = "http://a.example.com:8080", "https://b.example.com", "http://c.example.com"
 
@@ -240,7 +240,7 @@ def test_a_server_of_datahubs_that_is_a_profiles_too_is_only_read_as_that_says(h
 @pytest.mark.parametrize("text", ["gms: [\n", "gms: 3\n", "", "gms:\n  token: x\n", "\x00"])
 def test_a_file_that_is_not_datahubs_is_a_sentence(home, text):
     datahubenv(home, text)
-    with pytest.raises(Unusable, match=r"datahubenv.*DATAHUB_SKIP_CONFIG"):
+    with pytest.raises(InvalidFile, match=r"datahubenv.*DATAHUB_SKIP_CONFIG"):
         config.server()
     # It stands in nobody's way who names a server.
     assert config.server(C).url == C

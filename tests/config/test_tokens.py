@@ -15,7 +15,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from explorer import config
 from explorer.config import Profile, Profiles, tokens
-from explorer.errors import InvalidInput, NotSignedIn, Unusable
+from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn, StorageFault
 
 URL = "https://catalog.example.com"
 OTHERS = "--token-from prompt"
@@ -68,7 +68,7 @@ def test_a_keyring_that_fails_is_a_sentence(own_keyring, monkeypatch, fault, tol
         lambda: config.keep_token("prod", profile, "s3cret"),
         lambda: config.forget_token("prod", profile),
     ):
-        with pytest.raises(Unusable) as caught:
+        with pytest.raises(Misconfigured) as caught:
             ask()
         said = str(caught.value)
         assert told in said
@@ -80,7 +80,7 @@ def test_a_keyring_that_fails_is_a_sentence(own_keyring, monkeypatch, fault, tol
 def test_a_machine_without_a_keyring_is_a_sentence(own_keyring):
     keyring.set_keyring(NoKeyring())
     keep("prod", Profile(url=URL, source="keyring"))
-    with pytest.raises(Unusable, match="this machine has none") as caught:
+    with pytest.raises(Misconfigured, match="this machine has none") as caught:
         token_of("prod")
     assert OTHERS in str(caught.value)
 
@@ -88,7 +88,7 @@ def test_a_machine_without_a_keyring_is_a_sentence(own_keyring):
 def test_without_the_package_its_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "keyring", None)
     keep("prod", Profile(url=URL, source="keyring"))
-    with pytest.raises(Unusable, match=r"catalog-explorer\[keyring\]") as caught:
+    with pytest.raises(MissingExtra, match=r"catalog-explorer\[keyring\]") as caught:
         token_of("prod")
     assert OTHERS in str(caught.value)
 
@@ -103,7 +103,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(own_keyring, monkeypatch
     keyring.set_keyring(Hanging())
     monkeypatch.setattr(tokens, "_PATIENCE_SECONDS", 0.05)
     keep("prod", Profile(url=URL, source="keyring"))
-    with pytest.raises(Unusable, match="did not answer"):
+    with pytest.raises(Misconfigured, match="did not answer"):
         token_of("prod")
     until_the_end.set()
 
@@ -136,7 +136,7 @@ def test_a_token_in_a_file_does_not_follow_its_name_to_another_address():
 def test_a_file_that_others_may_open_is_refused(mode):
     keep("prod", Profile(url=URL, source="file"), "s3cret")
     (token_files() / "prod").chmod(mode)
-    with pytest.raises(Unusable, match="chmod 600") as caught:
+    with pytest.raises(StorageFault, match="chmod 600") as caught:
         token_of("prod")
     assert "s3cret" not in str(caught.value)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from explorer.errors import Unusable
+from explorer.errors import MissingExtra
 from explorer.stewardship import AsyncStewardship, Row, Stewardship, read_rows, write_rows
 
 HEAVY = ("networkx", "openpyxl", "pandas", "textual", "httpx")
@@ -38,9 +38,9 @@ def test_both_faces_have_the_same_methods():
 
 def test_a_workbook_without_its_package_is_an_error_that_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(Unusable, match=r"catalog-explorer\[files\]"):
+    with pytest.raises(MissingExtra, match=r"catalog-explorer\[files\]"):
         write_rows([Row("u", "t", "c", "", "", "x")], "xlsx")
-    with pytest.raises(Unusable, match=r"catalog-explorer\[files\]"):
+    with pytest.raises(MissingExtra, match=r"catalog-explorer\[files\]"):
         read_rows(b"", "xlsx")
 
 

@@ -11,7 +11,7 @@ import uuid
 
 import pytest
 
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, Misconfigured
 from explorer.metadata import Urn
 from explorer.tui.desktop import MOST_SENT_BYTES, clipboard_methods, copy
 
@@ -72,7 +72,7 @@ async def test_what_is_too_long_or_turned_off_is_said(monkeypatch):
     sent = []
     with pytest.raises(InvalidInput, match="at most"):
         await copy("x" * MOST_SENT_BYTES, "terminal", sent.append)
-    with pytest.raises(Unusable, match="turned off"):
+    with pytest.raises(Misconfigured, match="turned off"):
         await copy("x", "none", sent.append)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(InvalidInput, match="could not be started"):

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from explorer.errors import Unusable
+from explorer.errors import InvalidFile
 from explorer.tui.state import SavedSearch, SearchStore
 
 
@@ -39,6 +39,6 @@ def test_of_many_changes_at_once_none_is_lost(tmp_path):
 def test_a_broken_file_is_told_and_not_overwritten(tmp_path):
     searches = SearchStore(tmp_path / "x.json")
     searches.path.write_text("{")
-    with pytest.raises(Unusable, match="cannot be read"):
+    with pytest.raises(InvalidFile, match="cannot be read"):
         searches.asked("a")
     assert searches.path.read_text() == "{"

@@ -200,12 +200,12 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
     where it lies, also on read-only media. Ends with 1 when something does not agree.
     """
     from explorer import config
-    from explorer.errors import Unusable
+    from explorer.errors import StorageFault
     from explorer.instance import hold
 
     directory = data_dir or config.data_dir()
     if not (directory / "catalog.db").is_file():
-        raise Unusable(f"there is no catalog in {directory}; name another with --data-dir")
+        raise StorageFault(f"there is no catalog in {directory}; name another with --data-dir")
     # A directory that cannot be written cannot be held, and nobody serves it.
     with hold(directory) if os.access(directory, os.W_OK) else nullcontext():
         from explorer.server.consistency import MOST, check_directory

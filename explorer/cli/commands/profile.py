@@ -344,7 +344,7 @@ def _forget(name: str, profile: "Profile") -> None:
         if config.forget_token(name, profile):
             click.echo("its token is forgotten", err=True)
     except Unusable as error:
-        raise Unusable(f"the token kept for {name} is still there: {error}") from error
+        raise type(error)(f"the token kept for {name} is still there: {error}") from error
 
 
 def _tell_what_is_stronger() -> None:

@@ -25,7 +25,7 @@ from explorer.cli.output import (
     said,
 )
 from explorer.client.display import line
-from explorer.errors import InvalidInput, Unusable
+from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship import (
     Applied,
     Change,
@@ -99,7 +99,7 @@ def check_target(file: Path | None, form: "Format", *, overwrite: bool) -> None:
             "another file, or say --overwrite"
         )
     if not file.absolute().parent.is_dir():
-        raise Unusable(f"{line(str(file.absolute().parent))} is no directory; make it first")
+        raise StorageFault(f"{line(str(file.absolute().parent))} is no directory; make it first")
 
 
 def check_report(report: Path, file: Path) -> None:
@@ -107,7 +107,7 @@ def check_report(report: Path, file: Path) -> None:
     if file != _STDIO and report.exists() and report.samefile(file):
         raise click.UsageError("--report names the file that is imported; name another")
     if not report.absolute().parent.is_dir():
-        raise Unusable(f"{line(str(report.absolute().parent))} is no directory; make it first")
+        raise StorageFault(f"{line(str(report.absolute().parent))} is no directory; make it first")
 
 
 def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
@@ -116,7 +116,7 @@ def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
     try:
         data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
     except OSError as error:
-        raise Unusable(f"{line(str(file))} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"{line(str(file))} cannot be read: {error.strerror}") from error
     return read_rows(data, chosen)
 
 
@@ -161,7 +161,7 @@ def _replace(file: Path, data: bytes) -> None:
             Path(draft).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise Unusable(f"{line(str(file))} cannot be written: {error.strerror}") from error
+        raise StorageFault(f"{line(str(file))} cannot be written: {error.strerror}") from error
 
 
 def _umask() -> int:

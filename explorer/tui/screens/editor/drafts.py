@@ -180,7 +180,7 @@ class DraftKeeper:
         return await _in_turn(drafts.read, str(target.urn), target.path)
 
     async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
-        """Keep a text that started from `base`; raises `Unusable` where that cannot be."""
+        """Keep a text that started from `base`; raises `StorageFault` where that cannot be."""
         drafts = await self._own()
         draft = Draft(str(target.urn), target.path, base, text, target.name, target.column)
         await _in_turn(drafts.keep, draft)
