@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import __version__
-from explorer.errors import Unusable
+from explorer.errors import Misconfigured
 from explorer.instance import hold, socket_path
 
 if TYPE_CHECKING:
@@ -192,8 +192,8 @@ def create_app(
 
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:
-    """Raise `Unusable` where a service without tokens would be reached by more than this machine
-    and that was not asked for, or by web pages of any host name."""
+    """Raise `Misconfigured` where a service without tokens could be reached by other machines and
+    that was not asked for, or by web pages of any host name."""
     from explorer.server.authentication import is_loopback
 
     others = [name for name in allowed_hosts if not is_loopback(name)]
@@ -206,13 +206,13 @@ def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_networ
             else f"--allow-host {others[0]} means that others reach this service, through a proxy "
             "or a tunnel, and without tokens anybody who does can"
         )
-        raise Unusable(
+        raise Misconfigured(
             f"{what} read and write the catalog; make a token first (catalog token create NAME "
             f"--actor USER), serve on 127.0.0.1{' without --allow-host' if others else ''}, or "
             "give --allow-open if this is meant"
         )
     if host in ("", *_EVERYWHERE) and not others:
-        raise Unusable(
+        raise Misconfigured(
             "--allow-open on every address needs the names that people reach this service by, or "
             "any web page that they open could read and write the catalog through their browser; "
             "give --allow-host NAME for each (a host name or an IP address), or make a token"

@@ -19,7 +19,14 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from explorer.errors import InvalidInput, NotFound, Unusable
+from explorer.errors import (
+    InvalidFile,
+    InvalidInput,
+    Misconfigured,
+    NotFound,
+    StorageFault,
+    Unusable,
+)
 from explorer.server.failures import RequestRefusal
 
 __all__ = [
@@ -94,21 +101,21 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise Unusable(f"the token file {path} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"the token file {path} cannot be read: {error.strerror}") from error
     if os.name == "posix" and mode & 0o077:
-        raise Unusable(
+        raise StorageFault(
             f"the token file {path} is open to others (mode {mode & 0o777:04o}); "
             f"run: chmod 600 '{path}'"
         )
     try:
         kept = msgspec.json.decode(data, type=_Kept)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unusable(
+        raise InvalidFile(
             f"the token file {path} is damaged ({error}); put back a copy of it, "
             "or remove it and make the tokens anew"
         ) from error
     if kept.format not in _FORMATS:
-        raise Unusable(
+        raise InvalidFile(
             f"the token file {path} has the format {kept.format}, this release reads {_FORMAT}; "
             "upgrade catalog-explorer"
         )
@@ -125,7 +132,7 @@ def create_token(
     """A new token, and what is kept of it. The token itself is nowhere but in this answer.
 
     A name is used again once its token has expired or was revoked. Raises `InvalidInput` for a
-    name that is in use or cannot be one, `Unusable` where the file cannot be written.
+    name that is in use or cannot be one, `StorageFault` where the file cannot be written.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -236,7 +243,7 @@ def _changing(path: Path) -> Iterator[None]:
         finally:
             os.close(lock)
     except OSError as error:
-        raise Unusable(f"the token file {path} cannot be written: {error.strerror}") from error
+        raise StorageFault(f"the token file {path} cannot be written: {error.strerror}") from error
 
 
 if os.name == "posix":
@@ -306,13 +313,13 @@ class Keyring:
         self._path = path
         self._seen = _look(path)
         if required and self._seen is None:
-            raise Unusable(
+            raise Misconfigured(
                 f"there is no token file {path}; make it with: "
                 f"catalog token create NAME --actor USER --token-file '{path}'"
             )
         had_tokens = uses_file(path).exists()
         if had_tokens and self._seen is None:
-            raise Unusable(
+            raise Misconfigured(
                 f"the token file {path} is gone, and without it everybody could read and write "
                 "this catalog; put back a copy of it, or make a token: catalog token create NAME "
                 f"--actor USER. To serve without tokens from now on, remove {uses_file(path)}"

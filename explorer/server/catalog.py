@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
-from explorer.errors import CatalogError, InvalidInput, NotFound, ServerFault, Unusable
+from explorer.errors import (
+    CatalogError,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+    StorageFault,
+    TimedOut,
+    Unusable,
+)
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import DEFINITION, field_name
@@ -120,8 +128,8 @@ class Catalog:
         thread.start()
 
     async def prove_writer(self) -> None:
-        """Return once the writer took a job that changes nothing. Raises `Unusable` when it does
-        not in 5 seconds, or says why it writes nothing."""
+        """Return once the writer took a job that changes nothing. Raises `TimedOut` when it does
+        not in 5 seconds, and `StorageFault` when it says why it writes nothing."""
         try:
             if self._probe is None or self._probe.done():
                 self._probe = self.store.write(_do_nothing)
@@ -129,9 +137,9 @@ class Catalog:
                 await asyncio.shield(asyncio.wrap_future(self._probe))
         except TimeoutError:
             message = f"the writer did not answer in {_PROBE_SECONDS:g} seconds"
-            raise Unusable(message) from None
+            raise TimedOut(message) from None
         except ServerFault as error:
-            raise Unusable(str(error)) from error
+            raise StorageFault(str(error)) from error
 
     def close(self) -> None:
         """Commit what is queued, flush the index, let go of the files."""

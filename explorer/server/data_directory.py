@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 from msgspec import Struct
 
-from explorer.errors import CatalogError, InvalidInput, Unusable
+from explorer.errors import CatalogError, InvalidFile, InvalidInput, StorageFault
 from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
@@ -198,7 +198,7 @@ def back_up(data_dir: Path, target: Path) -> int:
                 shutil.rmtree(left, ignore_errors=True)
         draft.mkdir(mode=0o700)
     except OSError as error:
-        raise Unusable(f"{target} cannot be made: {error.strerror}; name another") from error
+        raise StorageFault(f"{target} cannot be made: {error.strerror}; name another") from error
     try:
         with hold(draft):
             engine.back_up_file(data_dir / FILE, draft / FILE)
@@ -212,7 +212,7 @@ def back_up(data_dir: Path, target: Path) -> int:
         if not isinstance(error, OSError | StoreFault):
             raise
         why = getattr(error, "strerror", None) or error
-        raise Unusable(f"{data_dir} cannot be copied to {target}: {why}") from error
+        raise StorageFault(f"{data_dir} cannot be copied to {target}: {why}") from error
     return (target / FILE).stat().st_size
 
 
@@ -242,7 +242,7 @@ def restore(data_dir: Path, source: Path) -> Restored:
         raise DirectoryInUse(_in_use(data_dir, "restore")) from error
     except (OSError, StoreFault) as error:
         why = getattr(error, "strerror", None) or error
-        raise Unusable(
+        raise StorageFault(
             f"{source} cannot be restored to {data_dir}, which is as it was: {why}"
         ) from error
 
@@ -286,4 +286,4 @@ def _in_use(data_dir: Path, then: str) -> str:
 
 def _require_catalog(data_dir: Path) -> None:
     if not (data_dir / FILE).is_file():
-        raise Unusable(f"there is no catalog in {data_dir}; name its directory with --data-dir")
+        raise StorageFault(f"there is no catalog in {data_dir}; name its directory with --data-dir")

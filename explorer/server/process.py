@@ -29,7 +29,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from explorer.errors import ServerFault, Unusable
+from explorer.errors import InUse, Misconfigured, ServerFault, StorageFault
 from explorer.server.app import Service
 from explorer.server.failures import error_body
 from explorer.server.metrics import resident_bytes
@@ -301,15 +301,15 @@ _QUIET_SECONDS = 5.0
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes any that is free. Raises `Unusable`."""
+    """A bound socket; port 0 takes any that is free. Raises `InUse` or `Misconfigured`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror as error:
-        raise Unusable(f"{host} is no address of this machine; name another host") from error
+        raise Misconfigured(f"{host} is no address of this machine; name another host") from error
     except OverflowError as error:
-        raise Unusable(f"{port} is no port; name one from 1 to 65535, or 0 for any") from error
+        raise Misconfigured(f"{port} is no port; name one from 1 to 65535, or 0 for any") from error
     listener = socket.socket(family, kind, protocol)
     if os.name == "posix":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -319,14 +319,15 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
         listener.listen(512)
     except OSError as error:
         listener.close()
-        raise Unusable(_why_not_bound(host, port, error)) from error
+        failure = InUse if error.errno == errno.EADDRINUSE else Misconfigured
+        raise failure(_why_not_bound(host, port, error)) from error
     return listener
 
 
 def listen_on_socket(path: Path) -> socket.socket:
     """A bound Unix socket that only we may connect to; one left by a killed service is replaced.
 
-    Raises `Unusable`.
+    Raises `StorageFault`.
     """
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -335,7 +336,7 @@ def listen_on_socket(path: Path) -> socket.socket:
         path.chmod(0o600)
     except OSError as error:
         listener.close()
-        raise Unusable(
+        raise StorageFault(
             f"cannot listen at {path} ({error.strerror}); name another data directory"
         ) from error
     return listener

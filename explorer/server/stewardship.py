@@ -411,9 +411,10 @@ class Ledger:
         first time takes longer than 10 seconds, and goes on counting."""
         self._listen()
         if not self._ready.wait(PATIENCE_SECONDS):
-            error = Busy("what is documented is being counted for the first time; try again soon")
-            error.retry_after_seconds = _RETRY_AFTER_SECONDS
-            raise error
+            raise Busy(
+                "what is documented is being counted for the first time; try again soon",
+                retry_after_seconds=_RETRY_AFTER_SECONDS,
+            )
         with self._counting:
             self._bring_up_to_date()
             yield self._entries

@@ -458,9 +458,7 @@ class SearchIndex:
         )
 
     def _busy(self) -> Busy:
-        error = Busy(self._reason)
-        error.retry_after_seconds = _RETRY_AFTER_SECONDS
-        return error
+        return Busy(self._reason, retry_after_seconds=_RETRY_AFTER_SECONDS)
 
     def _examine(self) -> None:
         """After a failed write: see whether damage is the reason, if somebody can mend it."""

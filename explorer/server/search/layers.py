@@ -25,7 +25,7 @@ from typing import TypeAlias
 import msgspec
 import tantivy
 
-from explorer.errors import Unusable
+from explorer.errors import InUse, StorageFault, Unusable
 from explorer.server.search.analysis import AnalysedDocument, analyse
 from explorer.server.search.document import Document
 from explorer.server.search.engine import (
@@ -92,7 +92,7 @@ class DiskIndex:
             self._index, self._writer = self._open()
             self.searcher = Searcher(self._index)
         except (OSError, EngineFailed) as error:
-            raise Unusable(f"cannot keep the search index in {directory}: {error}") from error
+            raise StorageFault(f"cannot keep the search index in {directory}: {error}") from error
 
     def put(self, urn: str, entry: tantivy.Document | None) -> None:
         """Put an entry in the place of what there is of its URN, or nothing, with the next commit.
@@ -135,11 +135,11 @@ class DiskIndex:
                 _log.exception("the search index in %s was not closed well", self._directory)
             self._writer = None
 
-    def _lost(self, error: Exception) -> Unusable:
+    def _lost(self, error: Exception) -> StorageFault:
         # A writer that failed once is of no use any more, and holds its lock until it is gone.
         self._writer = None
         place = self._directory or "memory"
-        return Unusable(f"cannot write the search index in {place}: {error}")
+        return StorageFault(f"cannot write the search index in {place}: {error}")
 
     def _open(self) -> tuple[tantivy.Index, IndexWriter]:
         if self._directory is None:
@@ -213,7 +213,7 @@ class DiskIndex:
         except EngineFailed as error:
             if "LockBusy" not in str(error):
                 raise
-            raise Unusable(
+            raise InUse(
                 f"another process has the search index in {self._directory} open; stop it first"
             ) from error
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from explorer.errors import Unusable
+from explorer.errors import InvalidFile
 from explorer.server.store.interface import StoreFault
 from explorer.server.store.sqlite.schema import (
     SQLITE_ERRORS,
@@ -49,7 +49,7 @@ def draft_restored_file(backup: Path, draft: Path) -> int:
     """Make of a backup the file that is to be the catalog, and return how many entities it holds.
 
     It has an id of its own, so that no search index made of another state of this catalog is taken
-    for one of it. Raises `Unusable` for a backup that is none or is damaged, `StoreFault` and
+    for one of it. Raises `InvalidFile` for a backup that is none or is damaged, `StoreFault` and
     `OSError`; nothing is left under the draft's name then.
     """
     for suffix in ("", "-wal", "-shm"):
@@ -72,7 +72,7 @@ def draft_restored_file(backup: Path, draft: Path) -> int:
 def _require_sound(source: sqlite3.Connection, backup: Path) -> None:
     check_readable(source, backup)
     if problems := find_damage(source):
-        raise Unusable(f"the backup {backup} is damaged ({problems[0]}); name another one")
+        raise InvalidFile(f"the backup {backup} is damaged ({problems[0]}); name another one")
 
 
 def replace_file(draft: Path, present: Path) -> Path | None:

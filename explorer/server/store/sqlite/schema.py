@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from explorer.errors import CatalogError, Unusable
+from explorer.errors import CatalogError, InvalidFile, StorageFault
 from explorer.metadata.names import natural_key
 
 __all__ = [
@@ -97,7 +97,7 @@ def migrate(
     try:
         copy_database(connection, kept)
     except OSError as error:
-        raise Unusable(
+        raise StorageFault(
             f"{path} is not brought to this release's format, for no copy of it can be kept in "
             f"{kept}: {error.strerror or error}; make room for it"
         ) from error
@@ -110,7 +110,7 @@ def migrate(
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise Unusable(
+        raise InvalidFile(
             f"{path} cannot be brought from format {found} to {wanted}: {error}; "
             "it is as it was, for the release that wrote it"
         ) from error
@@ -178,9 +178,9 @@ class Damage:
         self.problem: str | None = None
 
     def check(self) -> None:
-        """Raise `Unusable` when the file is known to be damaged."""
+        """Raise `InvalidFile` when the file is known to be damaged."""
         if self.problem is not None:
-            raise Unusable(self.problem)
+            raise InvalidFile(self.problem)
 
     def note(self, error: BaseException) -> CatalogError | None:
         """Note an error that means damage; what to raise for it, nothing for any other error."""
@@ -195,7 +195,7 @@ class Damage:
             _log.critical(
                 "%s is damaged; the service only reads from now on: %s", self._path, error
             )
-        return Unusable(self.problem)
+        return InvalidFile(self.problem)
 
 
 def is_damage(error: BaseException) -> bool:
@@ -376,7 +376,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         return connect(path, reading=True)
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
-        raise Unusable(
+        raise StorageFault(
             f"{path} cannot be written, and its latest changes are in {log.name} beside it: copy "
             "both to a directory that can be written"
         )
@@ -396,11 +396,11 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def check_readable(connection: sqlite3.Connection, path: Path, wanted: int = FORMAT) -> None:
-    """Raise `Unusable` when a file is no catalog, or one of a newer release."""
+    """Raise `InvalidFile` when a file is no catalog, or one of a newer release."""
     with _sentences(path):
         found = _find_format(connection, path)
     if found is None:
-        raise Unusable(f"{path} is empty; name another file")
+        raise InvalidFile(f"{path} is empty; name another file")
     _check_format(found, wanted, MIGRATIONS, path)
 
 
@@ -464,12 +464,12 @@ def _sentences(path: Path) -> Iterator[None]:
         yield
     except (OSError, *SQLITE_ERRORS) as error:
         if is_damage(error):
-            raise Unusable(
+            raise InvalidFile(
                 f"{path} cannot be used as a catalog: it is damaged, or something else ({error}); "
                 "run catalog check, and go back to a backup with catalog restore, or name another "
                 "data directory"
             ) from error
-        raise Unusable(
+        raise StorageFault(
             f"{path} cannot be used as a catalog: {error}; name another data directory"
         ) from error
 
@@ -487,18 +487,18 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
         row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
     found = row[0] if row else None
     if found is None or not found.isdecimal():
-        raise Unusable(f"{path} is a database of something else; name another data directory")
+        raise InvalidFile(f"{path} is a database of something else; name another data directory")
     return int(found)
 
 
 def _check_format(found: int, wanted: int, migrations: Mapping[int, Migration], path: Path) -> None:
     if found > wanted:
-        raise Unusable(
+        raise InvalidFile(
             f"{path} was written by a newer release (format {found}; this one reads {wanted}): "
             "upgrade catalog-explorer, or name another data directory"
         )
     if any(step not in migrations for step in range(found, wanted)):
-        raise Unusable(
+        raise InvalidFile(
             f"{path} has the unknown format {found} (this release reads {wanted}); "
             "name another data directory"
         )
@@ -507,7 +507,7 @@ def _check_format(found: int, wanted: int, migrations: Mapping[int, Migration], 
 def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
-        raise Unusable(
+        raise StorageFault(
             f"the file system of {path} does not support write-ahead logging; "
             "name a data directory on a local disk"
         )
