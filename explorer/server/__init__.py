@@ -54,7 +54,7 @@ def serve(
     loopback, is refused unless `open_to_network`; listening everywhere then needs `allowed_hosts`.
     On loopback, and without tokens, requests must name this machine, `host`, or one of
     `allowed_hosts` as their host; elsewhere only when some are named. With `log_format` every
-    request is told on standard error. Changes older than `keep_changes_days` are dropped from the
+    request is logged on standard error. Changes older than `keep_changes_days` are dropped from the
     change log, see `Catalog.keep_changes`; None keeps all.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is

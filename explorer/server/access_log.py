@@ -1,7 +1,5 @@
-"""The access log: a line for every request, without what nobody should read there.
-
-A line holds neither tokens nor bodies, and of an address only what names no secret.
-"""
+"""The access log: a line for every request, without tokens, bodies, and values of an address that
+may be secrets."""
 
 import re
 import sys
@@ -20,8 +18,8 @@ __all__ = ["AccessLog", "LogFormat"]
 
 LogFormat = Literal["text", "json"]
 
-# Parameters whose values are the catalog's own words or numbers; the value of any other one may
-# be a secret that was sent to the wrong place.
+# Parameters whose values are names or numbers of the catalog; that of any other one may be a secret
+# that was sent to the wrong place.
 _SHOWN = frozenset(
     {
         "action", "after", "aspect", "aspects", "batch", "count", "direction", "entity", "ids",
@@ -29,7 +27,7 @@ _SHOWN = frozenset(
     }
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,31}")
-_MAX_WAITING = 10_000
+_MAX_LINES = 10_000
 _GATHER_SECONDS = 0.05
 _CLOSE_SECONDS = 2.0
 _MAX_TEXT = 1_000
@@ -37,59 +35,62 @@ _MAX_VALUE = 200
 
 
 class AccessLog:
-    """Writes a line for each request. Lines are written by a thread of its own, so that a reader
-    that stalls holds up no answer; what it cannot take is dropped and counted."""
+    """Writes a line for each request, in a thread of its own.
+
+    A reader of the log that stalls therefore delays no response; lines that it cannot take are
+    dropped and counted.
+    """
 
     def __init__(self, form: LogFormat, stream: IO[bytes] | None = None) -> None:
         self._form = form
         self._stream = stream or sys.stderr.buffer
-        self._waiting: deque[bytes] = deque()
+        self._lines: deque[bytes] = deque()
         self._dropped = 0
-        self._news = threading.Event()
+        self._has_lines = threading.Event()
         self._closing = False
-        self._thread = threading.Thread(target=self._serve, name="access-log", daemon=True)
+        self._thread = threading.Thread(target=self._write_lines, name="access-log", daemon=True)
         self._thread.start()
 
     def note(self, context: RequestContext) -> None:
-        """Write down a request that was answered."""
-        if len(self._waiting) >= _MAX_WAITING:
+        """Queue the line of a request that was answered."""
+        if len(self._lines) >= _MAX_LINES:
             self._dropped += 1
             return
-        self._waiting.append(self._line(context))
-        if not self._news.is_set():
-            self._news.set()
+        self._lines.append(self._line(context))
+        if not self._has_lines.is_set():
+            self._has_lines.set()
 
     def close(self) -> None:
-        """Write what is left, as far as somebody takes it within two seconds."""
+        """Write what is left, as far as the reader takes it within two seconds."""
         self._closing = True
-        self._news.set()
+        self._has_lines.set()
         self._thread.join(_CLOSE_SECONDS)
 
-    def _serve(self) -> None:
+    def _write_lines(self) -> None:
         while not self._closing:
-            self._news.wait()
+            self._has_lines.wait()
             if not self._closing:
                 # Many requests, one write.
                 time.sleep(_GATHER_SECONDS)
-            self._news.clear()
+            self._has_lines.clear()
             lines: list[bytes] = []
-            while self._waiting:
-                lines.append(self._waiting.popleft())
+            while self._lines:
+                lines.append(self._lines.popleft())
             if self._dropped:
-                lines.append(self._lost())
+                lines.append(self._dropped_line())
             try:
                 self._stream.write(b"".join(lines))
                 self._stream.flush()
             except (OSError, ValueError):
-                # Nobody reads any more, and there is nowhere else to say it.
+                # The reader is gone, and there is no other place to report it.
                 return
 
-    def _lost(self) -> bytes:
+    def _dropped_line(self) -> bytes:
         dropped, self._dropped = self._dropped, 0
-        said = f"{dropped} requests were not written down, for the log was not read fast enough"
+        message = f"{dropped} requests were not written down, for the log was not read fast enough"
         if self._form == "json":
-            return orjson.dumps({"time": _now(), "message": said}) + b"\n"
-        return f"{_now()} {said}\n".encode()
+            return orjson.dumps({"time": _now(), "message": message}) + b"\n"
+        return f"{_now()} {message}\n".encode()
 
     def _line(self, context: RequestContext) -> bytes:
         agent = context.headers.get(b"user-agent", b"").decode("latin-1")[:_MAX_TEXT]
@@ -111,12 +112,12 @@ class AccessLog:
                 },
                 option=orjson.OPT_APPEND_NEWLINE,
             )
-        words = (
+        text = (
             f"{_now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
             f"{context.access.actor or '-'} {request_id} "
         )
         # A name that holds a line break or a terminal's commands must stay one line of text.
-        return f"{words}{quote(agent, safe=_PLAIN) or '-'}\n".encode()
+        return f"{text}{quote(agent, safe=_PLAIN) or '-'}\n".encode()
 
 
 _PLAIN = " !#$%&()*+,-./:;<=>?@[]^_{|}~"

@@ -281,7 +281,7 @@ _Seen = tuple[int, int, int, int] | None
 
 
 class Access(Struct, frozen=True):
-    """Who asks, None when nobody was asked to say it, and what they may do."""
+    """The actor of a request, None where it carries no token, and what it may do."""
 
     actor: str | None = None
     role: Role = "admin"
@@ -304,9 +304,11 @@ ANONYMOUS = Access(role="reader")
 class Keyring:
     """The tokens of a file, kept up with it: a token made or revoked counts within a second.
 
-    With `required` a token is asked for even while the file holds none. Otherwise that begins with
-    the first token, and never ends, also when the server is started again. Raises `Unusable` when
-    the file cannot be used or is gone; one that breaks later leaves what was known.
+    With `required` every request needs a token even while the file holds none. Otherwise requests
+    need one from the first token on, for good, also when the server is started again. A file that
+    breaks while the server runs leaves the tokens that were known.
+
+    Raises `Unusable` when the file cannot be used or is gone.
     """
 
     def __init__(self, path: Path, *, required: bool = False) -> None:
@@ -334,7 +336,7 @@ class Keyring:
 
     @property
     def is_closed(self) -> bool:
-        """Whether a token is asked for."""
+        """Whether requests need a token."""
         self._keep_up()
         return self._is_closed
 
@@ -392,7 +394,7 @@ class Keyring:
 class Gate:
     """Lets a request in, or refuses it.
 
-    Without `keyring` nobody is asked for a token. Without `hosts` any host name will do; with them
+    Without `keyring` no request needs a token. Without `hosts` any host name will do; with them
     a request must name one of them, or this machine as localhost or a loopback address. That keeps
     out web pages whose own host name was made to point here.
     """
@@ -404,7 +406,7 @@ class Gate:
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}
 
     def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
-        """Return who asks, and what they may do: everything where no token is asked for.
+        """Return who sent a request, and what they may do: everything where no token is needed.
 
         Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token.
         """

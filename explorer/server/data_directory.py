@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 from msgspec import Struct
 
-from explorer.errors import CatalogError, InvalidFile, InvalidInput, StorageFault
+from explorer.errors import CatalogError, InvalidInput, StorageFault
 from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry

@@ -43,6 +43,7 @@ __all__ = [
     "RequestContext",
     "RestliRequest",
     "Routes",
+    "ValueResponse",
     "content_length",
     "decode",
     "endpoint",
@@ -71,6 +72,10 @@ def decode(part: str) -> str:
         raise InvalidInput(f"{part[:80]!r} is not UTF-8 once it is decoded") from None
 
 
+# No version or page lies beyond, and the engines count no further.
+_MAX_NUMBER = 2**31
+
+
 class QueryParameters:
     """The query parameters of an address, decoded when they are read."""
 
@@ -97,6 +102,20 @@ class QueryParameters:
         if not value:
             raise InvalidInput(f"the query parameter {name!r} is required")
         return value
+
+    def number(self, name: str, default: int, *, least: int = 0) -> int:
+        """Return a whole number no less than `least`, or `default`; raises `InvalidInput`."""
+        text = self.one(name)
+        if text is None:
+            return default
+        try:
+            number = int(text)
+        except ValueError:
+            number = None
+        if number is None or (number < 0 <= least):
+            kind = "a count from 0 up" if least == 0 else "an integer"
+            raise InvalidInput(f"the query parameter {name!r} is {kind}, not {text[:40]!r}")
+        return max(least, min(number, _MAX_NUMBER))
 
     def many(self, name: str) -> list[str] | None:
         """Return every value of a parameter: repeated, or the elements of `List(…)`."""
@@ -168,6 +187,13 @@ class JsonResponse(Response):
         if content is None:
             return b""
         return content if isinstance(content, bytes) else orjson.dumps(content)
+
+
+class ValueResponse(JsonResponse):
+    """The response of an action: a JSON object with its `value`."""
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps({"value": content})
 
 
 REQUEST_ID = b"x-request-id"
@@ -399,8 +425,7 @@ class Parameters:
 
     def start(self) -> int:
         """Return where a page begins; 0 without it."""
-        # No catalog reaches this far; beyond it the numbers no longer fit the engines.
-        return self.count("start", 0, 2**31)
+        return self.count("start", 0, _MAX_NUMBER)
 
     def page(self, name: str) -> int:
         """Return how long a page is: 10 without it, 10000 at most."""

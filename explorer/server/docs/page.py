@@ -527,7 +527,7 @@ def _model(registry: Registry) -> list[_Section]:
 
 
 def _decisions() -> _Section:
-    told = [
+    decisions = [
         element(
             "div",
             [element("dt", one.about), element("dd", one.decided)],
@@ -536,7 +536,12 @@ def _decisions() -> _Section:
         )
         for one in DECISIONS
     ]
-    return "decisions", "What the specification leaves open", "Decisions", [element("dl", told)]
+    return (
+        "decisions",
+        "What the specification leaves open",
+        "Decisions",
+        [element("dl", decisions)],
+    )
 
 
 def _rendered(place: str, title: str, _group: str, parts: list[Markup]) -> Markup:

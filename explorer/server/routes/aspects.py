@@ -17,9 +17,9 @@ from explorer.server.restli import (
     JsonResponse,
     Parameter,
     Parameters,
-    QueryParameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
 from explorer.server.routes.parameters import (
@@ -38,7 +38,7 @@ from explorer.server.routes.parameters import (
 from explorer.server.search_request import read_filter, read_sort
 from explorer.server.timeseries import read_documents
 
-__all__ = ["AspectRoutes", "VersionRoutes", "read_number"]
+__all__ = ["AspectRoutes", "VersionRoutes"]
 
 _FAR = 2**31
 
@@ -82,11 +82,11 @@ class VersionRoutes(Routes):
         name = request.query.required("aspect")
         self._check(urn, name)
         ends = (
-            read_number(request.query, "from", 1, least=-_FAR),
-            read_number(request.query, "to", 0, least=-_FAR),
+            request.query.number("from", 1, least=-_FAR),
+            request.query.number("to", 0, least=-_FAR),
         )
-        start = read_number(request.query, "start", 0)
-        count = min(read_number(request.query, "count", DEFAULT_PAGE), MAX_PAGE)
+        start = request.query.number("start", 0)
+        count = min(request.query.number("count", DEFAULT_PAGE), MAX_PAGE)
         found = await self._catalog.offload(
             self._catalog.store.versions, str(urn), name, ends, start, count
         )
@@ -124,21 +124,6 @@ class VersionRoutes(Routes):
             )
 
 
-def read_number(query: QueryParameters, name: str, default: int, *, least: int = 0) -> int:
-    """A whole number from a query, no less than `least`; raises `InvalidInput`."""
-    text = query.one(name)
-    if text is None:
-        return default
-    try:
-        number = int(text)
-    except ValueError:
-        number = None
-    if number is None or (number < 0 <= least):
-        kind = "a count from 0 up" if least == 0 else "an integer"
-        raise InvalidInput(f"the query parameter {name!r} is {kind}, not {text[:40]!r}")
-    return max(least, min(number, _FAR))
-
-
 _DELETE_NOTE = "A proposal with changeType DELETE removes every version, and needs the role admin."
 
 
@@ -162,7 +147,7 @@ class AspectRoutes(Routes):
         proposal = self._read(given, request)
         proposal = _conditional(proposal, request)
         await self._catalog.ingest(proposal, request.actor, request.dialect)
-        return JsonResponse({"value": str(proposal.urn)})
+        return ValueResponse(str(proposal.urn))
 
     def _read(self, wire: Any, request: RestliRequest) -> Proposal:
         return read_proposal(wire, self._catalog.registry, complete=request.dialect == "plain")
@@ -194,7 +179,7 @@ class AspectRoutes(Routes):
             request.dialect,
             all_or_none=all_or_none(request),
         )
-        return JsonResponse({"value": "success"})
+        return ValueResponse("success")
 
     @endpoint(
         "GET",
@@ -219,7 +204,7 @@ class AspectRoutes(Routes):
     async def _aspect(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         name = request.query.required("aspect")
-        version = _version(request.query.one("version"))
+        version = request.query.number("version", 0, least=-_FAR)
         stored = self._catalog.store.aspect(str(urn), name, version)
         if stored is None:
             raise NotFound(f"{urn} has no version {version} of the aspect {name}")
@@ -324,13 +309,3 @@ def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
     own = {name.lower() for name in proposal.headers or ()}
     added = {name: text for name, text in given.items() if text and name.lower() not in own}
     return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal
-
-
-def _version(text: str | None) -> int:
-    if text is None:
-        return 0
-    try:
-        version = int(text)
-    except ValueError:
-        raise InvalidInput(f"the query parameter 'version' is an integer, not {text!r}") from None
-    return max(-(2**31), min(version, 2**31))

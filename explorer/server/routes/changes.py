@@ -33,7 +33,7 @@ _MAX_EXPORT_BYTES = 4 * 1024 * 1024
 _STATUS = "status"
 
 
-class _ExportRequest(msgspec.Struct, frozen=True):
+class _ExportSelection(msgspec.Struct, frozen=True):
     entity_type: str | None
     platform: str | None
     removed: bool
@@ -67,25 +67,25 @@ class ExportRoutes(Routes):
         after = request.query.one("after") or ""
         limit = _limit(request.query.one("limit"))
         platform = request.query.one("platform")
-        wanted = _ExportRequest(
+        selection = _ExportSelection(
             request.query.one("entity"),
             platform.removeprefix("urn:li:dataPlatform:") if platform else None,
             _flag("removed", request.query.one("removed")),
         )
-        if wanted.entity_type is not None:
-            self._catalog.registry.entity(wanted.entity_type)
-        return JsonResponse(await self._catalog.offload(self._page, after, limit, wanted))
+        if selection.entity_type is not None:
+            self._catalog.registry.entity(selection.entity_type)
+        return JsonResponse(await self._catalog.offload(self._page, after, limit, selection))
 
-    def _page(self, after: str, limit: int, wanted: _ExportRequest) -> bytes:
+    def _page(self, after: str, limit: int, selection: _ExportSelection) -> bytes:
         store, registry = self._catalog.store, self._catalog.registry
-        urns = store.urns(entity_type=wanted.entity_type, after=after, limit=limit)
+        urns = store.urns(entity_type=selection.entity_type, after=after, limit=limit)
         last = urns[-1] if len(urns) == limit else None
-        stored = store.aspects([urn for urn in urns if _is_of(urn, wanted.platform)])
+        stored = store.aspects([urn for urn in urns if _is_of(urn, selection.platform)])
         proposals: list[dict[str, Any]] = []
         size = 0
         for urn in urns:
             aspects = stored.get(urn)
-            if aspects is None or (not wanted.removed and _is_removed(aspects)):
+            if aspects is None or (not selection.removed and _is_removed(aspects)):
                 continue
             of_entity = _of_entity(store, registry, urn, aspects)
             size += sum(len(one["aspect"]["value"]) for one in of_entity)
@@ -99,7 +99,7 @@ class ExportRoutes(Routes):
 def _of_entity(
     store: Store, registry: Registry, urn: str, aspects: list[StoredAspect]
 ) -> list[dict[str, Any]]:
-    """The key aspect first, which makes the entity; its removal comes after all that it has."""
+    """Return an entity as proposals: first its key aspect, which makes it, last its removal."""
     entity_type = urn.split(":", 3)[2]
     declared = registry.entities.get(entity_type)
     key = declared.key if declared else ""
@@ -124,9 +124,9 @@ def _of_entity(
 
 
 def _system(stored: bytes) -> dict[str, Any]:
-    """Which run brought it and when; each catalog counts the versions it keeps itself."""
-    told: dict[str, Any] = orjson.loads(stored)
-    return {key: value for key, value in told.items() if key != "version"}
+    """Return which run wrote an aspect and when; each catalog counts its versions itself."""
+    system: dict[str, Any] = orjson.loads(stored)
+    return {key: value for key, value in system.items() if key != "version"}
 
 
 def _is_of(urn: str, platform: str | None) -> bool:
@@ -165,8 +165,8 @@ _EVENTS = "text/event-stream"
 _JSON = "application/json"
 
 _AT_ONCE = 200
-# A page looks at so many rows at most; a filter that lets few through gives short pages.
-_MAX_LOOKED_AT = 20_000
+# A page reads so many rows at most; one whose filter lets few through is short.
+_MAX_READ_ROWS = 20_000
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
 _MAX_OFFSET = 2**62
 _KEEP_ALIVE_SECONDS = 15.0
@@ -192,7 +192,7 @@ _NOTES = (
 )
 
 
-class _Wanted(msgspec.Struct, frozen=True):
+class _ChangeFilter(msgspec.Struct, frozen=True):
     urns: Collection[str] | None
     aspects: Collection[str] | None
     entities: Collection[str] | None
@@ -241,22 +241,22 @@ class ChangeRoutes(Routes):
         after = _number(request, "after", floor, _MAX_OFFSET)
         if limit:
             _check_kept(after, floor)
-        body = await self._catalog.offload(self._page, after, limit, _wanted(request))
+        body = await self._catalog.offload(self._page, after, limit, _read_filter(request))
         return JsonResponse(body)
 
-    def _page(self, after: int, limit: int, wanted: _Wanted) -> bytes:
+    def _page(self, after: int, limit: int, chosen: _ChangeFilter) -> bytes:
         store = self._catalog.store
         head = store.log_bounds().head
         changes: list[dict[str, Any]] = []
-        looked_at, size = 0, 0
+        read_rows, size = 0, 0
         at = after
-        while len(changes) < limit and looked_at < _MAX_LOOKED_AT and size < _MAX_PAGE_BYTES:
+        while len(changes) < limit and read_rows < _MAX_READ_ROWS and size < _MAX_PAGE_BYTES:
             rows = store.log(at, min(_AT_ONCE, max(limit, 1)))
             for row in rows:
                 at = row.offset
-                looked_at += 1
-                if wanted.has(row):
-                    changes.append(_change(row, values=wanted.values))
+                read_rows += 1
+                if chosen.has(row):
+                    changes.append(_change(row, values=chosen.values))
                     size += len(row.value or b"") + len(row.previous or b"")
                     if len(changes) == limit or size >= _MAX_PAGE_BYTES:
                         break
@@ -304,12 +304,12 @@ class ChangeRoutes(Routes):
         # A proxy that gathers what goes through it would hold the events back.
         headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
         return StreamingResponse(
-            _events(request, self._catalog, after, _wanted(request)), headers=headers
+            _events(request, self._catalog, after, _read_filter(request)), headers=headers
         )
 
 
 async def _events(
-    request: RestliRequest, catalog: Catalog, after: int, wanted: _Wanted
+    request: RestliRequest, catalog: Catalog, after: int, chosen: _ChangeFilter
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events of one follower, until its token is revoked or the service stops.
 
@@ -319,7 +319,7 @@ async def _events(
     clock = asyncio.get_running_loop().time
     with catalog.feed.follow(after) as follower:
         if (await catalog.offload(catalog.store.log_bounds)).floor > after:
-            # Dropped just now; whoever comes back for it is told.
+            # Dropped just now: the response to the next request says so.
             return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()
         at = sent = after
@@ -328,7 +328,7 @@ async def _events(
             rows = await catalog.offload(catalog.feed.read, at, _AT_ONCE)
             if rows:
                 at = follower.at = rows[-1].offset
-            events = [_event(row, values=wanted.values) for row in rows if wanted.has(row)]
+            events = [_event(row, values=chosen.values) for row in rows if chosen.has(row)]
             if not events and not rows:
                 await follower.news(max(due - clock(), 0))
             # A token may have been revoked since the last piece.
@@ -381,16 +381,13 @@ def _entity_type(row: LogEntry) -> str:
     return row.urn.split(":", 3)[2]
 
 
-def _wanted(request: RestliRequest) -> _Wanted:
+def _read_filter(request: RestliRequest) -> _ChangeFilter:
     urns = request.query.many("urn")
-    values = request.query.one("values") or "true"
-    if values not in ("true", "false"):
-        raise InvalidInput(f"the query parameter 'values' must be true or false, not {values!r}")
-    return _Wanted(
+    return _ChangeFilter(
         None if urns is None else frozenset(str(Urn.parse(urn)) for urn in urns),
         _names(request.query.many("aspect")),
         _names(request.query.many("entity")),
-        values == "true",
+        _flag("values", request.query.one("values") or None),
     )
 
 

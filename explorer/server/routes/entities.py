@@ -18,6 +18,7 @@ from explorer.server.restli import (
     Parameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
@@ -62,7 +63,7 @@ class DeletionRoutes(Routes):
         rows, points = await self._catalog.delete(
             urn, aspect, bounds, request.actor, request.dialect
         )
-        return JsonResponse({"value": {"urn": str(urn), "rows": rows, "timeseriesRows": points}})
+        return ValueResponse({"urn": str(urn), "rows": rows, "timeseriesRows": points})
 
     @endpoint(
         "POST",
@@ -93,7 +94,7 @@ class DeletionRoutes(Routes):
         urn = Urn.parse(parameters.text("urn"))
         dry_run = parameters.flag("dryRun", default=False)
         unlinked = await self._catalog.delete_references(urn, request.actor, dry_run=dry_run)
-        return JsonResponse({"value": unlinked.to_wire()})
+        return ValueResponse(unlinked.to_wire())
 
 
 def _millis(parameters: Parameters, name: str) -> int | None:
@@ -126,7 +127,7 @@ class CountRoutes(Routes):
         start, count = parameters.start(), parameters.page("count")
         total, urns = await self._catalog.offload(self._page, entity, start, count)
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
-        return JsonResponse({"value": value})
+        return ValueResponse(value)
 
     def _page(self, entity: str, start: int, count: int) -> tuple[int, list[str]]:
         with self._catalog.store.snapshot() as view:
@@ -145,7 +146,7 @@ class CountRoutes(Routes):
     )
     async def _total(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        return JsonResponse({"value": await self._count(parameters.text("entity"))})
+        return ValueResponse(await self._count(parameters.text("entity")))
 
     @endpoint(
         "POST",
@@ -163,7 +164,7 @@ class CountRoutes(Routes):
         parameters = await request.parameters()
         parameters.items("entities")
         entities = dict.fromkeys(parameters.texts("entities") or ())
-        return JsonResponse({"value": {entity: await self._count(entity) for entity in entities}})
+        return ValueResponse({entity: await self._count(entity) for entity in entities})
 
     async def _count(self, entity: str) -> int:
         self._catalog.registry.entity(entity)
@@ -198,7 +199,7 @@ class CountRoutes(Routes):
                 f"{_MOST_ANYTHING} of them %"
             )
         found = await self._catalog.offload(self._catalog.store.count, aspect=aspect, urn_like=like)
-        return JsonResponse({"value": found})
+        return ValueResponse(found)
 
 
 # Longer batches are read beside the event loop.
@@ -273,11 +274,11 @@ class EntityRoutes(Routes):
         return orjson.dumps({"results": results, "statuses": {}, "errors": {}})
 
     def _read(self, urns: Sequence[Urn], names: list[str] | None) -> dict[str, list[StoredAspect]]:
-        wanted: set[str] | None = None
+        selected: set[str] | None = None
         if names is not None:
             keys = {self._catalog.registry.entity(urn.entity_type).key for urn in urns}
-            wanted = keys.union(names)
-        return self._catalog.store.aspects([str(urn) for urn in urns], wanted)
+            selected = keys.union(names)
+        return self._catalog.store.aspects([str(urn) for urn in urns], selected)
 
     def _wire(self, urn: Urn, stored: Iterable[StoredAspect]) -> dict[str, Any]:
         aspects = {aspect.name: _wrapped(aspect) for aspect in stored}
@@ -329,7 +330,7 @@ class EntityRoutes(Routes):
             if aspect.name in registry.aspects
         ]
         name = record_name(snapshot_name(registry, urn.entity_type), request.dialect)
-        return JsonResponse({"value": {name: {"urn": str(urn), "aspects": aspects}}})
+        return ValueResponse({name: {"urn": str(urn), "aspects": aspects}})
 
     @endpoint(
         "POST",
@@ -354,7 +355,7 @@ class EntityRoutes(Routes):
         if found and not parameters.flag("includeSoftDelete", default=True):
             status = self._catalog.store.aspect(str(urn), "status")
             found = status is None or orjson.loads(status.value).get("removed") is not True
-        return JsonResponse({"value": found})
+        return ValueResponse(found)
 
 
 def _wrapped(aspect: StoredAspect) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from explorer.server.restli import (
     Parameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
@@ -94,13 +95,8 @@ class RunRoutes(Routes):
             parameters.count("pageSize", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return JsonResponse(
-            {
-                "value": [
-                    {"runId": run.run, "timestamp": run.time_millis, "rows": run.rows}
-                    for run in runs
-                ]
-            }
+        return ValueResponse(
+            [{"runId": run.run, "timestamp": run.time_millis, "rows": run.rows} for run in runs]
         )
 
     @endpoint(
@@ -130,7 +126,7 @@ class RunRoutes(Routes):
             parameters.count("count", _PAGE, MAX_PAGE),
             with_removed=parameters.flag("includeSoft", default=False),
         )
-        return JsonResponse({"value": [self._row(run, row, with_values) for row in rows]})
+        return ValueResponse([self._row(run, row, with_values) for row in rows])
 
     def _row(self, run: str, row: RunRow, with_value: bool) -> dict[str, Any]:
         entity = self._catalog.registry.entities.get(Urn.parse(row.urn).entity_type)
@@ -182,7 +178,7 @@ class RunRoutes(Routes):
             dry_run=parameters.flag("dryRun", default=False),
             safe=parameters.flag("safe", default=True),
         )
-        return JsonResponse({"value": undone.to_wire(request.dialect)})
+        return ValueResponse(undone.to_wire(request.dialect))
 
 
 _SNAPSHOT = {
@@ -335,11 +331,11 @@ class IngestionRoutes(Routes):
 
 
 def _check_lists(bucket: Any) -> None:
-    """Who used what how often is told in lists of objects."""
+    """Raise `InvalidInput` where the use by users or columns is no list of objects."""
     metrics = bucket.get("metrics") if isinstance(bucket, dict) else None
     for name in ("users", "fields"):
-        told = metrics.get(name) if isinstance(metrics, dict) else None
-        if told is not None and not (
-            isinstance(told, list) and all(isinstance(one, dict) for one in told)
+        items = metrics.get(name) if isinstance(metrics, dict) else None
+        if items is not None and not (
+            isinstance(items, list) and all(isinstance(one, dict) for one in items)
         ):
             raise InvalidInput(f"metrics.{name} is a list of objects")

@@ -19,9 +19,9 @@ from explorer.server.restli import (
     Parameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
-from explorer.server.routes.aspects import read_number
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.query import SearchQuery
 from explorer.server.store import Direction, Neighbour
@@ -112,8 +112,8 @@ class RelationshipRoutes(Routes):
         query = request.query
         urn = self._catalog.intake.read_urn(query.required("urn"))
         direction = _direction(query.required("direction"))
-        start = read_number(query, "start", 0)
-        count = min(read_number(query, "count", most), MAX_PAGE)
+        start = query.number("start", 0)
+        count = min(query.number("count", most), MAX_PAGE)
         total, edges = await self._catalog.offload(
             self._catalog.store.edges,
             [str(urn)],
@@ -275,7 +275,7 @@ class LineageRoutes(Routes):
             ]
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
-        return JsonResponse({"value": value})
+        return ValueResponse(value)
 
     def _lists(self, question: LineageQuestion) -> bytes:
         found = self._lineage.lists(question, self._removed)

@@ -28,8 +28,8 @@ from explorer.server.store import StoredAspect
 __all__ = ["OpenApiRoutes"]
 
 _PATH = "/openapi/v3/entity"
-_ASKED = '[{"urn": …, "<aspect>": {}}]'
-_WRITTEN = '[{"urn": …, "<aspect>": {"value": {…}}}]'
+_READ_FORM = '[{"urn": …, "<aspect>": {}}]'
+_WRITE_FORM = '[{"urn": …, "<aspect>": {"value": {…}}}]'
 _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
 
 
@@ -119,22 +119,22 @@ class OpenApiRoutes(Routes):
 
     async def _read(self, request: RestliRequest, entity: str) -> Response:
         self._catalog.registry.entity(entity)
-        asked = _asked(await _items(request, _ASKED), entity)
-        for urn in asked:
+        requested = _requested(await _items(request, _READ_FORM), entity)
+        for urn in requested:
             self._catalog.intake.check_urn(Urn.parse(urn))
         with_system = _is_true(request, "systemMetadata")
-        stored = await self._catalog.offload(self._catalog.store.aspects, list(asked))
+        stored = await self._catalog.offload(self._catalog.store.aspects, list(requested))
         return JsonResponse(
             [
                 {"urn": urn, **_aspects(stored[urn], names, with_system)}
-                for urn, names in asked.items()
+                for urn, names in requested.items()
                 if urn in stored
             ]
         )
 
     async def _write(self, request: RestliRequest, entity: str, change: ChangeType) -> Response:
         self._catalog.registry.entity(entity)
-        given = await _items(request, _WRITTEN)
+        given = await _items(request, _WRITE_FORM)
         await self._catalog.ingest_batch(
             "entities",
             given,
@@ -244,7 +244,7 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
     """The changes that one element of a write stands for."""
     text = one.get("urn") if isinstance(one, dict) else None
     if not isinstance(text, str):
-        raise InvalidInput(f"an element is {_WRITTEN}, with a urn")
+        raise InvalidInput(f"an element is {_WRITE_FORM}, with a urn")
     urn = Urn.parse(text)
     if urn.entity_type != entity:
         raise InvalidInput(f"{urn} is no {entity}")
@@ -254,8 +254,8 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
             continue
         if not isinstance(given, dict) or not isinstance(given.get("value"), dict):
             raise InvalidInput(f"{name} of {urn} is an object with a value, which is an object")
-        said = given.get("headers")
-        if said is not None and not isinstance(said, dict):
+        headers = given.get("headers")
+        if headers is not None and not isinstance(headers, dict):
             raise InvalidInput("'headers' is an object of texts")
         found.append(
             Proposal(
@@ -265,12 +265,12 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
                 change,
                 read_system(given.get("systemMetadata")),
                 read_auditor(given.get("auditHeader")),
-                said or None,
+                headers or None,
             )
         )
     if not found and change == "PATCH":
         raise InvalidInput(f"element {urn} of the body names no aspect to change")
-    # Who names an entity alone wants it to be there.
+    # An entity that is named without aspects is made.
     key = registry.entity(entity).key
     return found or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
 
@@ -286,16 +286,17 @@ def _traced(written: bool) -> dict[str, Any]:
     return {"success": written, "primaryStorage": status, "searchStorage": status}
 
 
-def _asked(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
-    """By URN the aspects wanted of it, none for all; an entity that is named twice is given once,
-    with all that was asked of it."""
+def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
+    """Return the names of the aspects to read of each URN, none for all of them.
+
+    An entity that is named twice comes once, with the aspects of both."""
     if len(given) > MAX_PAGE:
         raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
     found: dict[str, frozenset[str]] = {}
     for at, one in enumerate(given):
         urn = one.get("urn") if isinstance(one, dict) else None
         if not isinstance(urn, str):
-            raise InvalidInput(f"the body is {_ASKED}; its element {at} has no 'urn'")
+            raise InvalidInput(f"the body is {_READ_FORM}; its element {at} has no 'urn'")
         if Urn.parse(urn).entity_type != entity:
             raise InvalidInput(f"element {at} of the body is {urn}, which is no {entity}")
         names = frozenset(one) - {"urn"}

@@ -10,11 +10,11 @@ from explorer.server.browse import browse_paths, components
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.projection import noted_delimiter
 from explorer.server.restli import (
-    JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
 from explorer.server.routes.parameters import (
@@ -147,31 +147,23 @@ class BrowsingRoutes(Routes):
         entity, path = parameters.text("entity"), parameters.text("path")
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
-        narrowed_by = read_filter(parameters.given.get("filter"))
-        narrowed_by = expand_related(narrowed_by, self._catalog.store)
+        filters = read_filter(parameters.given.get("filter"))
+        filters = expand_related(filters, self._catalog.store)
         if request.dialect == "datahub":
-            narrowed_by = drop_unknown_fields(
-                narrowed_by, (entity,), self._catalog.index.vocabulary
-            )
-        query = SearchQuery("*", (entity,), narrowed_by, 0, 0) if narrowed_by else None
+            filters = drop_unknown_fields(filters, (entity,), self._catalog.index.vocabulary)
+        query = SearchQuery("*", (entity,), filters, 0, 0) if filters else None
         page = await self._catalog.offload(self._read, entity, path, start, limit, query)
         groups = [{"name": name, "count": count} for name, count in page.groups]
-        return JsonResponse(
+        return ValueResponse(
             {
-                "value": {
-                    "numEntities": page.total_entities,
-                    "numGroups": page.total_groups,
-                    "numElements": page.total_groups + page.total_entities,
-                    "pageSize": limit,
-                    "from": start,
-                    "entities": [{"name": name, "urn": urn} for name, urn in page.entities],
-                    "groups": groups,
-                    "metadata": {
-                        "path": path,
-                        "totalNumEntities": page.total_below,
-                        "groups": groups,
-                    },
-                }
+                "numEntities": page.total_entities,
+                "numGroups": page.total_groups,
+                "numElements": page.total_groups + page.total_entities,
+                "pageSize": limit,
+                "from": start,
+                "entities": [{"name": name, "urn": urn} for name, urn in page.entities],
+                "groups": groups,
+                "metadata": {"path": path, "totalNumEntities": page.total_below, "groups": groups},
             }
         )
 
@@ -203,10 +195,10 @@ class BrowsingRoutes(Routes):
             value = orjson.loads(stored.value) if stored else {}
             delimiter = noted_delimiter(store.note, urn.platform)
             found = browse_paths(urn, value.get("paths"), delimiter)
-        return JsonResponse({"value": found})
+        return ValueResponse(found)
 
 
-_NARROWED = (FILTER, SORT, SORT_CRITERIA)
+_FILTERED = (FILTER, SORT, SORT_CRITERIA)
 _PAGED = (START, COUNT)
 _SEARCHED = (
     "Soft-deleted entities are left out unless the filter names removed.",
@@ -224,7 +216,7 @@ class SearchRoutes(Routes):
         "search one entity type",
         role="reader",
         action="search",
-        parameters=(INPUT, ENTITY, *_PAGED, *_NARROWED),
+        parameters=(INPUT, ENTITY, *_PAGED, *_FILTERED),
         gives=GIVES_RESULTS,
         notes=_SEARCHED,
     )
@@ -241,7 +233,7 @@ class SearchRoutes(Routes):
         "search several entity types, or all",
         role="reader",
         action="searchAcrossEntities",
-        parameters=(INPUT, ENTITIES, *_PAGED, *_NARROWED),
+        parameters=(INPUT, ENTITIES, *_PAGED, *_FILTERED),
         gives=GIVES_RESULTS,
         notes=_SEARCHED,
     )
@@ -258,7 +250,7 @@ class SearchRoutes(Routes):
         "the entities of one type that a filter lets pass",
         role="reader",
         action="filter",
-        parameters=(ENTITY, *_PAGED, *_NARROWED),
+        parameters=(ENTITY, *_PAGED, *_FILTERED),
         gives=GIVES_RESULTS,
         notes=_SEARCHED,
     )
@@ -274,22 +266,20 @@ class SearchRoutes(Routes):
         "the URNs of one type that a filter lets pass",
         role="reader",
         action="list",
-        parameters=(ENTITY, *_PAGED, *_NARROWED),
+        parameters=(ENTITY, *_PAGED, *_FILTERED),
         gives="start, count, total, and entities: URNs",
         notes=_SEARCHED,
     )
     async def _list(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         query = read_search(parameters, "*", (parameters.text("entity"),))
-        page = await self._asked(request, query)
-        return JsonResponse(
+        page = await self._search_page(request, query)
+        return ValueResponse(
             {
-                "value": {
-                    "start": query.start,
-                    "count": len(page.hits),
-                    "total": page.total,
-                    "entities": [hit.urn for hit in page.hits],
-                }
+                "start": query.start,
+                "count": len(page.hits),
+                "total": page.total,
+                "entities": [hit.urn for hit in page.hits],
             }
         )
 
@@ -303,7 +293,7 @@ class SearchRoutes(Routes):
             INPUT,
             ENTITIES,
             COUNT,
-            *_NARROWED,
+            *_FILTERED,
             Parameter.optional(
                 "scrollId", "string", "what the page before answered; nothing for the first"
             ),
@@ -321,17 +311,17 @@ class SearchRoutes(Routes):
     async def _scroll(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
-        asked = read_search(parameters, parameters.text("input"), entities)
-        query = begin_scroll(asked, parameters.optional_text("scrollId"))
-        page = await self._asked(request, query)
+        search = read_search(parameters, parameters.text("input"), entities)
+        query = begin_scroll(search, parameters.optional_text("scrollId"))
+        page = await self._search_page(request, query)
         value = search_value(query, page, request.dialect)
-        return JsonResponse({"value": value | {"scrollId": scroll_id(query, page)}})
+        return ValueResponse(value | {"scrollId": scroll_id(query, page)})
 
     async def _found(self, request: RestliRequest, query: SearchQuery) -> Response:
-        page = await self._asked(request, query)
-        return JsonResponse({"value": search_value(query, page, request.dialect)})
+        page = await self._search_page(request, query)
+        return ValueResponse(search_value(query, page, request.dialect))
 
-    async def _asked(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
+    async def _search_page(self, request: RestliRequest, query: SearchQuery) -> FoundPage:
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
         index = self._catalog.index
@@ -363,24 +353,22 @@ class SearchRoutes(Routes):
         self._catalog.registry.entity(entity)
         text = parameters.text("query")
         index = self._catalog.index
-        narrowed_by = read_filter(parameters.given.get("filter"))
-        narrowed_by = expand_related(narrowed_by, self._catalog.store)
+        filters = read_filter(parameters.given.get("filter"))
+        filters = expand_related(filters, self._catalog.store)
         if request.dialect == "datahub":
-            narrowed_by = drop_unknown_fields(narrowed_by, (entity,), index.vocabulary)
+            filters = drop_unknown_fields(filters, (entity,), index.vocabulary)
         suggestions = await self._catalog.offload(
             index.autocomplete,
             text,
             (entity,),
-            narrowed_by,
+            filters,
             parameters.start(),
             parameters.page("limit"),
         )
-        return JsonResponse(
+        return ValueResponse(
             {
-                "value": {
-                    "suggestions": [suggestion.text for suggestion in suggestions],
-                    "query": text,
-                    "entities": [{"urn": suggestion.urn} for suggestion in suggestions],
-                }
+                "suggestions": [suggestion.text for suggestion in suggestions],
+                "query": text,
+                "entities": [{"urn": suggestion.urn} for suggestion in suggestions],
             }
         )

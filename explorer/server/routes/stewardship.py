@@ -15,11 +15,11 @@ from explorer.server.browse import components
 from explorer.server.catalog import Catalog
 from explorer.server.restli import (
     MAX_PAGE,
-    JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
+    ValueResponse,
     endpoint,
 )
 from explorer.server.routes.parameters import COUNT, FILTER, START
@@ -101,7 +101,7 @@ class StewardshipRoutes(Routes):
             "days": days,
             "items": [_item(one) for one in ranked.items],
         }
-        return JsonResponse({"value": value})
+        return ValueResponse(value)
 
     @endpoint(
         "POST",
@@ -121,12 +121,12 @@ class StewardshipRoutes(Routes):
     async def _coverage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
-        asked = parameters.optional_text("by")
-        by = next((one for one in GROUPINGS if one == asked), None)
-        if asked is not None and by is None:
-            raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {asked!r}")
+        given = parameters.optional_text("by")
+        by = next((one for one in GROUPINGS if one == given), None)
+        if given is not None and by is None:
+            raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {given!r}")
         value = await self._catalog.offload(self._covered, parameters, request, by)
-        return JsonResponse({"value": value})
+        return ValueResponse(value)
 
     def _ranked(
         self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
@@ -177,9 +177,9 @@ class StewardshipRoutes(Routes):
         """The URNs of the datasets that are meant; None for all that are not soft-deleted."""
         urns = parameters.texts("urns")
         text = parameters.optional_text("input") or "*"
-        narrowed_by = read_filter(parameters.given.get("filter"))
+        filters = read_filter(parameters.given.get("filter"))
         folder = parameters.optional_text("folder")
-        is_searched = text != "*" or bool(narrowed_by)
+        is_searched = text != "*" or bool(filters)
         if sum((urns is not None, is_searched, folder is not None)) > 1:
             raise InvalidInput("give urns, a folder or a search, not several of them")
         if urns is not None:
@@ -190,7 +190,7 @@ class StewardshipRoutes(Routes):
             return self._below(folder)
         if not is_searched:
             return None
-        query = SearchQuery(text, (_DATASET,), narrowed_by, 0, 0)
+        query = SearchQuery(text, (_DATASET,), filters, 0, 0)
         index = self._catalog.index
         if request.dialect == "datahub":
             query = forgive_query(query, index.vocabulary)
