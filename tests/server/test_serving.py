@@ -156,7 +156,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     }
     assert (second["status"], second["actor"], second["request_id"]) == (401, None, made)
     assert token not in text
-    assert token.rpartition("_")[2] not in text
+    assert token.split("_", 2)[2] not in text
     assert "secret-in-body" not in text
 
 
