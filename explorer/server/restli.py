@@ -12,12 +12,14 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -46,7 +48,6 @@ __all__ = [
     "ValueResponse",
     "content_length",
     "decode",
-    "endpoint",
     "raw_path",
     "routes",
     "split_list",
@@ -272,7 +273,7 @@ class RestliRequest(Request):
         """How the request is answered, and how strictly what it sends is read."""
         return self.context.dialect
 
-    @property
+    @cached_property
     def query(self) -> QueryParameters:
         """The parameters of the address."""
         return QueryParameters(self.scope["query_string"])
@@ -439,12 +440,18 @@ class Parameters:
 
 
 Handler = Callable[[RestliRequest], Awaitable[Response]]
+HandlerMethod = TypeVar("HandlerMethod", bound=Callable[..., Awaitable[Response]])
+_DECLARED = "__endpoint__"
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Standing = Literal["current", "deprecated", "to be replaced", "ours"]
 
 
 # In examples; the documentation page puts a dataset of its own catalog in its place.
 EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
+
+
+async def _unbound(_request: RestliRequest) -> Response:
+    raise NotImplementedError("Routes.endpoints gives endpoints their handlers")
 
 
 class Parameter(Struct, frozen=True):
@@ -484,7 +491,6 @@ class Endpoint(Struct, frozen=True):
 
     method: Method
     path: str
-    handler: Handler
     summary: str
     role: Role
     item: bool = False
@@ -493,6 +499,12 @@ class Endpoint(Struct, frozen=True):
     parameters: tuple[Parameter, ...] = ()
     gives: str = ""
     notes: tuple[str, ...] = ()
+    handler: Handler = _unbound
+
+    def __call__(self, handler: HandlerMethod) -> HandlerMethod:
+        """Declare, as a decorator, which method of `Routes` answers the endpoint."""
+        setattr(handler, _DECLARED, self)
+        return handler
 
     @property
     def title(self) -> str:
@@ -501,41 +513,8 @@ class Endpoint(Struct, frozen=True):
         return f"{self.method} {self.path}{'/<urn>' if self.item else ''}{action}"
 
 
-HandlerMethod = TypeVar("HandlerMethod", bound=Callable[..., Awaitable[Response]])
-
-
-def endpoint(
-    method: Method,
-    path: str,
-    summary: str,
-    *,
-    role: Role,
-    item: bool = False,
-    action: str | None = None,
-    standing: Standing = "current",
-    parameters: tuple[Parameter, ...] = (),
-    gives: str = "",
-    notes: tuple[str, ...] = (),
-) -> Callable[[HandlerMethod], HandlerMethod]:
-    """Decorate the method of `Routes` that answers an endpoint; the arguments are `Endpoint`'s."""
-
-    def declare(handler: HandlerMethod) -> HandlerMethod:
-        def bind(bound: Handler) -> Endpoint:
-            return Endpoint(
-                method, path, bound, summary, role, item, action, standing, parameters, gives, notes
-            )
-
-        setattr(handler, _DECLARED, bind)
-        return handler
-
-    return declare
-
-
-_DECLARED = "__endpoint__"
-
-
 class Routes:
-    """A family of endpoints of one catalog: the methods that `endpoint` decorates."""
+    """A family of endpoints of one catalog: the methods that an `Endpoint` decorates."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -543,9 +522,9 @@ class Routes:
     def endpoints(self) -> Iterator[Endpoint]:
         """Yield the endpoints, in the order of their methods."""
         for name, member in vars(type(self)).items():
-            bind = getattr(member, _DECLARED, None)
-            if bind is not None:
-                yield bind(getattr(self, name))
+            declared = getattr(member, _DECLARED, None)
+            if declared is not None:
+                yield replace(declared, handler=getattr(self, name))
 
 
 class Resource:

@@ -17,7 +17,6 @@ from explorer.server.restli import (
     Parameter,
     RestliRequest,
     Routes,
-    endpoint,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class GraphqlRoute(Routes):
                 made = self._executor = Executor(self._catalog)
             return made
 
-    @endpoint(
+    @Endpoint(
         "POST",
         GRAPHQL_PATH,
         "read what is asked for, and edit: descriptions, links, tags, owners and more",

@@ -14,13 +14,13 @@ from explorer.server.dialect import record_name
 from explorer.server.restli import (
     DEFAULT_PAGE,
     MAX_PAGE,
+    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.routes.parameters import (
     ALL_OR_NONE,
@@ -46,7 +46,7 @@ _FAR = 2**31
 class VersionRoutes(Routes):
     """`/versions`"""
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/versions",
         "the versions of an aspect in a range, newest first",
@@ -130,7 +130,7 @@ _DELETE_NOTE = "A proposal with changeType DELETE removes every version, and nee
 class AspectRoutes(Routes):
     """`/aspects`"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/aspects",
         "write or remove one aspect of an entity",
@@ -152,7 +152,7 @@ class AspectRoutes(Routes):
     def _read(self, wire: Any, request: RestliRequest) -> Proposal:
         return read_proposal(wire, self._catalog.registry, complete=request.dialect == "plain")
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/aspects",
         "write several aspects",
@@ -181,7 +181,7 @@ class AspectRoutes(Routes):
         )
         return ValueResponse("success")
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/aspects",
         "one version of an aspect",
@@ -218,7 +218,7 @@ class AspectRoutes(Routes):
             }
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/aspects",
         "documents of a timeseries aspect",

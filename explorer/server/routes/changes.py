@@ -16,11 +16,11 @@ from explorer.server.catalog import Catalog
 from explorer.server.failures import RequestRefusal
 from explorer.server.restli import (
     EXAMPLE_URN,
+    Endpoint,
     JsonResponse,
     Parameter,
     RestliRequest,
     Routes,
-    endpoint,
 )
 from explorer.server.store import LogEntry, Store, StoredAspect
 
@@ -42,7 +42,7 @@ class _ExportSelection(msgspec.Struct, frozen=True):
 class ExportRoutes(Routes):
     """`/export`"""
 
-    @endpoint(
+    @Endpoint(
         "GET",
         _EXPORT_PATH,
         "every latest aspect and every timeseries document, as proposals",
@@ -209,7 +209,7 @@ class _ChangeFilter(msgspec.Struct, frozen=True):
 class ChangeRoutes(Routes):
     """`/changes`, as pages and as a stream of events."""
 
-    @endpoint(
+    @Endpoint(
         "GET",
         _PATH,
         "what was changed, from an offset of the change log on",
@@ -264,7 +264,7 @@ class ChangeRoutes(Routes):
                 break
         return orjson.dumps({"value": {"changes": changes, "next": at, "head": max(head, at)}})
 
-    @endpoint(
+    @Endpoint(
         "GET",
         _STREAM_PATH,
         "what is changed, as it happens, as server-sent events",

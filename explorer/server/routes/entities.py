@@ -13,13 +13,13 @@ from explorer.server.dialect import record_name
 from explorer.server.ingestion_rules import UNKNOWN_ACTOR
 from explorer.server.restli import (
     EXAMPLE_URN,
+    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.parameters import COUNT, ENTITY, PATH_URN, START, URN
@@ -33,7 +33,7 @@ _MAX_MILLIS = 2**62
 class DeletionRoutes(Routes):
     """`/entities` where it deletes"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "remove an entity, or one of its aspects, with all versions",
@@ -65,7 +65,7 @@ class DeletionRoutes(Routes):
         )
         return ValueResponse({"urn": str(urn), "rows": rows, "timeseriesRows": points})
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "take the references to an entity out of all other aspects",
@@ -110,7 +110,7 @@ _MOST_ANYTHING = 8
 class CountRoutes(Routes):
     """`/entities` and `/aspects` where they count"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "the URNs of all entities of a type",
@@ -134,7 +134,7 @@ class CountRoutes(Routes):
             total = view.count(entity_type=entity)
             return total, view.urns(entity_type=entity, start=start, limit=count)
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "how many entities of a type there are",
@@ -148,7 +148,7 @@ class CountRoutes(Routes):
         parameters = await request.parameters()
         return ValueResponse(await self._count(parameters.text("entity")))
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "how many entities of several types there are",
@@ -170,7 +170,7 @@ class CountRoutes(Routes):
         self._catalog.registry.entity(entity)
         return await self._catalog.offload(self._catalog.index.total, (entity,))
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/aspects",
         "how many entities have an aspect",
@@ -224,7 +224,7 @@ _READING = (
 class EntityRoutes(Routes):
     """`/entitiesV2`, and `/entities` where it names entities"""
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/entitiesV2",
         "an entity's latest aspects",
@@ -240,7 +240,7 @@ class EntityRoutes(Routes):
         stored = self._read([urn], names)
         return JsonResponse(self._wire(urn, stored.get(str(urn), ())))
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/entitiesV2",
         "many entities' latest aspects",
@@ -293,7 +293,7 @@ class EntityRoutes(Routes):
         name = self._catalog.registry.entity(urn.entity_type).key
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/entities",
         "an entity as a snapshot record",
@@ -332,7 +332,7 @@ class EntityRoutes(Routes):
         name = record_name(snapshot_name(registry, urn.entity_type), request.dialect)
         return ValueResponse({name: {"urn": str(urn), "aspects": aspects}})
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "whether an entity has any aspect",

@@ -13,13 +13,13 @@ from explorer.metadata.urn import Urn
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,
+    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import RunRow
@@ -70,7 +70,7 @@ _WITH_REMOVED = Parameter.optional(
 class RunRoutes(Routes):
     """`/runs`"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/runs",
         "the runs that something is left of, newest first",
@@ -99,7 +99,7 @@ class RunRoutes(Routes):
             [{"runId": run.run, "timestamp": run.time_millis, "rows": run.rows} for run in runs]
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/runs",
         "what a run wrote, as far as it is still there",
@@ -143,7 +143,7 @@ class RunRoutes(Routes):
             wire["aspect"] = {"value": row.value.decode(), "contentType": "application/json"}
         return wire
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/runs",
         "take back everything that a run wrote",
@@ -219,7 +219,7 @@ _AUDIT = Parameter.optional("auditHeader", "object", "whose change it is (actor)
 class IngestionRoutes(Routes):
     """`/entities?action=ingest`, its batch, and `/usageStats?action=batchIngest`"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "write the aspects of a snapshot record, all or none",
@@ -238,7 +238,7 @@ class IngestionRoutes(Routes):
         await self._catalog.ingest_all(proposals, request.actor, request.dialect)
         return JsonResponse()
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "write the aspects of several snapshot records",
@@ -277,7 +277,7 @@ class IngestionRoutes(Routes):
         )
         return JsonResponse()
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/usageStats",
         "write the use of datasets by the hour or day",

@@ -14,13 +14,13 @@ from explorer.server.lineage_walk import EVERY_HOP, MOST, WalkLimits
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,
+    Endpoint,
     JsonResponse,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.query import SearchQuery
@@ -52,7 +52,7 @@ def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Paramet
 class RelationshipRoutes(Routes):
     """`/relationships` and `/openapi/relationships/v1`"""
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/relationships",
         "the entities on the other side of an entity's relationships",
@@ -83,7 +83,7 @@ class RelationshipRoutes(Routes):
             }
         )
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/openapi/relationships/v1",
         "an entity's relationships, page by page",
@@ -155,7 +155,7 @@ class LineageRoutes(Routes):
         super().__init__(catalog)
         self._lineage = LineageService(catalog.store, catalog.registry)
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/relationships",
         "what an entity's data is made of, or what is made of it, any number of hops away",

@@ -16,11 +16,11 @@ from explorer.server.failures import RequestRefusal
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,
+    Endpoint,
     JsonResponse,
     Parameter,
     RestliRequest,
     Routes,
-    endpoint,
 )
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, URN, all_or_none
 from explorer.server.store import StoredAspect
@@ -36,7 +36,7 @@ _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:
 class OpenApiRoutes(Routes):
     """`/openapi/v3/entity/<entity>`, its `batchGet`, and `/openapi/v1/trace/write/<id>`"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         _PATH,
         "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
@@ -93,7 +93,7 @@ class OpenApiRoutes(Routes):
         is_new = _is_true(request, "createIfNotExists")
         return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
 
-    @endpoint(
+    @Endpoint(
         "PATCH",
         _PATH,
         "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>",
@@ -145,7 +145,7 @@ class OpenApiRoutes(Routes):
         )
         return JsonResponse(given, headers={"traceparent": _trace_parent()})
 
-    @endpoint(
+    @Endpoint(
         "DELETE",
         _PATH,
         "remove an entity, or some of its aspects, with all versions: "
@@ -179,7 +179,7 @@ class OpenApiRoutes(Routes):
             await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
         return JsonResponse()
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/openapi/v1/trace/write",
         "whether aspects were written: POST /openapi/v1/trace/write/<id>",

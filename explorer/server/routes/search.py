@@ -10,12 +10,12 @@ from explorer.server.browse import browse_paths, components
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.projection import noted_delimiter
 from explorer.server.restli import (
+    Endpoint,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.routes.parameters import (
     COUNT,
@@ -120,7 +120,7 @@ def _aggregation(facet: FacetCounts) -> dict[str, Any]:
 class BrowsingRoutes(Routes):
     """`/entities` where it browses"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "folders and entities at a path",
@@ -175,7 +175,7 @@ class BrowsingRoutes(Routes):
             return store.browse(entity, folders, start, limit)
         return store.browse(entity, folders, start, limit, self._catalog.index.found_urns(query))
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "the paths at which an entity is found when browsing",
@@ -210,7 +210,7 @@ _SEARCHED = (
 class SearchRoutes(Routes):
     """`/entities` where it finds"""
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "search one entity type",
@@ -227,7 +227,7 @@ class SearchRoutes(Routes):
             request, read_search(parameters, parameters.text("input"), (entity,))
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "search several entity types, or all",
@@ -244,7 +244,7 @@ class SearchRoutes(Routes):
             request, read_search(parameters, parameters.text("input"), entities)
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "the entities of one type that a filter lets pass",
@@ -260,7 +260,7 @@ class SearchRoutes(Routes):
             request, read_search(parameters, "*", (parameters.text("entity"),))
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "the URNs of one type that a filter lets pass",
@@ -283,7 +283,7 @@ class SearchRoutes(Routes):
             }
         )
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "go through all that a search finds, page by page",
@@ -331,7 +331,7 @@ class SearchRoutes(Routes):
         query = leave_out_unlisted(query, index.vocabulary)
         return await self._catalog.offload(index.search, query)
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/entities",
         "names that begin as typed",

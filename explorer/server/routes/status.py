@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from explorer.server.catalog import Catalog
 from explorer.server.metrics import MEDIA_TYPE, Metrics
-from explorer.server.restli import Endpoint, JsonResponse, RestliRequest, Routes, endpoint
+from explorer.server.restli import Endpoint, JsonResponse, RestliRequest, Routes
 
 if TYPE_CHECKING:
     from graphql import GraphQLSchema
@@ -43,7 +43,7 @@ class DocumentationRoutes(Routes):
         self._making = Lock()
         self._made: dict[str, tuple[bytes, bytes]] = {}
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/restli/docs",
         "this page: every address, aspect, field, relationship and decision",
@@ -83,7 +83,7 @@ class StatusRoutes(Routes):
         super().__init__(catalog)
         self._metrics = metrics
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/config",
         "what the server is and can do",
@@ -118,7 +118,7 @@ class StatusRoutes(Routes):
             }
         )
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/health",
         "whether the server is up",
@@ -136,7 +136,7 @@ class StatusRoutes(Routes):
         await self._catalog.prove_writer()
         return JsonResponse()
 
-    @endpoint(
+    @Endpoint(
         "GET",
         "/metrics",
         "what the server counts of itself",

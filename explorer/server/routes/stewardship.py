@@ -15,12 +15,12 @@ from explorer.server.browse import components
 from explorer.server.catalog import Catalog
 from explorer.server.restli import (
     MAX_PAGE,
+    Endpoint,
     Parameter,
     Parameters,
     RestliRequest,
     Routes,
     ValueResponse,
-    endpoint,
 )
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
@@ -68,7 +68,7 @@ class StewardshipRoutes(Routes):
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/stewardship",
         "what is worth describing next: tables and columns that nobody described",
@@ -103,7 +103,7 @@ class StewardshipRoutes(Routes):
         }
         return ValueResponse(value)
 
-    @endpoint(
+    @Endpoint(
         "POST",
         "/stewardship",
         "how much is described, tables and columns apart",
