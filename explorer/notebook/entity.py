@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Self, overload
 
 from explorer.client import entity as read
@@ -46,9 +45,9 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
-from explorer.views import parts
 from explorer.views.entity import detail_parts
 from explorer.views.history import author_of
+from explorer.views.parts import with_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,7 +289,6 @@ def role_of(owner: Owner) -> str:
 _Names = str | Urn | Iterable[str | Urn]
 # These aspects are in the table of columns.
 _SHOWN_AS_COLUMNS = frozenset(("schemaMetadata", "editableSchemaMetadata"))
-_MOST_VALUES = 20
 _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 
 
@@ -598,16 +596,16 @@ class Entity(Table, read.Entity):
             yield Say(f"just edited: {self.edit.summary}; .edit.undo() takes it back")
         yield Facts(list(self._facts()))
         if self.edited_description:
-            yield Prose(f"{EDITED} description, edited", self.edited_description)
+            yield Prose(self.edited_description, label=f"{EDITED} description, edited")
         if self.ingested_description:
-            yield Prose("description, from ingestion", self.ingested_description)
+            yield Prose(self.ingested_description, label="description, from ingestion")
         if not self.description:
             yield Say("no description")
         if self.schema.columns:
             yield from self.schema.parts()
         if self.links:
             yield from self.links.parts()
-        details = list(_details(detail_parts(self, _SHOWN_AS_COLUMNS), self.names))
+        details = list(with_names(detail_parts(self, _SHOWN_AS_COLUMNS), self.names))
         if details:
             yield Fold("properties and other aspects", details)
 
@@ -624,51 +622,6 @@ class Entity(Table, read.Entity):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
         yield "urn", Cell(str(self.urn), tone="quiet")
-
-
-def _details(found: Iterable[parts.Part], names: Mapping[Urn, str]) -> Iterator[Part]:
-    for is_fact, group in groupby(found, lambda part: isinstance(part, parts.Fact)):
-        if is_fact:
-            yield Facts(list(_facts(group, names)))
-            continue
-        for part in group:
-            match part:
-                case parts.Heading(title, remark):
-                    yield Title(title, remark)
-                case parts.Prose(text, missing):
-                    yield Prose("", text) if text else Say(missing)
-                case parts.Code(text, language):
-                    yield Prose("", f"```{language}\n{text}\n```")
-                case _:
-                    pass
-
-
-def _facts(found: Iterable[parts.Part], names: Mapping[Urn, str]) -> Iterator[tuple[str, Cell]]:
-    for part in found:
-        if isinstance(part, parts.Fact):
-            yield part.label, Cell(_values(part, names))
-
-
-def _values(fact: parts.Fact, names: Mapping[Urn, str]) -> str:
-    shown = [_value(value, names) for value in fact.values[:_MOST_VALUES]]
-    more = len(fact.values) - _MOST_VALUES
-    return ", ".join(shown) + (f", and {more:,} more" if more > 0 else "")
-
-
-def _value(value: parts.Value, names: Mapping[Urn, str]) -> str:
-    match value:
-        case parts.Plain(text):
-            return text
-        case parts.Moment(millis):
-            return moment(millis)
-        case parts.Mention(urn, remark):
-            name = names.get(urn) or urn.name
-            return f"{name} ({remark})" if remark else name
-        case parts.Stamped(millis, actor, remark):
-            who = (names.get(actor) or actor.name) if actor else ""
-            return " ".join(piece for piece in (remark, moment(millis), who) if piece)
-        case parts.Web(url, label):
-            return f"{label} {url}" if label else url
 
 
 def _wrong(health: Health) -> Iterator[Part]:

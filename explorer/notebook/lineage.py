@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, Tone, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, tabulated
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -25,6 +25,7 @@ from explorer.views.lineage import (
     lineage_tree,
     nearest,
 )
+from explorer.views.parts import Tone
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -82,7 +82,7 @@ class Described(Shown):
         if self.state == "conflict":
             yield Say("write it into theirs and run again with --force to save it")
         elif self.state != "unchanged" and self.after:
-            yield Prose("it reads", self.after)
+            yield Prose(self.after, label="it reads")
 
 
 def describe(

@@ -83,9 +83,9 @@ class Column(Shown, read.Column):
             yield Facts(rows)
         original, written = (self.ingested or "").strip(), (self.edited or "").strip()
         if written:
-            yield Prose(f"{EDITED} description, edited", written)
+            yield Prose(written, label=f"{EDITED} description, edited")
         if original:
-            yield Prose("description, from ingestion", original)
+            yield Prose(original, label="description, from ingestion")
         if not self.documented:
             yield Say("no description")
 

@@ -11,11 +11,12 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, Tone, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, tabulated
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 from explorer.views import stewardship as views
 from explorer.views import table as values
+from explorer.views.parts import Tone
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,22 +1,37 @@
-"""What an object shows of itself: parts, drawn as plain text and as HTML that survives
-everywhere a notebook is shown.
+"""Objects that show themselves: their parts, drawn as plain text and as HTML that every notebook
+front end shows.
 """
 
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line
 from explorer.errors import MissingExtra
-from explorer.views.diff import Diff, DiffLine, LineKind
+from explorer.views.diff import DiffLine, LineKind
+from explorer.views.parts import (
+    Cell,
+    Code,
+    Difference,
+    Fact,
+    Facts,
+    Fold,
+    Grid,
+    Part,
+    Picture,
+    Prose,
+    Say,
+    Title,
+    Tone,
+    with_names,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,98 +66,6 @@ def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd
 
 
 _MOMENT = "%Y-%m-%d %H:%M"
-
-Tone = Literal["plain", "quiet", "loud"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table, or one value of the facts.
-
-    `mark` stands before the text and is ours, `below` follows on lines of its own, `detail` is
-    for those who have room. `link` leads somewhere where it is a safe address. `indent` counts
-    levels. `markdown` says that the text is a description, and is read as one.
-    """
-
-    text: str
-    mark: str = ""
-    below: tuple[str, ...] = ()
-    detail: str = ""
-    link: str = ""
-    indent: int = 0
-    tone: Tone = "plain"
-    markdown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Title:
-    """The name of what is shown, and what it is."""
-
-    text: str
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """A sentence of ours, into which a catalog's words may be set."""
-
-    text: str
-    tone: Tone = "quiet"
-
-
-@dataclass(frozen=True, slots=True)
-class Prose:
-    """A text of the catalog's over several lines, markdown, under a label of ours."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Short facts by name."""
-
-    rows: Sequence[tuple[str, Cell]]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table. `numbers` names the headers whose cells stand to the right."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    numbers: frozenset[str] = field(default=frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Parts that matter less: folded away where that can be done."""
-
-    label: str
-    parts: Sequence["Part"]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs between two texts or values, as lines."""
-
-    lines: Diff
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A drawing as SVG, our own, and `alt`, what it shows in a sentence.
-
-    `instead` is for those who see no pictures at all; `listed` is folded away below a picture.
-    """
-
-    svg: str
-    alt: str
-    instead: Sequence["Part"] = ()
-    listed: Sequence["Part"] = ()
-
-
-Part = Title | Say | Prose | Facts | Grid | Fold | Difference | Picture
 
 
 class Shown(ABC):
@@ -214,14 +137,19 @@ def draw_text(parts: Iterable[Part]) -> str:
 
 def _part_as_text(part: Part) -> Iterator[str]:
     match part:
-        case Title(text, after):
-            yield _GAP.join(piece for piece in (line(text), line(after)) if piece)
+        case Title(text, remark):
+            yield _GAP.join(piece for piece in (line(text), line(remark)) if piece)
         case Say(text):
             yield line(text)
-        case Prose(label, text):
-            yield f"{label}:"
-            for row in block(text).strip("\n").split("\n"):
-                yield _GAP + row
+        case Prose(text, missing, label):
+            if label:
+                yield f"{label}:"
+            yield from _indented(text or missing)
+        case Code(text):
+            yield from _indented(text)
+        case Fact():
+            for below in with_names([part], {}):
+                yield from _part_as_text(below)
         case Facts(rows):
             width = max((cell_len(name) for name, _ in rows), default=0)
             for name, cell in rows:
@@ -249,6 +177,11 @@ def _diff_line_as_text(one: DiffLine) -> str:
 def clean_diff_line(one: DiffLine) -> DiffLine:
     """Return the line with its text cleaned for showing, on one line."""
     return one.cleaned(lambda text: block(text).replace("\n", " "))
+
+
+def _indented(text: str) -> Iterator[str]:
+    for row in block(text).strip("\n").split("\n"):
+        yield _GAP + row
 
 
 def _table_as_text(grid: Grid) -> Iterator[str]:
@@ -347,18 +280,23 @@ def draw_html(parts: Iterable[Part]) -> str:
 
 def _drawn(part: Part) -> str:
     match part:
-        case Title(text, after):
+        case Title(text, remark):
             name = _span(line(text), "font-weight:600;font-size:1.15em;")
-            quiet = f" {_span(line(after), _TONES['quiet'])}" if after else ""
+            quiet = f" {_span(line(remark), _TONES['quiet'])}" if remark else ""
             return _div(name + quiet, "margin-top:6px;")
         case Say(text, tone):
             return _div(escape(line(text)), _TONES[tone])
-        case Prose(label, text):
+        case Prose(text, missing, label):
             from explorer.notebook.safe_markdown import safe_markdown
 
-            return _div(escape(label), "font-weight:600;margin-top:4px;") + _div(
-                safe_markdown(text), _PROSE
-            )
+            head = _div(escape(label), "font-weight:600;margin-top:4px;") if label else ""
+            if not text:
+                return head + _div(escape(line(missing)), _TONES["quiet"])
+            return head + _div(safe_markdown(text), _PROSE)
+        case Code(text):
+            return _div(escape(block(text)), _LINES)
+        case Fact():
+            return "".join(_drawn(below) for below in with_names([part], {}))
         case Facts(rows):
             return _table((), [[Cell(name, tone="quiet"), cell] for name, cell in rows])
         case Grid(headers, cells, numbers):

@@ -14,13 +14,13 @@ from explorer.metadata.urn import Urn
 from explorer.views.parts import (
     Code,
     Fact,
-    Heading,
     Mention,
     Moment,
     Part,
     Plain,
     Prose,
     Stamped,
+    Title,
     Value,
     Web,
 )
@@ -355,7 +355,7 @@ def _state(entity: "Entity") -> Iterator[Part]:
     held = _held(entity, "deprecation")
     if held.get("deprecated") is not True:
         return
-    yield Heading("Deprecated")
+    yield Title("Deprecated")
     note = held.get("note")
     yield Prose(note if isinstance(note, str) else "", "no reason is given")
     yield from facts_of(held, frozenset(("deprecated", "note", "actor")))
@@ -370,21 +370,21 @@ def _texts(entity: "Entity") -> Iterator[Part]:
     if entity.entity_type == "corpuser":
         ingested = ""
     if edited:
-        yield Heading(word, "✎ edited")
+        yield Title(word, "✎ edited")
         yield Prose(edited)
     if ingested or not (edited or entity.entity_type in ("corpuser", "dataPlatform")):
-        yield Heading(word, "ingested" if ingested else "")
+        yield Title(word, "ingested" if ingested else "")
         yield Prose(ingested, "no description")
     for one in _list(entity, "documentation", "documentations"):
         text = one.get("documentation") if isinstance(one, dict) else None
         if isinstance(text, str):
             source = _dict(one.get("attribution")).get("source")
-            yield Heading("Documentation", Urn.label(source) if isinstance(source, str) else "")
+            yield Title("Documentation", Urn.label(source) if isinstance(source, str) else "")
             yield Prose(text)
     found = _ADDRESS.findall(f"{edited}\n{ingested}"[:_LOOKED_FOR_ADDRESSES])
     addresses = tuple(dict.fromkeys(one.rstrip(".,;:!?") for one in found))
     if addresses:
-        yield Heading("Addresses in the text")
+        yield Title("Addresses in the text")
         yield Fact("", tuple(Web(one) for one in addresses[:_ADDRESSES_AT_MOST]))
 
 
@@ -397,7 +397,7 @@ def _links(entity: "Entity") -> Iterator[Part]:
             added = stamp_of(held.get("createStamp"))
             links.append(Web(url, label if isinstance(label, str) else "", added))
     if links:
-        yield Heading("Links", f"{len(links):,}")
+        yield Title("Links", f"{len(links):,}")
         yield Fact("", tuple(links))
 
 
@@ -425,7 +425,7 @@ def _standing(entity: "Entity") -> Iterator[Part]:
         labels.insert(1, ("owners set", (stamp,)))
     facts = [Fact(label, values) for label, values in labels if values]
     if facts:
-        yield Heading("Standing")
+        yield Title("Standing")
         yield from facts
 
 
@@ -450,7 +450,7 @@ def _custom(entity: "Entity") -> Iterator[Part]:
         held |= _dict(_held(entity, name).get("customProperties"))
     facts = [Fact(str(key), values_of(str(key), held[key])) for key in sorted(held, key=str)]
     if facts:
-        yield Heading("Properties", f"{len(facts):,}")
+        yield Title("Properties", f"{len(facts):,}")
         yield from (fact for fact in facts if fact.values)
 
 
@@ -463,7 +463,7 @@ def _structured(entity: "Entity") -> Iterator[Part]:
         if urn is not None and values:
             facts.append(Fact(urn.name.rpartition(".")[2], values))
     if facts:
-        yield Heading("Structured properties", f"{len(facts):,}")
+        yield Title("Structured properties", f"{len(facts):,}")
         yield from facts
 
 
@@ -475,7 +475,7 @@ def _aspects(entity: "Entity", skipped: frozenset[str]) -> Iterator[Part]:
             continue
         parts = list(_aspect_parts(entity, name))
         if parts:
-            yield Heading(title_of(name))
+            yield Title(title_of(name))
             yield from parts
 
 
@@ -541,11 +541,11 @@ def _upstreams(held: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _stored(entity: "Entity", raw_hint: str) -> Iterator[Part]:
-    yield Heading("URN")
+    yield Title("URN")
     yield Fact("", (Plain(str(entity.urn), "dim"),))
     if not entity.aspects:
         return
-    yield Heading("Stored", raw_hint)
+    yield Title("Stored", raw_hint)
     yield Fact("aspects", (Plain(", ".join(sorted(entity.aspects)), "dim"),))
     written = [one.created for one in entity.aspects.values() if one.created is not None]
     newest = max((stamp.time for stamp in written), default=0)

@@ -1,27 +1,40 @@
-"""The parts of a page: headings, texts, code, and facts.
+"""The parts of which a page, or an object that shows itself, is made: titles, texts, facts, tables.
 
-The values of facts may name another entity, a time, or an address; a front end renders these as
-links and in the reader's time zone.
+The values of a fact may name another entity, a time, or an address; a front end renders these as
+links and in the reader's time zone. The cells of facts and grids are texts already.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
 
+from explorer.client.display import moment
 from explorer.metadata.urn import Urn
+from explorer.views.diff import Diff
 
 __all__ = [
+    "Cell",
     "Code",
+    "Difference",
     "Fact",
-    "Heading",
+    "Facts",
+    "Fold",
+    "Grid",
     "Mention",
     "Moment",
     "Part",
+    "Picture",
     "Plain",
     "Prose",
+    "Say",
     "Stamped",
+    "Title",
+    "Tone",
     "Value",
     "Web",
     "mentioned",
+    "with_names",
 ]
 
 
@@ -69,20 +82,52 @@ class Web:
 Value = Plain | Moment | Mention | Stamped | Web
 
 
+Tone = Literal["plain", "quiet", "loud"]
+
+
 @dataclass(frozen=True, slots=True)
-class Heading:
+class Cell:
+    """A cell of a grid, or the value of a row of facts.
+
+    `mark` stands before the text, `below` on lines of its own after it; `detail` is shown where
+    there is room. `link` is an address, shown as a link where its scheme is safe. `indent` counts
+    levels. A text that is `markdown` is a description.
+    """
+
+    text: str
+    mark: str = ""
+    below: tuple[str, ...] = ()
+    detail: str = ""
+    link: str = ""
+    indent: int = 0
+    tone: Tone = "plain"
+    markdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
     """The title of the parts that follow; `remark` stands beside it, dimmed."""
 
-    words: str
+    text: str
     remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
+class Say:
+    """A sentence of the program, into which texts of the catalog may be set."""
+
+    text: str
+    tone: Tone = "quiet"
+
+
+@dataclass(frozen=True, slots=True)
 class Prose:
-    """A description in Markdown; `missing` is shown where it is empty."""
+    """A description in Markdown, under a label of the program; `missing` is shown where it is
+    empty."""
 
     text: str
     missing: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +147,51 @@ class Fact:
     loud: bool = False
 
 
-Part = Heading | Prose | Code | Fact
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Rows of a name and a cell."""
+
+    rows: Sequence[tuple[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; `numbers` are the headers whose cells are aligned to the right."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numbers: frozenset[str] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Parts that are folded away where a front end can do that."""
+
+    label: str
+    parts: Sequence["Part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two texts or values."""
+
+    lines: Diff
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing as SVG, and a sentence that says what it shows.
+
+    `instead` is shown where pictures cannot be; `listed` is folded away below the picture.
+    """
+
+    svg: str
+    alt: str
+    instead: Sequence["Part"] = ()
+    listed: Sequence["Part"] = ()
+
+
+Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Picture
 
 
 def mentioned(parts: Iterable[Part]) -> Iterator[Urn]:
@@ -116,3 +205,41 @@ def mentioned(parts: Iterable[Part]) -> Iterator[Urn]:
                     yield urn
                 case _:
                     pass
+
+
+_MOST_VALUES = 20
+
+
+def with_names(parts: Iterable[Part], names: Mapping[Urn, str]) -> Iterator[Part]:
+    """Yield the parts, each run of facts as one `Facts` whose cells are texts.
+
+    `names` are the names of the entities that facts mention; times are in the local zone.
+    """
+    for is_fact, group in groupby(parts, lambda part: isinstance(part, Fact)):
+        if is_fact:
+            facts = (part for part in group if isinstance(part, Fact))
+            yield Facts([(fact.label, Cell(_fact_text(fact, names))) for fact in facts])
+        else:
+            yield from group
+
+
+def _fact_text(fact: Fact, names: Mapping[Urn, str]) -> str:
+    shown = [_value_text(value, names) for value in fact.values[:_MOST_VALUES]]
+    more = len(fact.values) - _MOST_VALUES
+    return ", ".join(shown) + (f", and {more:,} more" if more > 0 else "")
+
+
+def _value_text(value: Value, names: Mapping[Urn, str]) -> str:
+    match value:
+        case Plain(text):
+            return text
+        case Moment(millis):
+            return moment(millis)
+        case Mention(urn, remark):
+            name = names.get(urn) or urn.name
+            return f"{name} ({remark})" if remark else name
+        case Stamped(millis, actor, remark):
+            who = (names.get(actor) or actor.name) if actor else ""
+            return " ".join(piece for piece in (remark, moment(millis), who) if piece)
+        case Web(url, label):
+            return f"{label} {url}" if label else url

@@ -23,7 +23,7 @@ from explorer.tui.screens.search.facets import draw_value
 from explorer.tui.screens.search.results import draw_result
 from explorer.views.columns import column_row
 from explorer.views.entity import detail_parts, entity_parts
-from explorer.views.parts import Fact, Heading, Part
+from explorer.views.parts import Fact, Part, Title
 from explorer.views.search import facet_groups, result_rows
 
 URN = Urn.dataset("hive", "shop.parity")
@@ -97,7 +97,7 @@ def run(data_dir: Path, *arguments: str) -> str:
 
 def words_of(parts: list[Part]) -> list[str]:
     """Every title and label, which every front end shows as it is."""
-    titles = [part.words for part in parts if isinstance(part, Heading)]
+    titles = [part.text for part in parts if isinstance(part, Title)]
     return titles + [part.label for part in parts if isinstance(part, Fact) and part.label]
 
 
@@ -120,6 +120,7 @@ def test_every_front_end_shows_every_aspect(catalog: Catalog, data_dir: Path) ->
         assert [word for word in wanted if word not in page] == [], front_end
         assert "select answer from universe" in page, front_end
         assert "hourly" in page, front_end
+        assert ":" not in [line.strip() for line in page.splitlines()], front_end
 
 
 def test_every_front_end_shows_the_same_of_a_search_result(

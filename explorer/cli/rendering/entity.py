@@ -61,13 +61,13 @@ from explorer.views.history import (
 from explorer.views.parts import (
     Code,
     Fact,
-    Heading,
     Mention,
     Moment,
     Part,
     Plain,
     Prose,
     Stamped,
+    Title,
     Value,
     Web,
 )
@@ -511,7 +511,7 @@ def _print_parts(console: Console, parts: Iterable[Part], names: _Names) -> None
             continue
         for part in group:
             match part:
-                case Heading(title, remark):
+                case Title(title, remark):
                     _print_heading(console, title, line(remark))
                 case Prose(text, missing):
                     console.print(Padding(told(text) or Text(missing, "dim italic"), _INDENT))

@@ -9,11 +9,15 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
-from explorer.client.display import line
+from explorer.client.display import block, line
 from explorer.notebook.safe_markdown import safe_markdown, safe_markdown_line
-from explorer.notebook.view import (
+from explorer.notebook.view import clean_diff_line
+from explorer.views.diff import Diff, LineKind
+from explorer.views.parts import (
     Cell,
+    Code,
     Difference,
+    Fact,
     Facts,
     Fold,
     Grid,
@@ -22,9 +26,8 @@ from explorer.notebook.view import (
     Prose,
     Say,
     Title,
-    clean_diff_line,
+    with_names,
 )
-from explorer.views.diff import Diff, LineKind
 
 __all__ = ["difference_lines", "marked", "marked_line", "parts_of"]
 
@@ -90,17 +93,22 @@ def difference_lines(diff: Diff) -> list[str]:
 
 def parts_of(parts: Iterable[Part]) -> list[dict[str, Any]]:
     """The parts of a view, in the form that the page draws."""
-    return [_part(part) for part in parts]
+    return [_part(part) for part in with_names(parts, {})]
 
 
 def _part(part: Part) -> dict[str, Any]:
     match part:
-        case Title(text, after):
-            return {"is": "title", "text": line(text), "after": line(after)}
+        case Title(text, remark):
+            return {"is": "title", "text": line(text), "after": line(remark)}
         case Say(text, tone):
             return {"is": "say", "text": line(text), "tone": tone}
-        case Prose(label, text):
-            return {"is": "prose", "label": line(label), "tree": marked(text)}
+        case Prose(text, missing, label):
+            return {"is": "prose", "label": line(label), "tree": marked(text) or [line(missing)]}
+        case Code(text):
+            tree = ["pre", "", [["code", "", [block(text)]]]]
+            return {"is": "prose", "label": "", "tree": [tree]}
+        case Fact():
+            return parts_of([part])[0]
         case Facts(rows):
             return {"is": "facts", "rows": [[line(name), _cell(cell)] for name, cell in rows]}
         case Grid(headers, rows, numbers):

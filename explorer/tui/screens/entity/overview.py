@@ -27,13 +27,13 @@ from explorer.views.entity import entity_parts, health_parts
 from explorer.views.parts import (
     Code,
     Fact,
-    Heading,
     Mention,
     Moment,
     Part,
     Plain,
     Prose,
     Stamped,
+    Title,
     Value,
     Web,
     mentioned,
@@ -77,7 +77,7 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
     while at < len(parts):
         part = parts[at]
         match part:
-            case Heading(words, remark):
+            case Title(words, remark):
                 heading = Text.assemble(" " * _LEFT, (words, "bold"))
                 if remark:
                     heading.append("  ").append_text(said(remark, "dim"))
