@@ -157,87 +157,44 @@ __all__ = [
     "one_save",
 ]
 
-# A front end that only shows text imports one module from here before its first frame; the client
-# itself takes a third as long to import as all of Textual, so it comes when it is asked for.
-_HOMES = {
+# Imported with the first use of a name: importing the whole client takes a third as long as
+# importing Textual, and some front ends need one module of it before their first frame.
+_MODULES = {
     "Abilities": "explorer.client.connection",
     "Answer": "explorer.client.transport",
-    "AspectDiff": "explorer.client.records",
     "AspectRead": "explorer.client.entity",
     "AsyncCatalog": "explorer.client.catalog",
-    "BrowsePage": "explorer.client.records",
     "Catalog": "explorer.client.catalog",
-    "ChangeEvent": "explorer.client.records",
-    "ChangePage": "explorer.client.records",
     "Column": "explorer.client.entity",
-    "ColumnChange": "explorer.client.records",
-    "Deletion": "explorer.client.records",
-    "DescribedCount": "explorer.client.records",
-    "DescribedCounts": "explorer.client.records",
-    "DescribedGroup": "explorer.client.records",
-    "Direction": "explorer.client.records",
-    "Edge": "explorer.client.records",
-    "Edges": "explorer.client.records",
-    "Edit": "explorer.client.records",
     "Entity": "explorer.client.entity",
     "Exchange": "explorer.client.connection",
-    "Facet": "explorer.client.records",
-    "FacetValue": "explorer.client.records",
-    "FailingAssertion": "explorer.client.records",
-    "Flow": "explorer.client.records",
-    "Folder": "explorer.client.records",
-    "Health": "explorer.client.records",
-    "Held": "explorer.client.records",
-    "Hit": "explorer.client.records",
     "Journal": "explorer.client.journal",
     "JournalEntry": "explorer.client.journal",
-    "Lineage": "explorer.client.records",
-    "LineageEdge": "explorer.client.records",
     "LoadInterrupted": "explorer.client.ingestion",
-    "LoadReport": "explorer.client.records",
-    "Match": "explorer.client.records",
-    "Measures": "explorer.client.records",
-    "Named": "explorer.client.records",
     "NeverSent": "explorer.client.transport",
     "Offline": "explorer.client.connection",
-    "OpenIncident": "explorer.client.records",
-    "Origin": "explorer.client.records",
     "Pager": "explorer.client.pages",
     "Pages": "explorer.client.pages",
-    "Reached": "explorer.client.records",
-    "Reference": "explorer.client.records",
-    "RefusedChange": "explorer.client.records",
     "Request": "explorer.client.transport",
     "Retry": "explorer.client.transport",
-    "Rollback": "explorer.client.records",
-    "Run": "explorer.client.records",
     "JournalSave": "explorer.client.journal",
     "Schema": "explorer.client.entity",
-    "SearchPage": "explorer.client.records",
     "Secret": "explorer.client.transport",
-    "ServerInfo": "explorer.client.records",
-    "StatusChange": "explorer.client.records",
     "Streamed": "explorer.client.transport",
     "Streaming": "explorer.client.transport",
-    "Suggestion": "explorer.client.records",
     "TextConflict": "explorer.client.editable",
-    "Timeseries": "explorer.client.records",
     "Transport": "explorer.client.transport",
-    "Undescribed": "explorer.client.records",
-    "UndescribedPage": "explorer.client.records",
-    "Version": "explorer.client.records",
-    "Versions": "explorer.client.records",
     "Watching": "explorer.client.connection",
-    "Way": "explorer.client.records",
-    "What": "explorer.client.records",
     "one_save": "explorer.client.journal",
 }
+"""The modules of the names that are not in `records`."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    module = import_module(_MODULES.get(name, "explorer.client.records"))
+    globals()[name] = found = getattr(module, name)
     return found
 
 

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import msgspec
 import orjson
 
-from explorer.client.connection import config_request
+from explorer.client.connection import config_request, read_abilities
 from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
 from explorer.client.methods import CatalogMethods, gather_limited
 from explorer.client.records import ServerInfo
 from explorer.client.responses import Json, as_object
-from explorer.client.transport import Request, graphql_request, of_aspects
+from explorer.client.transport import UNIX, Request, graphql_request, of_aspects
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, UnknownName, Unreadable
 from explorer.metadata.aspects import aspect_of, read_aspect
 from explorer.metadata.registry import Registry
@@ -66,22 +66,20 @@ def parse_config(body: Any, address: str) -> ServerInfo:
     answer = as_object(body, "the server's /config")
     if answer.get("noCode") != "true":
         raise ServerFault(f"{address} answers, but is no metadata service (its /config says so)")
-    versions = answer.get("versions")
-    ours = answer.get("catalogExplorer")
-    if isinstance(ours, dict):
-        held = ours.get("entities")
-        return ServerInfo(
-            address,
-            "catalog",
-            str(ours.get("version", "")),
-            address.startswith("unix:"),
-            bool(ours.get("sample")),
-            held if isinstance(held, int) else None,
-            str(ours.get("user") or ""),
-        )
-    known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
-    version = known.get("version") if isinstance(known, dict) else None
-    return ServerInfo(address, "datahub", str(version or ""))
+    server = read_abilities(answer)
+    if server.product == "datahub":
+        return ServerInfo(address, "datahub", server.version)
+    ours = answer["catalogExplorer"]
+    count = ours.get("entities")
+    return ServerInfo(
+        address,
+        "catalog",
+        server.version,
+        address.startswith(UNIX),
+        bool(ours.get("sample")),
+        count if isinstance(count, int) else None,
+        str(ours.get("user") or ""),
+    )
 
 
 def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:

@@ -45,13 +45,13 @@ class Column:
 
     @property
     def description(self) -> str:
-        """The text that counts: what people wrote where they wrote any, else what came in."""
+        """The edited text where there is one, else the ingested one."""
         texts = ((text or "").strip() for text in (self.edited, self.ingested))
         return next(filter(None, texts), "")
 
     @property
     def documented(self) -> bool:
-        """Whether anybody has said what the column means."""
+        """Whether the column has a description, edited or ingested."""
         return bool(self.description)
 
 
@@ -87,7 +87,7 @@ class Schema:
 
 
 def read_schema(ingested: SchemaAspect | None, edited: EditableSchemaMetadata | None) -> Schema:
-    """The two aspects laid over each other, matched by exact path."""
+    """Return the columns of both aspects, matched by exact path."""
     fields = ingested.fields if ingested else ()
     keys = frozenset(ingested.primary_keys or ()) if ingested else frozenset()
     entries = edited.editable_schema_field_info if edited else ()
@@ -191,12 +191,30 @@ _INGESTED_TEXTS = (
     ("mlFeatureProperties", "description"),
     ("mlFeatureTableProperties", "description"),
     ("mlPrimaryKeyProperties", "description"),
+    ("mlModelGroupProperties", "description"),
+    ("notebookInfo", "description"),
+    ("applicationProperties", "description"),
+    ("businessAttributeInfo", "description"),
     ("assertionInfo", "description"),
     ("incidentInfo", "description"),
 )
 _EDITED_TEXTS = tuple(
-    (f"editable{kind}Properties", "description")
-    for kind in ("Dataset", "Container", "Chart", "Dashboard", "DataFlow", "DataJob")
+    (aspect, "description")
+    for aspect in (
+        "editableDatasetProperties",
+        "editableContainerProperties",
+        "editableChartProperties",
+        "editableDashboardProperties",
+        "editableDataFlowProperties",
+        "editableDataJobProperties",
+        "editableMlModelProperties",
+        "editableMlModelGroupProperties",
+        "editableMlFeatureProperties",
+        "editableMlFeatureTableProperties",
+        "editableMlPrimaryKeyProperties",
+        "editableNotebookProperties",
+        "corpGroupEditableInfo",
+    )
 )
 
 SUMMARY_ASPECTS = tuple(
@@ -229,8 +247,8 @@ class AspectRead(msgspec.Struct, frozen=True):
 
     @property
     def created(self) -> typed.AuditStamp | None:
-        """Who wrote it and when; nothing where that is not said or cannot be read. Some servers
-        say it of older versions in their system metadata alone."""
+        """Who wrote it and when; None where the server does not say or it cannot be read. Of older
+        versions some servers say it in the system metadata alone."""
         stamp = self.stamp
         if stamp is None and isinstance(self.system, dict):
             stamp = self.system.get("aspectModified") or self.system.get("aspectCreated")
@@ -243,7 +261,7 @@ class AspectRead(msgspec.Struct, frozen=True):
 
     @property
     def run_id(self) -> str | None:
-        """The run of ingestion that brought it; nothing where that is not said."""
+        """The run of ingestion that wrote it; None where the server does not say."""
         run = self.system.get("runId") if isinstance(self.system, dict) else None
         return run if isinstance(run, str) else None
 
@@ -295,23 +313,23 @@ class Entity:
 
     @cached_property
     def name(self) -> str:
-        """What people call it."""
+        """Its display name."""
         values = {name: aspect.value for name, aspect in self.aspects.items()}
         return display_name(self.urn, values)
 
     @property
     def ingested_description(self) -> str:
-        """What ingestion says of it."""
+        """The description that ingestion wrote."""
         return self._first_text(_INGESTED_TEXTS)
 
     @property
     def edited_description(self) -> str:
-        """What people wrote of it."""
+        """The description that people wrote."""
         return self._first_text(_EDITED_TEXTS)
 
     @property
     def description(self) -> str:
-        """The text that counts: what people wrote where they wrote any, else what came in."""
+        """The edited description where there is one, else the ingested one."""
         return self.edited_description or self.ingested_description
 
     @property
@@ -336,13 +354,13 @@ class Entity:
 
     @property
     def deprecation(self) -> str | None:
-        """Why it should no longer be used; nothing where it may be."""
+        """The note of its deprecation; None where it is not deprecated."""
         held = self.aspect("deprecation", typed.Deprecation)
         return (held.note or "deprecated") if held and held.deprecated else None
 
     @property
     def owners(self) -> tuple[typed.Owner, ...]:
-        """Who answers for it, as written."""
+        """Its owners, as stored."""
         held = self.aspect("ownership", typed.Ownership)
         return held.owners if held else ()
 
@@ -371,7 +389,7 @@ class Entity:
 
     @property
     def browse_paths(self) -> tuple[str, ...]:
-        """The folders it is filed under, where it says so itself."""
+        """Its browse paths, where it stores any."""
         paths = self._listed("browsePaths", "paths")
         return tuple(path for path in paths if isinstance(path, str))
 

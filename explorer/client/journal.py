@@ -24,6 +24,7 @@ __all__ = [
     "Journal",
     "JournalEntry",
     "JournalSave",
+    "held_labels",
     "is_undone",
     "last_save",
     "last_undo",
@@ -264,7 +265,7 @@ def _joined(first: Edit, then: Edit) -> Edit:
     added: dict[str, None] = {}
     taken: dict[str, None] = {}
     for edit in (first, then):
-        before, after = _several(edit.before), _several(edit.after)
+        before, after = held_labels(edit.before), held_labels(edit.after)
         for label in (*before, *after):
             mine, others = (taken, added) if label in before else (added, taken)
             if label in before and label in after:
@@ -276,7 +277,8 @@ def _joined(first: Edit, then: Edit) -> Edit:
     return replace(then, before=tuple(taken), after=tuple(added))
 
 
-def _several(held: Held) -> tuple[str, ...]:
+def held_labels(held: Held) -> tuple[str, ...]:
+    """Return the labels or links that an edit holds; none for values of other kinds."""
     return held if isinstance(held, tuple) else ()
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from explorer.client.methods import CatalogMethods, gather_limited
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
 from explorer.client.responses import Json, as_object, read_as, value_of
-from explorer.client.transport import GRAPHQL_PATH, Request, action
+from explorer.client.transport import GRAPHQL_PATH, Request, action, listed
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
@@ -43,11 +43,10 @@ def relationships_request(
     urn: Urn, direction: str, types: Sequence[str], start: int, count: int
 ) -> Request:
     """Endpoint 10."""
-    names = ",".join(quote(name, safe="") for name in types)
-    listed = f"List({names})" if len(types) != 1 else names
+    names = listed(types) if len(types) != 1 else quote(types[0], safe="")
     return Request(
         "GET",
-        f"/relationships?direction={direction}&urn={urn.encoded}&types={listed}"
+        f"/relationships?direction={direction}&urn={urn.encoded}&types={names}"
         f"&start={start}&count={count}",
     )
 
@@ -96,12 +95,30 @@ def lineage_page_request(
     return Request("POST", GRAPHQL_PATH, body)
 
 
+@lru_cache(maxsize=256)
 def lineage_names(
     registry: Registry, entity_type: str, direction: Flow
 ) -> tuple[tuple[Direction, tuple[str, ...]], ...]:
-    """The relationships that lead on from an entity of a type: those it declares (OUTGOING) and
-    those declared to it (INCOMING), names sorted, a direction without any left out."""
-    return _leading(registry, entity_type, direction == "UPSTREAM")
+    """Return the relationships that lead on from an entity of a type: those it declares (OUTGOING)
+    and those declared to it (INCOMING), names sorted, a direction without any left out."""
+    # What an entity declares leads upstream unless the entity itself is upstream, and the other
+    # way round.
+    upstream = direction == "UPSTREAM"
+    outgoing = {
+        edge.name
+        for edge in _declared(registry, entity_type)
+        if edge.lineage and edge.source_is_upstream != upstream
+    }
+    incoming = {
+        edge.name
+        for aspect in registry.aspects.values()
+        for edge in aspect.relationships
+        if edge.lineage
+        and edge.source_is_upstream == upstream
+        and (not edge.to or entity_type in edge.to)
+    }
+    both: tuple[tuple[Direction, set[str]], ...] = (("OUTGOING", outgoing), ("INCOMING", incoming))
+    return tuple((way, tuple(sorted(names))) for way, names in both if names)
 
 
 def carries_lineage(
@@ -135,29 +152,6 @@ def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[s
 
 
 @lru_cache(maxsize=256)
-def _leading(
-    registry: Registry, entity_type: str, upstream: bool
-) -> tuple[tuple[Direction, tuple[str, ...]], ...]:
-    # What an entity declares leads upstream unless the entity itself is upstream, and the other
-    # way round.
-    outgoing = {
-        edge.name
-        for edge in _declared(registry, entity_type)
-        if edge.lineage and edge.source_is_upstream != upstream
-    }
-    incoming = {
-        edge.name
-        for aspect in registry.aspects.values()
-        for edge in aspect.relationships
-        if edge.lineage
-        and edge.source_is_upstream == upstream
-        and (not edge.to or entity_type in edge.to)
-    }
-    both: tuple[tuple[Direction, set[str]], ...] = (("OUTGOING", outgoing), ("INCOMING", incoming))
-    return tuple((way, tuple(sorted(names))) for way, names in both if names)
-
-
-@lru_cache(maxsize=256)
 def _declared(registry: Registry, entity_type: str) -> tuple[Relationship, ...]:
     names = registry.aspects_of(entity_type) if entity_type in registry.entities else ()
     return tuple(
@@ -180,9 +174,9 @@ def parse_relationships(
     empty where several were. What is no URN is left out and said."""
     answer = as_object(body, "relationships")
     name = types[0] if len(types) == 1 else ""
-    listed = answer.get("relationships")
-    if isinstance(listed, list):
-        pairs = [(entry.get("type") or name, entry.get("entity")) for entry in listed]
+    typed = answer.get("relationships")
+    if isinstance(typed, list):
+        pairs = [(entry.get("type") or name, entry.get("entity")) for entry in typed]
     else:
         pairs = [
             (entry.get("relationshipType") or name, entry.get("urn"))
@@ -210,25 +204,22 @@ def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage |
         return None
     if not _is_whole(value):
         raise ServerFault("the server's answer to lineage names what it does not hold")
-    try:
-        return Lineage(
-            root,
-            direction,
-            hops,
-            int(value["total"]),
-            "server",
-            urns=value["entities"],
-            degrees=value["degrees"],
-            upstream=value["upstream"],
-            downstream=value["downstream"],
-            kinds=value["types"],
-            relationships=value["names"],
-            missing=frozenset(value["missing"]),
-            removed=frozenset(value["removed"]),
-            truncated=value.get("truncated"),
-        )
-    except (KeyError, TypeError) as error:
-        raise ServerFault("the server's answer to lineage is not of the shape expected") from error
+    return Lineage(
+        root,
+        direction,
+        hops,
+        int(value["total"]),
+        "server",
+        urns=value["entities"],
+        degrees=value["degrees"],
+        upstream=value["upstream"],
+        downstream=value["downstream"],
+        kinds=value["types"],
+        relationships=value["names"],
+        missing=frozenset(value["missing"]),
+        removed=frozenset(value["removed"]),
+        truncated=value.get("truncated"),
+    )
 
 
 def _is_whole(value: Json) -> bool:
@@ -589,13 +580,7 @@ class LineageMethods(CatalogMethods):
                 if not edge.to or entity_type in edge.to
             }
         else:
-            names = registry.aspects_of(entity_type) if entity_type in registry.entities else ()
-            found = {
-                edge.name
-                for name in names
-                if name in registry.aspects
-                for edge in registry.aspects[name].relationships
-            }
+            found = {edge.name for edge in _declared(registry, entity_type)}
         return tuple(sorted(found))
 
     async def _relationship_page(

@@ -79,6 +79,7 @@ What = Literal[
     "entity",
 ]
 Held = str | tuple[str, ...] | dict[str, Any] | None
+"""The value of what an edit changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,14 @@ from explorer.client.editable import (
 )
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
-from explorer.client.journal import JournalEntry, JournalSave, last_save, last_undo, one_save
+from explorer.client.journal import (
+    JournalEntry,
+    JournalSave,
+    held_labels,
+    last_save,
+    last_undo,
+    one_save,
+)
 from explorer.client.labels import LabelMethods, LinkMethods
 from explorer.client.records import Edit, Held
 from explorer.errors import Forbidden, InvalidInput, NotFound
@@ -127,8 +134,8 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             case "links":
                 return await self._undo_links(done, force=force)
             case "domain":
-                seen = None if force else _several(done.after)
-                return await self._put_domains(done.urn, _several(done.before), instead_of=seen)
+                seen = None if force else held_labels(done.after)
+                return await self._put_domains(done.urn, held_labels(done.before), instead_of=seen)
             case "deprecation":
                 held = done.before if isinstance(done.before, dict) else None
                 left = done.after if isinstance(done.after, dict) else {}
@@ -200,7 +207,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             )
 
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
-        now = _several(await self._now(edit))
+        now = held_labels(await self._now(edit))
         added, taken = _difference(edit, now, force=force)
         last = Edit.now(edit.urn, "links", now, now)
         for link in added:
@@ -218,10 +225,10 @@ def _difference(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the edit added and what it took; raises `TextConflict` where not all of it is still as
     the edit left it, unless with `force`."""
-    before, after = _several(edit.before), _several(edit.after)
+    before, after = held_labels(edit.before), held_labels(edit.after)
     added = tuple(one for one in after if one not in before)
     taken = tuple(one for one in before if one not in after)
-    held = frozenset(_several(now))
+    held = frozenset(held_labels(now))
     is_standing = held.issuperset(added) and held.isdisjoint(taken)
     if not is_standing and not force:
         raise _changed(edit, now)
@@ -229,15 +236,11 @@ def _difference(
 
 
 def _changed(edit: Edit, now: Held) -> TextConflict:
-    where = str(edit.urn) if edit.column is None else f"{edit.column} of {edit.urn}"
     back = edit.before
     if isinstance(now, tuple) and edit.what != "domain":
         # Of labels and links those of others stay.
-        kept = [one for one in now if one not in _several(edit.after) or one in _several(back)]
-        back = tuple(dict.fromkeys((*kept, *_several(back))))
-    shown_now, mine, after = map(held_text, (now, back, edit.after))
-    return TextConflict(f"the {edit.what} of {where}", after, shown_now, mine)
-
-
-def _several(held: Held) -> tuple[str, ...]:
-    return held if isinstance(held, tuple) else ()
+        before, after = held_labels(back), held_labels(edit.after)
+        kept = [one for one in now if one not in after or one in before]
+        back = tuple(dict.fromkeys((*kept, *before)))
+    target = edit_target(edit.urn, edit.what, edit.column)
+    return TextConflict(str(target), *map(held_text, (edit.after, now, back)))

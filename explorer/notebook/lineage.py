@@ -25,7 +25,6 @@ from explorer.views.lineage import (
     lineage_tree,
     nearest,
 )
-from explorer.views.parts import Tone
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.graph import Extent
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.widgets.lineage_widget import LineageWidget
+    from explorer.views.parts import Tone
 
 __all__ = ["ColumnLineage", "Impact", "Lineage", "Paths", "read_column_lineage", "read_lineage"]
 

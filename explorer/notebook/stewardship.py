@@ -16,13 +16,13 @@ from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 from explorer.views import stewardship as views
 from explorer.views import table as values
-from explorer.views.parts import Tone
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import Catalog
     from explorer.stewardship.documentation import Progress
+    from explorer.views.parts import Tone
 
 __all__ = [
     "Changeset",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.client.editable import place_of
 from explorer.client.entities import (
     parse_aspect,
     parse_config,
@@ -13,7 +14,7 @@ from explorer.client.entities import (
     parse_entity,
     parse_legacy_entity,
 )
-from explorer.client.entity import AspectRead, Entity
+from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
 from explorer.client.history import parse_versions
 from explorer.client.records import Timeseries
 from explorer.client.timeseries import parse_timeseries
@@ -381,3 +382,21 @@ def told(read):
 
 def test_a_series_is_read_as_any_record():
     assert Timeseries("status", 1, ({"removed": True},)).records(Status)[0].removed
+
+
+EDITABLE = (
+    *("dataset", "chart", "dashboard", "dataFlow", "dataJob", "container", "tag", "domain"),
+    *("glossaryTerm", "glossaryNode", "dataProduct", "corpGroup", "mlModel", "mlModelGroup"),
+    *("mlFeature", "mlFeatureTable", "mlPrimaryKey", "notebook", "application"),
+    "businessAttribute",
+)
+
+
+@pytest.mark.parametrize("entity_type", EDITABLE)
+def test_a_description_that_can_be_edited_is_read_back(entity_type):
+    urn = Urn.parse(f"urn:li:{entity_type}:x")
+    place = place_of(urn, None)
+    value = place.with_text(urn, {}, "What it holds.")
+    entity = Entity(urn, {place.aspect: AspectRead(place.aspect, 0, value)})
+    assert entity.description == "What it holds."
+    assert place.aspect in SUMMARY_ASPECTS
