@@ -19,8 +19,18 @@ from explorer.client.records import (
 from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.search import EDITED
-from explorer.notebook.view import Cell, Difference, Grid, Part, Say, Table, Title, tabulated
+from explorer.notebook.view import (
+    Cell,
+    Difference,
+    Grid,
+    Part,
+    Say,
+    Table,
+    Title,
+    table_parts,
+    tabulated,
+)
+from explorer.views import table as values
 from explorer.views.diff import DiffLine, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -28,9 +38,12 @@ from explorer.views.history import (
     VersionStep,
     actor_of,
     actors_of,
+    column_changes_table,
+    name_of,
     run_of,
     version_label,
 )
+from explorer.views.table import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +87,7 @@ class Blame(Table, dict[str, ColumnChange]):
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
         yield Title("Who described it last", f"{len(self):,} columns" if self else "nobody")
-        yield from _written(tuple(self.values()), self.names, "column")
+        yield from table_parts(column_changes_table("", self.values(), self.names))
 
 
 class ColumnChanges(Table, tuple[ColumnChange, ...]):
@@ -98,7 +111,7 @@ class ColumnChanges(Table, tuple[ColumnChange, ...]):
         """What it shows of itself, from top to bottom."""
         name = FieldPath(self[0].path).simple if self else "the column"
         yield Title(f"Descriptions of {name}", f"{len(self):,} changes" if self else "none")
-        yield from _written(self, self.names, "")
+        yield from table_parts(column_changes_table("", self, self.names))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,7 +143,7 @@ class Changes(Table, ChangePage):
         return (
             Cell(f"{one.offset:,}"),
             Cell(moment(round(one.at.timestamp() * 1000), utc=True)),
-            Cell(actor_of(AuditStamp(actor=one.actor), self.names)),
+            Cell(name_of(one.actor, self.names)),
             Cell(name, detail=str(one.urn), tone="loud"),
             Cell(one.aspect),
             Cell(one.kind),
@@ -149,46 +162,14 @@ class Runs(Table, tuple[Run, ...]):
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
         yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
-        shown = self[:_MOST_ROWS]
-        if shown:
-            rows = [
-                (
-                    Cell(one.run_id, tone="loud"),
-                    Cell(moment(round(one.at.timestamp() * 1000), utc=True)),
-                    Cell(f"{one.rows:,}"),
-                )
-                for one in shown
-            ]
-            yield Grid(("run", "wrote last", "rows left"), rows, frozenset({"rows left"}))
-        if len(shown) < len(self):
-            yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+        heads = (Column("run", style="bold"), Column("time", "wrote last"), Column("rows left"))
+        rows = [(one.run_id, one.at, one.rows) for one in self]
+        yield from table_parts(values.Table(heads, rows))
 
 
 def names_of(entities: Mapping[Urn, "Entity"]) -> ActorNames:
     """Return the names of entities."""
     return {urn: entity.name for urn, entity in entities.items()}
-
-
-def _written(changes: tuple[ColumnChange, ...], names: ActorNames, what: str) -> Iterator[Part]:
-    shown = changes[:_MOST_ROWS]
-    if not shown:
-        return
-    headers = (*([what] if what else ()), "when", "who", "description")
-    yield Grid(headers, [_row(one, names)[0 if what else 1 :] for one in shown])
-    if len(shown) < len(changes):
-        yield Say(f"{len(shown)} of {len(changes):,} drawn; .to_frame() has them all")
-
-
-def _row(one: ColumnChange, names: ActorNames) -> tuple[Cell, ...]:
-    created = one.created
-    mark = EDITED if one.origin == "edited" else ""
-    text = Cell(one.after, mark, markdown=True) if one.after else Cell("taken away", tone="quiet")
-    return (
-        Cell(FieldPath(one.path).simple, tone="loud"),
-        Cell(_when(created)),
-        Cell(actor_of(created, names)),
-        text,
-    )
 
 
 _MAX_CHANGES = 30

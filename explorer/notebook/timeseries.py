@@ -16,10 +16,23 @@ from explorer.metadata.urn import Urn
 from explorer.notebook import profile
 from explorer.notebook.chart import Chart, Charted, Zone, sparkline
 from explorer.notebook.profile import Drift
-from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Table, Title, tabulated
+from explorer.notebook.view import (
+    Cell,
+    Facts,
+    Grid,
+    Part,
+    Say,
+    Table,
+    Title,
+    table_parts,
+    tabulated,
+)
+from explorer.views import table as values
 from explorer.views import usage
 from explorer.views.chart import Bar, Bars, Line, Lines, with_gaps, written
+from explorer.views.history import name_of
 from explorer.views.profile import Profiles, read_profiles
+from explorer.views.table import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +117,7 @@ class Usage(Charted):
             for used in point.user_counts
         )
         rows = [
-            (user, _called(user, self.names), count, windows[user])
+            (user, name_of(user, self.names) or "unknown", count, windows[user])
             for user, count in self._added_up.users
         ]
         rows.sort(key=lambda row: (-row[2], row[1]))
@@ -203,24 +216,15 @@ class Usage(Charted):
         whole = self.over_time()
         yield whole.picture(list(whole.sparklines()))
         if self._uses:
-            rows = [
-                (Cell(FieldPath(path).simple), Cell(f"{count:,}"))
-                for path, count in self._uses[:_MOST_ROWS]
-            ]
-            yield Grid(("column", "uses"), rows, frozenset({"uses"}))
-            if len(self._uses) > len(rows):
-                yield Say(
-                    f"{len(rows)} of {len(self._uses):,} columns; .columns_to_frame() has all"
-                )
+            rows = [(FieldPath(path).simple, count) for path, count in self._uses]
+            table = values.Table.of("", ("column", "uses"), rows)
+            yield from table_parts(table, _MOST_ROWS, "columns; .columns_to_frame() has all")
         if self.top_users:
-            yield self.top_users.table(_MOST_USERS)
-            if len(self.top_users) > _MOST_USERS:
-                yield Say(f"{_MOST_USERS} of {len(self.top_users):,} users; .top_users has all")
+            rest = "users; .top_users has all"
+            yield from table_parts(self.top_users.table(), _MOST_USERS, rest)
         if self.top_queries:
-            yield self.top_queries.table(_MOST_QUERIES)
-            if len(self.top_queries) > _MOST_QUERIES:
-                more = f"{_MOST_QUERIES} of {len(self.top_queries):,} queries"
-                yield Say(f"{more}; .top_queries has all")
+            rest = "queries; .top_queries has all"
+            yield from table_parts(self.top_queries.table(), _MOST_QUERIES, rest)
 
     @cached_property
     def _added_up(self) -> usage.Usage:
@@ -268,15 +272,17 @@ class TopUsers(Table):
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each: `user` (a URN), `name`, `queries`, `windows`, most queries first."""
-        dtypes = {"user": "string", "name": "string", "queries": "int64", "windows": "int64"}
-        return tabulated(self.rows, dtypes)
+        return values.to_frame(self.table())
 
-    def table(self, most: int) -> Grid:
-        """The first of them."""
-        rows = [
-            (Cell(name, tone="loud"), Cell(f"{count:,}")) for _, name, count, _ in self.rows[:most]
-        ]
-        return Grid(("user", "queries"), rows, frozenset({"queries"}))
+    def table(self) -> values.Table:
+        """All of them."""
+        columns = (
+            Column("user", audience="programs", dtype="string"),
+            Column("name", "user", style="bold", dtype="string"),
+            Column("queries", dtype="int64"),
+            Column("windows", audience="programs", dtype="int64"),
+        )
+        return values.Table(columns, self.rows)
 
     def panel(self, most: int) -> Bars:
         """The first of them as bars."""
@@ -287,10 +293,7 @@ class TopUsers(Table):
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
         yield Title(f"Users of {self.name}", f"{len(self):,} {self.when}")
-        if self.rows:
-            yield self.table(_MOST_ROWS)
-        if len(self) > _MOST_ROWS:
-            yield Say(f"{_MOST_ROWS} of {len(self):,} drawn; .to_frame() has them all")
+        yield from table_parts(self.table(), _MOST_ROWS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,31 +310,27 @@ class TopQueries(Table):
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each, most often among the top first: `query`, its text, and `windows`."""
-        return tabulated(self.rows, {"query": "string", "windows": "int64"})
+        return values.to_frame(self.table())
 
-    def table(self, most: int) -> Grid:
-        """The first of them."""
-        rows = [(Cell(text), Cell(f"{count:,}")) for text, count in self.rows[:most]]
-        return Grid(("query", "times among the top"), rows, frozenset({"times among the top"}))
+    def table(self) -> values.Table:
+        """All of them."""
+        columns = (
+            Column("query", dtype="string"),
+            Column("windows", "times among the top", dtype="int64"),
+        )
+        return values.Table(columns, self.rows)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
         said = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
         yield Title(f"Frequent queries of {self.name}", said)
-        if self.rows:
-            yield self.table(_MOST_ROWS)
-        if len(self) > _MOST_ROWS:
-            yield Say(f"{_MOST_ROWS} of {len(self):,} drawn; .to_frame() has them all")
+        yield from table_parts(self.table(), _MOST_ROWS)
 
 
 def users_of(window: Window) -> tuple[str, ...]:
     """Who is named in the points of a window of `datasetUsageStatistics`, each once."""
     users = (one.user for point in window.series.usage() for one in point.user_counts if one.user)
     return tuple(dict.fromkeys(users))
-
-
-def _called(user: str, names: Mapping[Urn, str]) -> str:
-    return next((names.get(urn) or urn.name for urn in Urn.parse_all([user])), user or "unknown")
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,10 @@ from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
-from explorer.client.display import block, line
+from explorer.client.display import block, line, moment
 from explorer.errors import MissingExtra
+from explorer.views import table as values
+from explorer.views.chart import written
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
     Cell,
@@ -54,6 +57,7 @@ __all__ = [
     "clean_diff_line",
     "draw_html",
     "draw_text",
+    "table_parts",
     "tabulated",
 ]
 
@@ -124,6 +128,44 @@ class Table(Shown):
         return ITable(frame, **options)
 
 
+def table_parts(
+    table: values.Table, most: int = 60, rest: str = "drawn; .to_frame() has them all"
+) -> Iterator[Part]:
+    """Yield the first rows of a table as people see it, and a sentence that counts the others."""
+    shown = table.rows[:most]
+    kept = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
+    columns = [table.columns[at] for at in kept]
+    if shown:
+        numbers = frozenset(
+            table.columns[at].title
+            for at in kept
+            if all(isinstance(row[at], int | float | None) for row in shown)
+        )
+        cells = [[_table_cell(row[at], table.columns[at]) for at in kept] for row in shown]
+        yield Grid([column.title for column in columns], cells, numbers)
+    if len(shown) < len(table.rows):
+        yield Say(f"{len(shown)} of {len(table.rows):,} {rest}")
+
+
+def _table_cell(value: values.Cell, column: values.Column) -> Cell:
+    tone = _TONES_OF_STYLES.get(column.style, "plain")
+    match value:
+        case None | "":
+            return Cell(column.missing, tone="quiet")
+        case bool():
+            text = "yes" if value else "no"
+        case int() | float():
+            text = written(value)
+        case datetime():
+            text = moment(round(value.timestamp() * 1000), utc=True)
+        case str():
+            text = value
+        case _:
+            text = ", ".join(value)
+    return Cell(text, tone=tone, markdown=column.markdown)
+
+
+_TONES_OF_STYLES: Mapping[str, Tone] = {"bold": "loud", "dim": "quiet"}
 _WIDTH = 100
 _GAP = "  "
 _NARROWEST = 8

@@ -15,7 +15,18 @@ from explorer.client.display import moment
 if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
 
-__all__ = ["Times", "block", "join", "line", "markdown", "marked", "padded", "preview", "said"]
+__all__ = [
+    "Times",
+    "block",
+    "counted",
+    "join",
+    "line",
+    "markdown",
+    "marked",
+    "padded",
+    "preview",
+    "said",
+]
 
 _DAY = len("2026-01-31")
 
@@ -138,6 +149,11 @@ def marked(text: Text, query: str, style: str = "bold underline") -> Text:
     if words:
         text.highlight_regex("|".join(f"(?i:{re.escape(word)})" for word in words), style)
     return text
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things, in the plural unless it is one."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def padded(text: Text, width: int) -> Text:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from explorer.client.difference import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp
+from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
 from explorer.views.table import Cell, Column, Table
@@ -25,6 +26,7 @@ __all__ = [
     "blame_table",
     "column_changes_table",
     "history_table",
+    "name_of",
     "run_of",
     "version_label",
 ]
@@ -42,9 +44,13 @@ def version_label(number: int) -> str:
 
 def actor_of(stamp: AuditStamp | None, names: ActorNames) -> str:
     """Return the name of who wrote, else the id in the URN; not cleaned for showing."""
-    if stamp is None:
-        return ""
-    return next((names.get(urn) or urn.name for urn in Urn.parse_all([stamp.actor])), stamp.actor)
+    return "" if stamp is None else name_of(stamp.actor, names)
+
+
+def name_of(text: str, names: ActorNames) -> str:
+    """Return the name of somebody by the text of a URN, else the id in it; what is no URN as it
+    is."""
+    return next((names.get(urn) or urn.name for urn in Urn.parse_all([text])), text)
 
 
 def author_of(stamp: AuditStamp, names: ActorNames) -> str:
@@ -143,7 +149,7 @@ class AspectHistory:
 
 
 _STAMP: Final = (
-    Column("time", "when", folds=True),
+    Column("time", "when", folds=True, missing="not known"),
     Column("actor", audience="programs"),
     Column("who", max_width=20, folds=True),
 )
@@ -196,15 +202,32 @@ def blame_table(
         Column("path", audience="programs"),
         Column("name", "column", max_width=36, folds=True, style="bold"),
         *_CHANGE,
-        Column("description", folds=True),
+        Column("description", folds=True, markdown=True),
     )
     return Table(heads, rows, title)
 
 
 def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: ActorNames) -> Table:
     """Return a row for each change of a column's description, in the order given."""
-    columns = (Column("path"), *_CHANGE, Column("version"), Column("before"), Column("after"))
-    rows = [(one.path, *_change(one, names), one.version, one.before, one.after) for one in changes]
+    columns = (
+        Column("path", audience="programs"),
+        Column("name", "column", style="bold"),
+        *_CHANGE,
+        Column("version", audience="programs"),
+        Column("before", audience="programs"),
+        Column("after", "description", markdown=True, missing="taken away"),
+    )
+    rows = [
+        (
+            one.path,
+            FieldPath(one.path).simple,
+            *_change(one, names),
+            one.version,
+            one.before,
+            one.after,
+        )
+        for one in changes
+    ]
     return Table(columns, rows, title)
 
 

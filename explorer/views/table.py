@@ -45,7 +45,9 @@ class Column:
     `name` is the key in JSON and the header in CSV; `heading` is what people read, by default the
     name with spaces. `audience` says who gets the column: everyone, only people, or only programs.
     People see at most `max_width` cells of a value; a value that `folds` is wrapped rather than
-    cut. `style` is how people see it, as an attribute of text: "bold", "dim" or "italic".
+    cut. `style` is how people see it, as an attribute of text: "bold", "dim" or "italic". With
+    `markdown` the values are descriptions. `missing` is what people read where the value is not
+    known. `dtype` is the type in a data frame; without it, it follows from the values.
     """
 
     name: str
@@ -54,6 +56,9 @@ class Column:
     max_width: int | None = None
     folds: bool = False
     style: Literal["", "bold", "dim", "italic"] = ""
+    markdown: bool = False
+    missing: str = ""
+    dtype: str = ""
 
     @property
     def title(self) -> str:
@@ -129,16 +134,14 @@ def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 
 def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
-    """Return a data frame with nullable column types that follow from the values."""
+    """Return a data frame; types of columns are nullable."""
     import pandas as pd
 
     held = list(table.rows if rows is None else rows)
-    columns = {
-        table.columns[at].name: pd.Series(
-            [_plain(row[at]) for row in held], dtype=_dtype([row[at] for row in held])
-        )
-        for at in _for_programs(table)
-    }
+    columns = {}
+    for at in _for_programs(table):
+        column, cells = table.columns[at], [_plain(row[at]) for row in held]
+        columns[column.name] = pd.Series(cells, dtype=column.dtype or _dtype(cells))
     return pd.DataFrame(columns)
 
 

@@ -10,6 +10,7 @@ from explorer.metadata.aspects import Camel, FieldUsage, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.chart import on_calendar
+from explorer.views.history import name_of
 from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
         for path, count in use.columns:
             yield "column", path, FieldPath(path).simple, count, None
         for user, count in use.users:
-            urns = Urn.parse_all([user])
-            yield "user", user, names.get(urns[0], urns[0].name) if urns else user, count, None
+            yield "user", user, name_of(user, names), count, None
         for query, days in use.queries:
             yield "query", query, None, None, days
 

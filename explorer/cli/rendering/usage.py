@@ -15,6 +15,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.chart import written
+from explorer.views.history import name_of
 from explorer.views.profile import ColumnMeasures, TableMeasures
 from explorer.views.usage import Usage
 
@@ -247,7 +248,7 @@ def print_usage(
         output.print_csv(output.Table.of(("date", found.measure, "users"), rows))
     elif found.days:
         _print_days(found)
-        _print_top("Users", [(_user(one, names), count) for one, count in found.users], top)
+        _print_top("Users", [(name_of(one, names), count) for one, count in found.users], top)
         paths = [(FieldPath(path).simple, count) for path, count in found.columns]
         _print_top("Columns", paths, top)
         _print_top("Queries, by the days on which they were frequent", found.queries, top)
@@ -278,11 +279,6 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     columns = (output.Column("name", max_width=50), output.Column("count"))
     rows = [(Text("  ") + said(name), count) for name, count in shown]
     output.print_table(output.Table(columns, rows), headings=False)
-
-
-def _user(text: str, names: Mapping[Urn, str]) -> str:
-    urns = Urn.parse_all([text])
-    return names.get(urns[0]) or urns[0].name if urns else text
 
 
 def _bar(count: int, most: int, room: int) -> str:

@@ -23,7 +23,7 @@ from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, join, padded, preview, said
+from explorer.tui.content import Times, counted, join, padded, preview, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import Session
@@ -206,11 +206,11 @@ class VersionsList:
     def title(self) -> Text:
         """How many aspects and versions there are."""
         totals = [track.history.total for track in self.tracks]
-        text = Text(_counted(len(self.tracks), "aspect"), "bold")
-        counted = sum(total for total in totals if total is not None)
+        text = Text(counted(len(self.tracks), "aspect"), "bold")
+        number = sum(total for total in totals if total is not None)
         if all(total is not None for total in totals):
-            return text.append(f" · {_counted(counted, 'version')}", "dim")
-        return text.append(" · versions on request" if counted == 0 else "", "dim")
+            return text.append(f" · {counted(number, 'version')}", "dim")
+        return text.append(" · versions on request" if number == 0 else "", "dim")
 
     def is_marked(self, place: VersionRow) -> bool:
         """Whether this version is the one marked."""
@@ -223,8 +223,8 @@ class VersionsList:
         if place.more:
             history = place.track.history
             left = (history.total or 0) - len(history.steps)
-            counted = f"{left:,} older" if left > 0 else "older ones"
-            return (Text().append(f"     … {counted}; ⏎ reads on", "dim italic"),)
+            older = f"{left:,} older" if left > 0 else "older ones"
+            return (Text().append(f"     … {older}; ⏎ reads on", "dim italic"),)
         if place.step is None:
             return (self._draw_aspect(place.track, width),)
         version = place.step.version
@@ -240,7 +240,7 @@ class VersionsList:
         row.append_text(padded(said(track.aspect, "bold"), name)).append(" ")
         created, total = track.latest.created, track.history.total
         facts = [
-            Text("" if total is None else _counted(total, "version")),
+            Text("" if total is None else counted(total, "version")),
             Text(self._stamps.when(created)),
             said(self._stamps.who(created)),
         ]
@@ -331,7 +331,7 @@ class ColumnList:
     def title(self) -> Text:
         """The column, and how often its description changed."""
         text = said(self._name, "bold")
-        return text.append(f" · {_counted(len(self.changes), 'change')}", "dim")
+        return text.append(f" · {counted(len(self.changes), 'change')}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
         """A change: when, by whom, the new text."""
@@ -347,10 +347,6 @@ class ColumnList:
 
 HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
 """What can be shown of a history."""
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def tracks_of(entity: "Entity") -> list[Track]:

@@ -15,16 +15,24 @@ from textual.widgets import Static
 
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
+from explorer.tui.content import padded
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import Session
-from explorer.tui.widgets.charts import Chart
+from explorer.tui.widgets.charts import Chart, bar_text
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
 
-__all__ = ["MeasurementRow", "SeriesTab", "whole"]
+__all__ = [
+    "MeasurementRow",
+    "SeriesTab",
+    "heading_row",
+    "ranked_row",
+    "text_row",
+    "whole",
+]
 
 
 _TIMES: tuple[int | None, ...] = (7, 30, 90, None)
@@ -44,6 +52,31 @@ class MeasurementRow:
 
     draw: Callable[[int], Text]
     choose: Callable[[], None] | None = None
+
+
+def text_row(text: str | Text) -> MeasurementRow:
+    """Return a row of text."""
+    row = Text(text) if isinstance(text, str) else text
+    return MeasurementRow(lambda _: row.copy())
+
+
+def heading_row(title: str, remark: str) -> MeasurementRow:
+    """Return a row that heads those below."""
+    return text_row(Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
+
+
+def ranked_row(
+    name: Text, count: int, most: int, choose: Callable[[], None] | None = None
+) -> MeasurementRow:
+    """Return a row with a name, a number, and a bar as long as its part of the greatest number."""
+
+    def draw(width: int) -> Text:
+        digits = max(len(f"{most:,}"), 4)
+        long = min(36, max(12, width * 2 // 5))
+        text = Text("   ").append_text(padded(name, long)).append(f" {count:>{digits},} ")
+        return text.append(bar_text(count / most, max(width - long - digits - 6, 4)))
+
+    return MeasurementRow(draw, choose)
 
 
 class SeriesTab(Vertical, View, Generic[T]):

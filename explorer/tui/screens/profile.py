@@ -12,10 +12,17 @@ from textual.widgets import Static
 from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
-from explorer.tui.screens.measurements import MeasurementRow, SeriesTab, whole
+from explorer.tui.content import counted, join, padded, said
+from explorer.tui.screens.measurements import (
+    MeasurementRow,
+    SeriesTab,
+    heading_row,
+    ranked_row,
+    text_row,
+    whole,
+)
 from explorer.tui.session import Session
-from explorer.tui.widgets.charts import Chart, Plot, Point, bar_text, sparkline
+from explorer.tui.widgets.charts import Chart, Plot, Point, sparkline
 from explorer.tui.widgets.rows import Rows
 from explorer.views.chart import compact, written
 from explorer.views.profile import (
@@ -269,7 +276,7 @@ class ProfileTab(SeriesTab[Profiles]):
             ]
             width = self.query_one(Rows).size.width - 1
             self.show_lines(
-                lines or [_note("No column was measured.")], heading=table.heading(width)
+                lines or [text_row("No column was measured.")], heading=table.heading(width)
             )
         self._tell()
 
@@ -347,7 +354,7 @@ class ProfileTab(SeriesTab[Profiles]):
             size = "—" if one.size_in_bytes is None else size_text(one.size_in_bytes)
             text = f"  {self.said_moment(at):<20}  {whole(one.row_count):>16}"
             text += f"  {whole(one.column_count):>7}  {size:>9}"
-            lines.append(_note(text))
+            lines.append(text_row(text))
         heading = Text(f"  {'measured':<20}  {'rows':>16}  {'columns':>7}  {'size':>9}")
         self.show_lines(lines, heading=heading)
 
@@ -407,9 +414,9 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
     """What a reader should know before the numbers are trusted."""
     drifting = sum(bool(column.drift) for column in data.columns)
     if drifting:
-        yield Text(f"! {_counted(drifting, 'column')} moved", "bold")
+        yield Text(f"! {counted(drifting, 'column')} moved", "bold")
     if data.parts:
-        yield Text(f"{_counted(data.parts, 'profile')} of parts left out", "italic")
+        yield Text(f"{counted(data.parts, 'profile')} of parts left out", "italic")
     elif newest.partial and newest.partition_spec is not None:
         yield said(f"of partition {newest.partition_spec.partition}", "italic")
     if data.limit is not None:
@@ -418,41 +425,20 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
 
 def _values(field: FieldProfile) -> Iterator[MeasurementRow]:
     """The values of a column: how often each is there, and some that were seen."""
-    counted = sorted(field.distinct_value_frequencies or (), key=lambda one: -one.frequency)
-    if counted:
+    ranked = sorted(field.distinct_value_frequencies or (), key=lambda one: -one.frequency)
+    if ranked:
         all_told = field.unique_count
-        more = f" of {all_told:,}" if all_told is not None and all_told > len(counted) else ""
-        yield _titled("Values", f"{len(counted):,}{more} counted")
-        most = counted[0].frequency or 1
-        for one in counted:
-            yield MeasurementRow(partial(_frequency, one.value, one.frequency, most))
+        more = f" of {all_told:,}" if all_told is not None and all_told > len(ranked) else ""
+        yield heading_row("Values", f"{len(ranked):,}{more} counted")
+        most = ranked[0].frequency or 1
+        for one in ranked:
+            yield ranked_row(said(one.value, missing="(empty)"), one.frequency, most)
     if field.sample_values:
-        yield _titled("Samples", f"{len(field.sample_values):,}")
+        yield heading_row("Samples", f"{len(field.sample_values):,}")
         for value in field.sample_values:
-            yield MeasurementRow(partial(_sample, value))
-    if not counted and not field.sample_values:
-        yield _note("  Profiling kept no values of this column.")
-
-
-def _frequency(value: str, count: int, most: int, width: int) -> Text:
-    digits = max(len(f"{most:,}"), 4)
-    long = min(36, max(12, width * 2 // 5))
-    shown = padded(said(value, missing="(empty)"), long)
-    text = Text("   ").append_text(shown).append(f" {count:>{digits},} ")
-    return text.append(bar_text(count / most, max(width - long - digits - 6, 4)))
-
-
-def _sample(value: str, width: int) -> Text:
-    del width
-    return Text("   ").append_text(said(value, missing="(empty)"))
-
-
-def _titled(title: str, remark: str) -> MeasurementRow:
-    return MeasurementRow(lambda _: Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
-
-
-def _note(text: str) -> MeasurementRow:
-    return MeasurementRow(lambda _: Text(text))
+            yield text_row(Text("   ").append_text(said(value, missing="(empty)")))
+    if not ranked and not field.sample_values:
+        yield text_row("  Profiling kept no values of this column.")
 
 
 def _since(by: float, measure: Measure | None) -> str:
@@ -467,7 +453,3 @@ def _of(count: int | None, proportion: float | None) -> str | None:
     if count is None:
         return None if proportion is None else share(proportion)
     return f"{count:,}" if proportion is None else f"{count:,} ({share(proportion)})"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,7 +1,7 @@
 """The usage tab: queries by day, users, columns and the queries themselves."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -11,12 +11,20 @@ from textual.message import Message
 
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.tui.content import block, join, padded, said
-from explorer.tui.screens.measurements import MeasurementRow, SeriesTab, whole
+from explorer.tui.content import block, counted, join, padded, said
+from explorer.tui.screens.measurements import (
+    MeasurementRow,
+    SeriesTab,
+    heading_row,
+    ranked_row,
+    text_row,
+    whole,
+)
 from explorer.tui.session import Session
 from explorer.tui.widgets.charts import Chart, Plot, Point, bar_text
 from explorer.tui.widgets.rows import Rows
 from explorer.views.chart import compact
+from explorer.views.history import name_of
 from explorer.views.usage import (
     Usage,
     UsageDay,
@@ -109,7 +117,7 @@ class UsageTab(SeriesTab[_Read]):
             [
                 Text.assemble((f"{day.day:%a} {day.day}", "bold"), " ", self._zone(day)),
                 Text(f"{day.count:,} {use.measure}", "bold"),
-                Text("" if day.users is None else _counted(day.users, "user")),
+                Text("" if day.users is None else counted(day.users, "user")),
             ]
         )
 
@@ -143,32 +151,32 @@ class UsageTab(SeriesTab[_Read]):
             most = use.columns[0][1] or 1
             for path, count in use.columns:
                 name = said(FieldPath(path).simple)
-                yield _ranked(name, count, most, partial(self._open_column, path))
+                yield ranked_row(name, count, most, partial(self._open_column, path))
         if use.users:
-            yield _heading("Users", f"{len(use.users):,}")
+            yield heading_row("Users", f"{len(use.users):,}")
             most = use.users[0][1] or 1
             for user, count in use.users:
-                yield _ranked(_user(user, data.names), count, most)
+                yield ranked_row(said(name_of(user, data.names)), count, most)
         if use.queries:
-            yield _heading("Queries", f"{len(use.queries):,} among the most asked of a day")
+            yield heading_row("Queries", f"{len(use.queries):,} among the most asked of a day")
             for query, days in use.queries:
                 yield from self._query(query, days)
 
     def _columns_heading(self, use: Usage) -> MeasurementRow:
         schema = self._entity.schema if self._entity else ()
         if not schema:
-            return _heading("Columns", f"{len(use.columns):,} used")
+            return heading_row("Columns", f"{len(use.columns):,} used")
         used = {FieldPath(path).simple for path, _ in use.columns}
         known = [column for column in schema if not column.children]
         named = sum(column.path.simple in used for column in known)
-        return _heading("Columns", f"{named:,} of {len(known):,} used; ⏎ opens the column")
+        return heading_row("Columns", f"{named:,} of {len(known):,} used; ⏎ opens the column")
 
     def _query(self, query: str, days: int) -> Iterator[MeasurementRow]:
         unfolded = query in self._unfolded
         lines = block(query).splitlines()[:_QUERY_LINES_AT_MOST]
 
         def draw(width: int) -> Text:
-            seen = f"  on {_counted(days, 'day')}"
+            seen = f"  on {counted(days, 'day')}"
             fold = "▾" if unfolded else "▸"
             text = Text().append(f"   {fold} ", "dim")
             text.append_text(padded(said(query, "dim" if unfolded else ""), width - len(seen) - 6))
@@ -186,48 +194,19 @@ class UsageTab(SeriesTab[_Read]):
         yield MeasurementRow(draw, toggle)
         if unfolded:
             for text in lines:
-                yield _code(text)
+                yield text_row(f"       {text}")
 
     def _open_column(self, path: str) -> None:
         self.post_message(self.ColumnChosen(path))
 
 
 def _totals(use: Usage) -> Text:
-    days = _counted(len(use.days), "day")
+    days = counted(len(use.days), "day")
     return join(
         [
             Text(f"{use.total:,} {use.measure}", "bold"),
-            Text(f"by {_counted(len(use.users), 'user')}" if use.users else ""),
+            Text(f"by {counted(len(use.users), 'user')}" if use.users else ""),
             Text(f"on {days} measured", "dim"),
             Text("" if use.limit is None else f"the newest {use.limit:,} only", "bold italic"),
         ]
     )
-
-
-def _ranked(
-    name: Text, count: int, most: int, choose: Callable[[], None] | None = None
-) -> MeasurementRow:
-    def draw(width: int) -> Text:
-        digits = max(len(f"{most:,}"), 4)
-        long = min(36, max(12, width * 2 // 5))
-        text = Text("   ").append_text(padded(name, long)).append(f" {count:>{digits},} ")
-        return text.append(bar_text(count / most, max(width - long - digits - 6, 4)))
-
-    return MeasurementRow(draw, choose)
-
-
-def _heading(title: str, remark: str) -> MeasurementRow:
-    return MeasurementRow(lambda _: Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
-
-
-def _code(text: str) -> MeasurementRow:
-    return MeasurementRow(lambda _: Text(f"       {text}"))
-
-
-def _user(text: str, names: Mapping[Urn, str]) -> Text:
-    urns = Urn.parse_all([text])
-    return said(names.get(urns[0], urns[0].name) if urns else text)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
