@@ -1,24 +1,22 @@
 """Search, facets, counts and browsing: filters, requests, parsing and methods.
 
-An answer of another shape is a `ServerFault` that names what is wrong with it. A single URN that
-cannot be read loses no page: it is left out and said.
+An answer of another shape raises a `ServerFault` that names what is wrong with it. A hit whose URN
+cannot be read is left out of its page and listed in `unreadable`.
 """
 
 import asyncio
 import re
 from collections.abc import (
-    Awaitable,
     Callable,
     Iterable,
     Iterator,
     Mapping,
-    MutableMapping,
     Sequence,
 )
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from explorer.client import responses
 from explorer.client.connection import Connection
@@ -80,7 +78,7 @@ __all__ = [
 
 
 def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
-    """A filter; a text is read as `explorer.query` says. Raises `InvalidInput`."""
+    """Return a filter; a text is read as `explorer.query` says. Raises `InvalidInput`."""
     if isinstance(given, str):
         from explorer.query import read_filter
 
@@ -89,7 +87,7 @@ def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
 
 
 def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
-    """A sort order, the most important field first; `-created,name` as text. Raises
+    """Return a sort order, the most important field first; as text it is `-created,name`. Raises
     `InvalidInput`."""
     if isinstance(given, str):
         from explorer.query import read_sort
@@ -99,7 +97,7 @@ def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tup
 
 
 def entity_types_from(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Entity types, each once; none stand for all of them. Raises `InvalidInput`."""
+    """Return entity types, each once; an empty tuple stands for all. Raises `InvalidInput`."""
     names = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(name.strip() for name in names):
         raise InvalidInput(
@@ -113,29 +111,29 @@ _DATAHUB_VALUES = 20
 
 @read_as("search")
 def parse_search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
-    """Endpoint 6, in either shape; also its twins over several types."""
+    """Return the page of an answer to `search` or `searchAcrossEntities`, in either shape."""
     return _parse_page(value_of(body, "search"), text, as_of)
 
 
 @read_as("scroll")
 def parse_scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
-    """A page of a scroll, and what to go on with; nothing after the last. Its `start` says
-    nothing."""
+    """Return a page of a scroll and the id of the next page, None after the last. The `start` of
+    the page has no meaning."""
     value = value_of(body, "scroll")
-    return _parse_page(value, text, None), _scroll_id(value.get("scrollId"))
+    return _parse_page(value, text, None), _text_or_none(value.get("scrollId"))
 
 
 def parse_scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
-    """The same from GraphQL."""
+    """Return the same from an answer of GraphQL."""
     value = as_object(graphql_data(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
     hits, unreadable = _hits(list_in(value, "searchResults", "scroll"), ())
     total = _number(value, "total", "scroll")
     page = SearchPage(text, 0, total, hits, unreadable=unreadable)
-    return page, _scroll_id(value.get("nextScrollId"))
+    return page, _text_or_none(value.get("nextScrollId"))
 
 
 def parse_urns(body: Any) -> SearchPage:
-    """The answer of listUrns, as a page of bare hits."""
+    """Return the answer of listUrns as a page of hits that have a URN alone."""
     what = "the list of URNs"
     value = value_of(body, what)
     hits, unreadable = _hits(list_in(value, "entities", what), ())
@@ -144,7 +142,7 @@ def parse_urns(body: Any) -> SearchPage:
 
 
 def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
-    """Endpoint 5; folders stand at one of two places."""
+    """Return the page of an answer to `browse`; servers put folders at one of two places."""
     value = value_of(body, "browse")
     metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
     place = value if value.get("groups") else metadata
@@ -175,7 +173,7 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
 
 
 def parse_browse_paths(body: Any) -> tuple[str, ...]:
-    """Where an entity is found when browsing."""
+    """Return the browse paths of an entity."""
     paths = as_object(body, "browse paths").get("value")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise ServerFault("the server's answer to browse paths is not a list of paths")
@@ -183,13 +181,13 @@ def parse_browse_paths(body: Any) -> tuple[str, ...]:
 
 
 def parse_counts(body: Any) -> dict[str, int]:
-    """How many entities of each type there are."""
+    """Return the number of entities of each type."""
     value = value_of(body, "counts")
     return {entity: _number(value, entity, "counts") for entity in value}
 
 
 def graphql_data(body: Any) -> Json:
-    """The `data` of a GraphQL answer; raises the error that the first of its errors stands for."""
+    """Return the `data` of a GraphQL answer; raises what its first error stands for."""
     answer = as_object(body, "GraphQL")
     if answer.get("errors"):
         raise responses.from_graphql(answer["errors"])
@@ -199,11 +197,11 @@ def graphql_data(body: Any) -> Json:
 def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
     metadata = as_object(value.get("metadata") or {}, "search (its metadata)")
     matches = [_matches(entry) for entry in list_in(metadata, "matches", "search")]
-    told = [
+    explanations = [
         as_object(entry, "search (an explanation)")
         for entry in list_in(metadata, "explanations", "search")
     ]
-    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, told)
+    hits, unreadable = _hits(list_in(value, "entities", "search"), matches, explanations)
     return SearchPage(
         text,
         _number(value, "from", "search"),
@@ -218,7 +216,7 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
 
 
 def _suggested(metadata: Json) -> str | None:
-    """The best of the texts that a DataHub server proposes."""
+    """Return the first of the texts that a DataHub server proposes."""
     for one in list_in(metadata, "suggestions", "search"):
         if isinstance(one, dict) and isinstance(one.get("text"), str):
             return str(one["text"])
@@ -246,7 +244,7 @@ def _hits(
 
 
 def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
-    """A hit, or the text that is no URN."""
+    """Return a hit, or the text that is no URN."""
     match entry:
         case str():
             urn = _urn(entry, "search (a hit)")
@@ -258,22 +256,22 @@ def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
     raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
 
 
-def _explained(hit: Hit, told: Json) -> Hit:
-    """The hit with what our own server says of its place; what it does not say stays."""
-    weights = told.get("weights")
+def _explained(hit: Hit, explanation: Json) -> Hit:
+    """Return the hit with the explanation of its rank that our own server gives."""
+    weights = explanation.get("weights")
     weights = weights if isinstance(weights, list) else []
     matched = tuple(
         replace(match, weight=_float(weights[at])) if at < len(weights) else match
         for at, match in enumerate(hit.matched)
     )
-    score = _float(told.get("score"))
-    reason = told.get("reason")
+    score = _float(explanation.get("score"))
+    reason = explanation.get("reason")
     return replace(
         hit,
         matched=matched,
         score=hit.score if score is None else score,
         reason=reason if isinstance(reason, str) else "",
-        use=_float(told.get("use")) or 0.0,
+        use=_float(explanation.get("use")) or 0.0,
     )
 
 
@@ -283,7 +281,7 @@ def _float(given: Any) -> float | None:
 
 
 def _urn(text: Any, what: str) -> Urn | str:
-    """A URN, or the text that is none; raises `ServerFault` for what is no text."""
+    """Return a URN, or the text that is none; raises `ServerFault` for what is no text."""
     if not isinstance(text, str):
         raise ServerFault(f"the server's answer to {what} is not a URN: {text!r:.80}")
     try:
@@ -302,8 +300,8 @@ def _matches(entry: Any) -> tuple[Match, ...]:
 
 
 def _facets(metadata: Json) -> tuple[Facet, ...]:
-    """The facets at both places that servers have them at, each once; the older place first,
-    whose facets go by the same words on every server."""
+    """Return the facets of both places that servers put them at, each once; the older place first,
+    whose facets have the same names on every server."""
     found: dict[str, Facet] = {}
     for place in ("searchResultMetadatas", "aggregations"):
         for entry in list_in(metadata, place, "search"):
@@ -356,12 +354,8 @@ def _number(value: Mapping[str, Any], name: str, what: str) -> int:
     return number
 
 
-def _scroll_id(given: Any) -> str | None:
-    return given if isinstance(given, str) and given else None
-
-
 def _words(name: str) -> str:
-    """`glossaryTerms` as people write it: `glossary terms`."""
+    """Return a field name as words: `glossary terms` for `glossaryTerms`."""
     spaced = "".join(f" {char.lower()}" if char.isupper() else char for char in name.lstrip("_"))
     return spaced.strip()
 
@@ -385,26 +379,16 @@ _SYMBOLS = {"corpuser": "CORP_USER"}
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Sorting(Protocol):
-    """A field to sort by, and the way."""
-
-    @property
-    def field(self) -> str: ...
-
-    @property
-    def descending(self) -> bool: ...
-
-
 def search_request(
     text: str,
     entity: str | Sequence[str] | None,
     start: int,
     count: int,
     narrowed_by: Filter,
-    sorted_by: Sequence[Sorting] = (),
+    sorted_by: "Sequence[Order]" = (),
 ) -> Request:
-    """Endpoint 6 for the one type named, its twin over several types, or over all. Raises
-    `InvalidInput` for a text that is none."""
+    """Return a request for a page of a search: `search` for one type, `searchAcrossEntities` for
+    several or all. Raises `InvalidInput` for a text that is none."""
     if not isinstance(text, str):
         raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
     body: dict[str, Any] = {"input": text or "*", "start": start, "count": count}
@@ -423,10 +407,10 @@ def scroll_request(
     entities: Sequence[str],
     count: int,
     narrowed_by: Filter,
-    sorted_by: Sequence[Sorting],
+    sorted_by: "Sequence[Order]",
     scroll_id: str | None,
 ) -> Request:
-    """A page of a whole result, from where the page before ended."""
+    """Return a request for the page of a scroll that follows `scroll_id`."""
     body: dict[str, Any] = {"input": text or "*", "count": count, "keepAlive": _KEEP_ALIVE}
     if entities:
         body["entities"] = list(entities)
@@ -442,10 +426,10 @@ def scroll_graphql_request(
     entities: Sequence[str],
     count: int,
     narrowed_by: Filter,
-    sorted_by: Sequence[Sorting],
+    sorted_by: "Sequence[Order]",
     scroll_id: str | None,
 ) -> Request:
-    """The same through GraphQL, without what costs the server more than the hits."""
+    """Return the same as a query of GraphQL, without facets, which cost more than the hits."""
     asked: dict[str, Any] = {
         "query": text or "*",
         "count": count,
@@ -464,35 +448,36 @@ def scroll_graphql_request(
     if sorted_by:
         asked["sortInput"] = {
             "sortCriteria": [
-                {"field": one.field, "sortOrder": _sort_order(one)} for one in sorted_by
+                {"field": wire["field"], "sortOrder": wire["order"]}
+                for wire in (one.to_wire() for one in sorted_by)
             ]
         }
     return graphql_input(_SCROLL, asked)
 
 
 def list_urns_request(entity: str, start: int, count: int) -> Request:
-    """The URNs of one type, the removed among them."""
+    """Return a request for the URNs of one type, with those that are soft-deleted."""
     return action("/entities", "listUrns", {"entity": entity, "start": start, "count": count})
 
 
 def browse_request(path: str, entity: str, start: int, limit: int) -> Request:
-    """Endpoint 5."""
+    """Return a request for a page of a folder."""
     body = {"path": path, "entity": entity, "start": start, "limit": limit}
     return action("/entities", "browse", body)
 
 
 def browse_paths_request(urn: Urn) -> Request:
-    """Where an entity is found when browsing."""
+    """Return a request for the browse paths of an entity."""
     return action("/entities", "getBrowsePaths", {"urn": str(urn)})
 
 
 def counts_request(entities: Sequence[str]) -> Request:
-    """How many entities of each type there are."""
+    """Return a request for the number of entities of each type."""
     return action("/entities", "batchGetTotalEntityCount", {"entities": list(entities)})
 
 
 def entity_symbol(entity: str) -> str:
-    """An entity type as GraphQL's EntityType has it: `DATA_PLATFORM` for `dataPlatform`."""
+    """Return an entity type as GraphQL's EntityType: `DATA_PLATFORM` for `dataPlatform`."""
     if entity in _SYMBOLS:
         return _SYMBOLS[entity]
     name = entity.replace("dataHub", "datahub")
@@ -502,8 +487,8 @@ def entity_symbol(entity: str) -> str:
 
 
 def with_removed(narrowed_by: Filter) -> Filter:
-    """A filter that lets the same pass, soft-deleted or not: servers leave the soft-deleted out
-    unless a filter speaks of them."""
+    """Return the filter so that soft-deleted entities pass it too: servers leave them out unless a
+    filter names the field `removed`."""
     removed = Criterion("removed", ("true",))
     either = (removed, Criterion("removed", ("true",), negated=True))
     if any(one.field == "removed" for group in narrowed_by.any_of for one in group):
@@ -520,28 +505,21 @@ def filter_of(narrowed_by: Filter) -> dict[str, Any]:
     return {"filter": narrowed_by.to_wire()} if narrowed_by else {}
 
 
-def _sort_of(sorted_by: Sequence[Sorting]) -> dict[str, Any]:
-    criteria = [{"field": one.field, "order": _sort_order(one)} for one in sorted_by]
+def _sort_of(sorted_by: "Sequence[Order]") -> dict[str, Any]:
+    criteria = [one.to_wire() for one in sorted_by]
     if not criteria:
         return {}
     # Older servers know one field only: they sort by the first.
     return {"sort": criteria[0]} | ({"sortCriteria": criteria} if len(criteria) > 1 else {})
 
 
-def _sort_order(sorting: Sorting) -> str:
-    return "DESCENDING" if sorting.descending else "ASCENDING"
-
-
 def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
-    values = list(criterion.values)
+    wire = criterion.to_graphql()
     if criterion.field == "_entityType":
-        values = [value if value.isupper() else entity_symbol(value) for value in values]
-    wire: dict[str, Any] = {
-        "field": criterion.field,
-        "values": values,
-        "condition": criterion.condition,
-    }
-    return wire | ({"negated": True} if criterion.negated else {})
+        wire["values"] = [one if one.isupper() else entity_symbol(one) for one in criterion.values]
+    if not criterion.negated:
+        del wire["negated"]
+    return wire
 
 
 _REFUSALS = (InvalidInput, NotFound, ServerFault)
@@ -553,51 +531,54 @@ _RUN = re.compile(r"[^\W_]+")
 
 
 class FilterMethods(EntityMethods):
-    """How what people type for an entity is told to a server."""
+    """Filters in which entities are given by name, in the form that the server understands."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._named: dict[tuple[tuple[str, ...], str], tuple[float, tuple[str, ...]]] = {}
 
-    async def _adapted(self, asked: Filter) -> Filter:
-        """The filter as the server understands it. One that knows no names in filters is asked for
-        the entities that are called so, two requests a name, kept for a minute; one that has no
-        field of its own for documentation is asked for descriptions."""
-        if not any(one.names or one.field == DOCUMENTED for group in asked.any_of for one in group):
-            return asked
+    async def _adapted(self, given: Filter) -> Filter:
+        """Return the filter as the server understands it.
+
+        For a server that knows no names in filters, names become the URNs that have them: two
+        requests a name, kept for a minute. For one that has no field for documentation, that
+        condition becomes one on descriptions.
+        """
+        if not any(one.names or one.field == DOCUMENTED for group in given.any_of for one in group):
+            return given
         if (await self.abilities()).names:
             return Filter(
                 tuple(
                     tuple(replace(one, values=(*one.values, *one.names), names=()) for one in group)
-                    for group in asked.any_of
+                    for group in given.any_of
                 )
             )
         groups = []
-        for group in asked.any_of:
-            told = [await self._told(one) for one in group]
-            groups.append(tuple(one for one in told if one is not None))
+        for group in given.any_of:
+            adapted = [await self._adapted_criterion(one) for one in group]
+            groups.append(tuple(one for one in adapted if one is not None))
         return Filter(tuple(groups)) if all(groups) else Filter()
 
-    async def _told(self, one: Criterion) -> Criterion | None:
-        """A criterion in the words of any server; None for one that lets all pass."""
+    async def _adapted_criterion(self, one: Criterion) -> Criterion | None:
+        """Return a criterion that any server understands; None for one that everything passes."""
         if one.field == DOCUMENTED:
             return _described(one)
         if not one.names:
             return one
-        # Hardly anybody asks so, and what knows the fields takes a while to be there.
+        # Names in filters are rare, and the guide to the fields takes long to import.
         from explorer.query.fields import guide_to
 
         field = guide_to(self.registry).exactly(one.field)
         found = [
             urn
             for name in one.names
-            for urn in await self._called(name, field.targets if field else ())
+            for urn in await self._urns_named(name, field.targets if field else ())
         ]
         return replace(one, values=tuple(dict.fromkeys((*one.values, *found))), names=())
 
-    async def _called(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
-        """The URNs of the entities of some types that are called so: people and groups by words of
-        their names, anything else by its whole name."""
+    async def _urns_named(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
+        """Return the URNs of the entities of some types that have a name: of people and groups by
+        words of their names, of anything else by its whole name."""
         key = (tuple(types), name)
         since, found = self._named.get(key, (float("-inf"), ()))
         if not types or monotonic() - since <= _KEPT_SECONDS:
@@ -607,7 +588,7 @@ class FilterMethods(EntityMethods):
             page = parse_search(await self._connection.send(request), name)
             entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
         except _REFUSALS:
-            # It may not know one of the types; then names say nothing here.
+            # The server may not know one of the types.
             return ()
         found = tuple(str(urn) for urn, one in entities.items() if _is_called(one, name))
         self._named[key] = (monotonic(), found)
@@ -615,10 +596,10 @@ class FilterMethods(EntityMethods):
 
 
 def _described(one: Criterion) -> Criterion | None:
-    said = {value.casefold() for value in one.values}
-    if one.condition not in ("EQUAL", "IN") or said >= {"true", "false"}:
+    values = {value.casefold() for value in one.values}
+    if one.condition not in ("EQUAL", "IN") or values >= {"true", "false"}:
         return None
-    condition: Condition = "EXISTS" if "true" in said else "IS_NULL"
+    condition: Condition = "EXISTS" if "true" in values else "IS_NULL"
     return Criterion("description", (), condition, one.negated)
 
 
@@ -640,117 +621,8 @@ def _name_words(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in _RUN.findall(text))
 
 
-_Ways = list[tuple[str, Walk[Hit]]]
-
-
-class SearchWalks:
-    """Makes walks over one connection. `has` keeps which ways the server is known to have, `adapt`
-    gives a filter in the words that it understands."""
-
-    def __init__(
-        self,
-        send: Callable[[Request], Awaitable[Any]],
-        has: MutableMapping[str, bool],
-        adapt: Callable[[Filter], Awaitable[Filter]],
-    ) -> None:
-        self._send = send
-        self._has = has
-        self._adapt = adapt
-
-    def hits(
-        self,
-        text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: Sequence[Sorting],
-        size: int,
-    ) -> Walk[Hit]:
-        """Everything a search finds: best first where that says anything."""
-        by_start = self._by_start(text, types, narrowed_by, sorted_by, size)
-        scrolls = self._scrolls(text, types, narrowed_by, sorted_by, size)
-        if sorted_by or text in ("", "*"):
-            return FirstThatWorks([*scrolls, ("start", by_start)], self._has)
-        return RankedPages(by_start, FirstThatWorks(scrolls, self._has))
-
-    def urns(
-        self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool
-    ) -> Walk[Urn]:
-        """URNs alone."""
-        wanted = with_removed(narrowed_by) if include_removed else narrowed_by
-        ways = self._scrolls("*", types, wanted, (), size)
-        ways.append(("start", self._by_start("*", types, wanted, (), size)))
-        if include_removed and len(types) == 1 and not narrowed_by:
-            # The fastest by far, but it does not know who is removed.
-            ways.insert(0, ("listUrns", self._listed(types[0], size)))
-        return _Urns(FirstThatWorks(ways, self._has))
-
-    def folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
-        """The folders and entities at a browse path."""
-        folders: set[str] = set()
-
-        async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
-            request = browse_request(path, entity, start, count)
-            page = parse_browse(await self._send(request))
-            fresh = [one for one in page.folders if one.name not in folders]
-            shown = fresh if page.repeating else page.folders
-            folders.update(one.name for one in page.folders)
-            taken = len(shown) + len(page.entities) + len(page.unreadable)
-            end = start + page.end - page.start
-            return Portion((*shown, *page.entities), taken, page.entries), end
-
-        return ByStart(ask, size)
-
-    def _by_start(
-        self,
-        text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: Sequence[Sorting],
-        size: int,
-    ) -> Walk[Hit]:
-        entity = types[0] if len(types) == 1 else types
-
-        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            asked = await self._adapt(narrowed_by)
-            request = search_request(text, entity, start, count, asked, sorted_by)
-            portion = _portion(parse_search(await self._send(request), text))
-            return portion, start + portion.taken
-
-        return ByStart(ask, size)
-
-    def _scrolls(
-        self,
-        text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: Sequence[Sorting],
-        size: int,
-    ) -> _Ways:
-        async def resource(place: str | None) -> tuple[Portion[Hit], str | None]:
-            asked = await self._adapt(narrowed_by)
-            request = scroll_request(text, types, size, asked, sorted_by, place)
-            page, further = parse_scroll(await self._send(request), text)
-            return _portion(page), further
-
-        async def graphql(place: str | None) -> tuple[Portion[Hit], str | None]:
-            asked = await self._adapt(narrowed_by)
-            request = scroll_graphql_request(text, types, size, asked, sorted_by, place)
-            page, further = parse_scroll_graphql(await self._send(request), text)
-            return _portion(page), further
-
-        return [("scroll", ByScroll(resource)), ("scroll in GraphQL", ByScroll(graphql))]
-
-    def _listed(self, entity: str, size: int) -> Walk[Hit]:
-        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            page = parse_urns(await self._send(list_urns_request(entity, start, count)))
-            portion = _portion(page)
-            return portion, start + portion.taken
-
-        return ByStart(ask, size)
-
-
 class _Urns:
-    """The URNs of a walk over hits."""
+    """A walk over the URNs of another walk's hits."""
 
     def __init__(self, hits: Walk[Hit]) -> None:
         self._hits = hits
@@ -772,13 +644,15 @@ def _portion(page: SearchPage) -> Portion[Hit]:
     return Portion(page.hits, len(page.hits) + len(page.unreadable), page.total)
 
 
+_ScrollRequest = Callable[[str, Sequence[str], int, Filter, "Sequence[Order]", str | None], Request]
+_ParseScroll = Callable[[Any, str], tuple[SearchPage, str | None]]
 _HITS = 200
 _URNS = 2_500
 _ENTRIES = 500
 
 
 class SearchMethods(FilterMethods):
-    """How things are found."""
+    """Search, facets, counts and browsing."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -908,7 +782,7 @@ class SearchMethods(FilterMethods):
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
-        walk = self._passages.hits(
+        walk = self._walk_hits(
             text,
             entity_types_from(entity),
             filter_from(narrowed_by, self.registry),
@@ -931,7 +805,7 @@ class SearchMethods(FilterMethods):
 
         Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
         """
-        walk = self._passages.urns(
+        walk = self._walk_urns(
             entity_types_from(entity),
             filter_from(narrowed_by, self.registry),
             _size(page_size, limit),
@@ -952,12 +826,101 @@ class SearchMethods(FilterMethods):
 
         Example: `list(cat.folder("/prod/snowflake"))`
         """
-        walk = self._passages.folder(path, entity, _size(page_size, limit))
+        walk = self._walk_folder(path, entity, _size(page_size, limit))
         return Pager(walk, key=_entry_of, limit=limit)
 
-    @property
-    def _passages(self) -> SearchWalks:
-        return SearchWalks(self._connection.send, self._ways, self._adapted)
+    def _walk_hits(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: "Sequence[Order]",
+        size: int,
+    ) -> Walk[Hit]:
+        """Return a walk over all that a search finds, best first where there are words."""
+        by_start = self._by_start(text, types, narrowed_by, sorted_by, size)
+        scrolls = self._scrolls(text, types, narrowed_by, sorted_by, size)
+        if sorted_by or text in ("", "*"):
+            return FirstThatWorks([*scrolls, ("start", by_start)], self._ways)
+        return RankedPages(by_start, FirstThatWorks(scrolls, self._ways))
+
+    def _walk_urns(
+        self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool
+    ) -> Walk[Urn]:
+        """Return a walk over the URNs of some types."""
+        among = with_removed(narrowed_by) if include_removed else narrowed_by
+        ways = self._scrolls("*", types, among, (), size)
+        ways.append(("start", self._by_start("*", types, among, (), size)))
+        if include_removed and len(types) == 1 and not narrowed_by:
+            # By far the fastest, but it cannot leave out what is soft-deleted.
+            ways.insert(0, ("listUrns", self._listed(types[0], size)))
+        return _Urns(FirstThatWorks(ways, self._ways))
+
+    def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
+        """Return a walk over the folders and entities at a browse path."""
+        folders: set[str] = set()
+
+        async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
+            request = browse_request(path, entity, start, count)
+            page = parse_browse(await self._connection.send(request))
+            fresh = [one for one in page.folders if one.name not in folders]
+            shown = fresh if page.repeating else page.folders
+            folders.update(one.name for one in page.folders)
+            taken = len(shown) + len(page.entities) + len(page.unreadable)
+            end = start + page.end - page.start
+            return Portion((*shown, *page.entities), taken, page.entries), end
+
+        return ByStart(ask, size)
+
+    def _by_start(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: "Sequence[Order]",
+        size: int,
+    ) -> Walk[Hit]:
+        entity = types[0] if len(types) == 1 else types
+
+        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
+            adapted = await self._adapted(narrowed_by)
+            request = search_request(text, entity, start, count, adapted, sorted_by)
+            portion = _portion(parse_search(await self._connection.send(request), text))
+            return portion, start + portion.taken
+
+        return ByStart(ask, size)
+
+    def _scrolls(
+        self,
+        text: str,
+        types: Sequence[str],
+        narrowed_by: Filter,
+        sorted_by: "Sequence[Order]",
+        size: int,
+    ) -> list[tuple[str, Walk[Hit]]]:
+        """Return the walks by scrolling, each with the name of the way."""
+
+        def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:
+            async def ask(scroll_id: str | None) -> tuple[Portion[Hit], str | None]:
+                adapted = await self._adapted(narrowed_by)
+                request = request_of(text, types, size, adapted, sorted_by, scroll_id)
+                page, following = parse(await self._connection.send(request), text)
+                return _portion(page), following
+
+            return ByScroll(ask)
+
+        return [
+            ("scroll", scroll(scroll_request, parse_scroll)),
+            ("scroll in GraphQL", scroll(scroll_graphql_request, parse_scroll_graphql)),
+        ]
+
+    def _listed(self, entity: str, size: int) -> Walk[Hit]:
+        async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
+            page = parse_urns(await self._connection.send(list_urns_request(entity, start, count)))
+            portion = _portion(page)
+            return portion, start + portion.taken
+
+        return ByStart(ask, size)
 
     async def _counted(self, types: Sequence[str], *, strictly: bool) -> dict[str, int]:
         pages = await asyncio.gather(

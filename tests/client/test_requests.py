@@ -1,7 +1,6 @@
 """What goes over the wire, to the byte."""
 
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 import pytest
 
@@ -23,7 +22,7 @@ from explorer.client.timeseries import timeseries_request
 from explorer.client.transport import graphql_request
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn
-from explorer.query import Criterion, Filter, all_of
+from explorer.query import Criterion, Filter, Order, all_of
 
 ODD = Urn.dataset("s3", "a/b%2C c+ü")
 ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%252C%20c%2B%C3%BC%2CPROD%29"
@@ -81,11 +80,6 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for():
         "start": 0,
         "limit": 10,
     }
-
-
-class Order(NamedTuple):
-    field: str
-    descending: bool = False
 
 
 def test_a_search_of_several_types_names_them_and_of_one_names_it():
