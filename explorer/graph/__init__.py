@@ -1,4 +1,4 @@
-"""Graphs of what the catalog holds: walked, asked, drawn, and written for other programs."""
+"""A catalog's lineage and relationships as networkx graphs: read, laid out, exported."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -70,51 +70,40 @@ __all__ = [
     "walk",
 ]
 
-# Drawing needs no networkx, so what does is imported when it is asked for.
-_HOMES = {
-    "Affected": "explorer.graph.impact",
-    "Ancestor": "explorer.graph.paths",
-    "AsyncGraphs": "explorer.graph.api",
-    "Box": "explorer.graph.layout",
-    "WalkLimits": "explorer.graph.relationships",
-    "Certainty": "explorer.graph.impact",
-    "Extent": "explorer.graph.lineage",
-    "Graphs": "explorer.graph.api",
-    "Grouping": "explorer.graph.impact",
-    "Impact": "explorer.graph.impact",
-    "Layout": "explorer.graph.layout",
-    "Paths": "explorer.graph.paths",
-    "Route": "explorer.graph.layout",
-    "Side": "explorer.graph.relationships",
-    "Spacing": "explorer.graph.layout",
-    "QueryUsage": "explorer.graph.impact",
-    "column_graph": "explorer.graph.columns",
-    "column_urn": "explorer.graph.columns",
-    "common_ancestors": "explorer.graph.paths",
-    "contracted": "explorer.graph.selection",
-    "cycles": "explorer.graph.paths",
-    "find_common_ancestors": "explorer.graph.paths",
-    "find_impact": "explorer.graph.impact",
-    "find_paths": "explorer.graph.paths",
-    "impact_of": "explorer.graph.impact",
-    "lay_out": "explorer.graph.layout",
-    "lay_out_pairs": "explorer.graph.layout",
-    "lineage_graph": "explorer.graph.lineage",
-    "matches": "explorer.graph.selection",
-    "merged": "explorer.graph.lineage",
-    "read_columns": "explorer.graph.columns",
-    "read_lineage": "explorer.graph.lineage",
-    "read_usage": "explorer.graph.impact",
-    "select": "explorer.graph.selection",
-    "shortest_paths": "explorer.graph.paths",
-    "split_column": "explorer.graph.columns",
-    "walk": "explorer.graph.relationships",
+# Imported at the first use: drawing needs no networkx.
+_NAMES = {
+    "api": ("AsyncGraphs", "Graphs"),
+    "columns": ("column_graph", "column_urn", "read_columns", "split_column"),
+    "impact": (
+        "Affected",
+        "Certainty",
+        "Grouping",
+        "Impact",
+        "QueryUsage",
+        "find_impact",
+        "impact_of",
+        "read_usage",
+    ),
+    "layout": ("Box", "Layout", "Route", "Spacing", "lay_out", "lay_out_pairs"),
+    "lineage": ("Extent", "lineage_graph", "merged", "read_lineage"),
+    "paths": (
+        "Ancestor",
+        "Paths",
+        "common_ancestors",
+        "cycles",
+        "find_common_ancestors",
+        "find_paths",
+        "shortest_paths",
+    ),
+    "relationships": ("Side", "WalkLimits", "walk"),
+    "selection": ("contracted", "matches", "select"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

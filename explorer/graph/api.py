@@ -26,8 +26,8 @@ class AsyncGraphs:
     """A catalog's relationships and lineage as networkx graphs.
 
     Nodes are URNs as text; the edges of lineage go the way that data flows, those of other
-    relationships as they are declared. Every graph says in `graph.graph["truncated"]`, and every
-    other answer in `truncated`, what a budget left out.
+    relationships as they are declared. `graph.graph["truncated"]` of every graph, and `truncated`
+    of every other result, says what a limit left out.
     """
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
@@ -127,8 +127,8 @@ class AsyncGraphs:
 
 
 class Graphs(BlockingFace):
-    """`AsyncGraphs`, waited for: `Graphs(catalog).impact(urn)`. It runs on the catalog's thread
-    and is done with when the catalog is closed."""
+    """The blocking face of `AsyncGraphs`: `Graphs(catalog).impact(urn)`. It runs on the catalog's
+    thread and ends when the catalog is closed."""
 
     def __init__(self, catalog: "Catalog") -> None:
         # No thread of its own is started.
@@ -137,7 +137,7 @@ class Graphs(BlockingFace):
 
     @property
     def core(self) -> AsyncGraphs:
-        """The asynchronous questions."""
+        """Return the asynchronous methods."""
         return self._core
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:

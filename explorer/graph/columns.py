@@ -1,11 +1,11 @@
-"""Lineage of columns: which column is made from which, said by the catalog or guessed by name.
+"""Lineage of columns: which column is made from which, as ingested or guessed by name.
 
-The nodes are URNs of schema fields, and of charts and dashboards that say which columns they use.
+The nodes are URNs of schema fields, and of charts and dashboards that name the columns they use.
 A column's node has `type` "schemaField", `dataset` (URN), `column` (its path, as people write
-it), `path` (exact), `name` (of the dataset), `hops` and, for a column that its dataset's schema
-lacks, `exists` false. An edge has `guess`: false where lineage between columns was ingested, true
+it), `path` (exact), `name` (of the dataset), `hops` and, where its dataset's schema lacks the
+column, `exists` false. An edge has `guess`: false where lineage between columns was ingested, true
 where only the tables are known to be connected and the columns have the same name; and, where
-ingestion said so, `transform`, `confidence` and `via` (URN of the job or query).
+they were ingested, `transform`, `confidence` and `via` (URN of the job or query).
 """
 
 from collections import defaultdict
@@ -46,13 +46,13 @@ COLUMN_ASPECTS = (*_SAID_IN, "schemaMetadata", "inputFields")
 
 
 def column_urn(dataset: str | Urn, path: str) -> str:
-    """The URN of a column, by its exact path."""
+    """Return the URN of a column with that exact path."""
     return f"{_PREFIX}{dataset},{path})"
 
 
 def split_column(urn: str) -> tuple[str, str] | None:
-    """The dataset and the path in the URN of a column; nothing for another URN. A path may hold
-    commas and parentheses, so it is what follows the dataset's own closing one."""
+    """Return the dataset and the path in the URN of a column; None for another URN. A path may
+    hold commas and parentheses: it is what follows the dataset's closing parenthesis."""
     if not urn.startswith(_PREFIX) or not urn.endswith(")"):
         return None
     inside = urn[len(_PREFIX) : -1]
@@ -69,13 +69,13 @@ def split_column(urn: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Schema:
-    """The columns of a dataset by every way in which they are spelt."""
+    """The columns of a dataset, by exact path and by name."""
 
     paths: frozenset[str]
     by_name: Mapping[str, tuple[str, ...]]
 
     def exact(self, path: str) -> str:
-        """The path as the schema has it; some write reserved characters encoded."""
+        """Return the path as the schema has it; some sources percent-encode reserved characters."""
         if path in self.paths:
             return path
         decoded = unquote(path)
@@ -89,23 +89,23 @@ _NO_SCHEMA = _Schema(frozenset(), {})
 
 
 def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.DiGraph":
-    """Every edge between columns of the tables in a lineage graph. Pure.
+    """Return the graph of every edge between columns of the tables in a lineage graph. Pure.
 
-    `entities` are those of the graph with their `COLUMN_ASPECTS`. Between two datasets, next to
-    each other or with one job between them, for which nothing at all is said of columns, columns
-    of equal path (whatever their case) are taken to be connected, and marked as a guess. Where
-    something is said, nothing is guessed; `graph.graph["told"]` lists those pairs.
+    `entities` are those of the graph with their `COLUMN_ASPECTS`. Between two datasets that are
+    neighbours, or have one job between them, and for which no column lineage was ingested,
+    columns of equal path (ignoring case) are connected, and marked as a guess.
+    `graph.graph["told"]` lists the pairs of datasets for which column lineage was ingested.
     """
     schemas = {str(urn): _schema(entity) for urn, entity in entities.items()}
     graph = nx.DiGraph()
     told: set[tuple[str, str]] = set()
     for entity in entities.values():
-        for up, down, said in _told(entity):
+        for up, down, attributes in _ingested_edges(entity):
             (source, above), (target, below) = _end(up, schemas), _end(down, schemas)
             told.add((above, below))
             for node in (source, target):
                 _add_node(graph, node, schemas)
-            graph.add_edge(source, target, guess=False, **said)
+            graph.add_edge(source, target, guess=False, **attributes)
     graph.graph["told"] = sorted(map(list, told))
     for upper, lower, via in _connected(tables):
         if (upper, lower) in told:
@@ -128,11 +128,12 @@ async def read_columns(
     hops: int = 3,
     limit: int | None = None,
 ) -> "nx.DiGraph":
-    """What a column feeds, or is made from, `hops` tables away: a graph of columns.
+    """Return the graph of the columns that a column feeds, or is made from, up to `hops` tables
+    away.
 
-    Of the column of that path (exact, or as people write it where that is unmistakable), or of
-    every column of the dataset. The graph says of itself what a lineage graph does, and in
-    `graph.graph["guesses"]` how many of its edges are guesses. One request where the server
+    It starts at the column with that path (exact, or as people write it where that is
+    unambiguous), or at every column of the dataset. It has the attributes of a lineage graph, and
+    in `graph.graph["guesses"]` how many of its edges are guesses. One request where the server
     walks, and one for a hundred tables. Raises `UnknownName` for a column that is not there.
     """
     tables = await read_lineage(catalog, urn, direction, hops=hops, limit=limit)
@@ -142,8 +143,8 @@ async def read_columns(
 async def columns_along(
     catalog: "AsyncCatalog", tables: "nx.DiGraph", column: str | None = None
 ) -> "nx.DiGraph":
-    """What `read_columns` gives, along a lineage graph of one direction that was read before. One
-    request for a hundred tables."""
+    """Return what `read_columns` does, along a lineage graph of one direction that was read
+    before. One request for a hundred tables."""
     start, direction, hops = (
         Urn.parse(tables.graph["root"]),
         tables.graph["direction"],
@@ -187,15 +188,15 @@ def _roots(start: Urn, column: str | None, known: _Schema, graph: "nx.DiGraph") 
     root = column_urn(start, path)
     if path not in known.paths and root not in graph:
         raise UnknownName("column", column, known.paths)
-    graph.add_node(root, **_said_of(root))
+    graph.add_node(root, **_column_attributes(root))
     return {root}
 
 
-def _told(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The edges between columns that an entity's aspects speak of."""
+def _ingested_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the edges between columns in an entity's aspects, with their attributes."""
     for name in _SAID_IN:
         for fine in _dicts((entity.raw(name) or {}).get("fineGrainedLineages")):
-            said = {
+            attributes = {
                 key: fine[field]
                 for key, field in (
                     ("transform", "transformOperation"),
@@ -205,11 +206,11 @@ def _told(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 if fine.get(field) is not None
             }
             if entity.entity_type == "dataJob":
-                said.setdefault("via", str(entity.urn))
+                attributes.setdefault("via", str(entity.urn))
             for up in _texts(fine.get("upstreams")):
                 for down in _texts(fine.get("downstreams")):
                     if split_column(up) and split_column(down):
-                        yield up, down, said
+                        yield up, down, attributes
     for used in _dicts((entity.raw("inputFields") or {}).get("fields")):
         source = used.get("schemaFieldUrn")
         if isinstance(source, str) and split_column(source):
@@ -229,7 +230,7 @@ def _is_list(items: Any) -> bool:
 
 
 def _end(urn: str, schemas: Mapping[str, _Schema]) -> tuple[str, str]:
-    """A node as the schemas spell it, and the entity it belongs to."""
+    """Return a node with its path as the schema has it, and the entity it belongs to."""
     parts = split_column(urn)
     if parts is None:
         return urn, urn
@@ -240,15 +241,15 @@ def _end(urn: str, schemas: Mapping[str, _Schema]) -> tuple[str, str]:
 def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, _Schema]) -> None:
     if node in graph:
         return
-    said = _said_of(node)
-    if "path" in said:
-        known = schemas.get(said["dataset"])
-        if known is not None and known.paths and said["path"] not in known.paths:
-            said["exists"] = False
-    graph.add_node(node, **said)
+    attributes = _column_attributes(node)
+    if "path" in attributes:
+        known = schemas.get(attributes["dataset"])
+        if known is not None and known.paths and attributes["path"] not in known.paths:
+            attributes["exists"] = False
+    graph.add_node(node, **attributes)
 
 
-def _said_of(node: str) -> dict[str, Any]:
+def _column_attributes(node: str) -> dict[str, Any]:
     parts = split_column(node)
     if parts is None:
         return identity(node)
@@ -263,7 +264,7 @@ def _said_of(node: str) -> dict[str, Any]:
 
 
 def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
-    """Pairs of datasets next to each other, or with one job between them, and that job."""
+    """Yield pairs of neighbouring datasets, and those with one job between them with that job."""
     kinds = dict(tables.nodes.data("type"))
     for upper in tables:
         if kinds[upper] != "dataset":
@@ -278,7 +279,7 @@ def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
 
 
 def _alike(upper: _Schema, lower: _Schema) -> Iterator[tuple[str, str]]:
-    """Columns of the same name on both sides, where it is clear which."""
+    """Yield the columns whose name occurs once on each side, by path."""
     for name, sources in upper.by_name.items():
         targets = lower.by_name.get(name, ())
         if len(sources) == 1 and len(targets) == 1:

@@ -36,16 +36,15 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class QueryUsage:
-    """Queries that read a dataset in some days, and the most different users of any one of the
-    windows in which that was counted: servers count users a window, so that adding them up would
-    count the same person again."""
+    """How many queries read a dataset in some days, and the highest number of distinct users in
+    one window: servers count users per window, and a sum would count the same person again."""
 
     queries: int
     users: int
 
 
 def total_usage(series: Timeseries) -> QueryUsage | None:
-    """The windows of a series together; nothing where nothing was counted. Pure."""
+    """Return the sum of the windows of a series; None where there are none. Pure."""
     points = []
     for value in series.values:
         try:
@@ -63,8 +62,8 @@ def total_usage(series: Timeseries) -> QueryUsage | None:
 async def read_usage(
     catalog: "AsyncCatalog", urns: Iterable[str | Urn], *, days: int = 30
 ) -> Mapping[Urn, QueryUsage]:
-    """The usage of the datasets among `urns` over the last days; those never counted are left
-    out. One request for each dataset, a few at once."""
+    """Return the usage of the datasets among `urns` over the last days; those never counted are
+    left out. One request for each dataset, a few at once."""
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
     begin = datetime.now(UTC) - timedelta(days=days)
     found: dict[Urn, QueryUsage] = {}
@@ -96,9 +95,9 @@ class Affected:
     """An entity downstream. `columns` are its own columns that are made from the one in question,
     as people write them; empty for an impact of a whole table, and for what has no columns.
 
-    `certainty` is "said" where lineage was ingested all the way, "guessed" where a same name is
-    all there is for a part of it, and "table" where only the tables are known to be connected: it
-    uses a table that is affected, whether it uses the column nobody said. `queries` and `users`
+    `certainty` is "said" where column lineage was ingested all the way, "guessed" where a part of
+    the way is only a column of the same name, and "table" where it uses an affected table, but
+    which columns was not ingested. `queries` and `users`
     are of the last 30 days; None where they are not counted. `kind` is what its platform calls it
     (`View`), else its type.
     """
@@ -123,7 +122,7 @@ class Affected:
 @dataclass(frozen=True, slots=True)
 class Impact:
     """What is made from a table, or from one of its columns: most used first, then nearest, then
-    by URN. `truncated` says in words what was not walked to, `uncounted` whose use was not read.
+    by URN. `truncated` says in words what was not reached, `uncounted` whose use was not read.
     `nodes` are the attributes of the root and of all affected, as `explorer.graph.nodes` has
     them."""
 
@@ -138,8 +137,8 @@ class Impact:
         return len(self.affected)
 
     def by(self, grouping: Grouping) -> dict[str, tuple[Affected, ...]]:
-        """The same under each type, platform, owner or domain: the largest group first. One with
-        several owners stands under each; one without under "" at the end."""
+        """Return the affected by type, platform, owner or domain, the largest group first. One
+        with several owners is in the group of each, one without in the last group, ""."""
         groups: dict[str, list[Affected]] = {}
         for one in self.affected:
             for key in _keys(one, grouping):
@@ -149,7 +148,7 @@ class Impact:
 
     @property
     def queries(self) -> int:
-        """How many queries of the last 30 days read what is affected, as far as counted."""
+        """Return how many queries of the last 30 days read what is affected, where counted."""
         return sum(one.queries or 0 for one in self.affected)
 
 
@@ -159,20 +158,20 @@ def impact_of(
     columns: "nx.DiGraph | None" = None,
     usage: Mapping[Urn, QueryUsage] | None = None,
 ) -> Impact:
-    """The impact that a downstream lineage graph tells of. Pure.
+    """Return the impact in a downstream lineage graph. Pure.
 
-    With the graph of one column, what that column reaches is affected for sure or by guess. What
-    hangs on an affected table, while nobody said which of its columns it uses, may be affected and
-    has the certainty "table", as has what hangs on that.
+    With the graph of one column, what that column reaches is affected. What uses an affected table
+    without ingested column lineage may be affected: it, and what is made from it, has the
+    certainty "table".
     """
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
     possible = _possibly(graph, columns, certain) if columns is not None else set()
     found = []
-    for urn, said in graph.nodes(data=True):
+    for urn, attributes in graph.nodes(data=True):
         if urn == root:
             continue
-        one = _affected(urn, said, usage or {})
+        one = _affected(urn, attributes, usage or {})
         if columns is not None:
             if urn in certain:
                 certainty, names = certain[urn]
@@ -201,12 +200,12 @@ async def find_impact(
     limit: int | None = None,
     with_usage: bool = True,
 ) -> Impact:
-    """What breaks when an entity, or a column of a dataset, changes or goes away.
+    """Return what breaks when an entity, or a column of a dataset, changes or is removed.
 
     One request for the walk where the server walks, one for a hundred entities, with a column one
-    more for a hundred, and with usage one for each dataset among the 500 nearest; what is left out
-    is said. Raises `InvalidInput` for a column of what has none, `UnknownName` for one that is not
-    there.
+    more for a hundred, and with usage one for each of the 500 nearest datasets. Raises
+    `InvalidInput` for a column of an entity without columns, `UnknownName` for a column that does
+    not exist.
     """
     start = Urn.parse(urn)
     if column is not None and start.entity_type != "dataset":
@@ -223,7 +222,7 @@ async def find_impact(
 
 
 def _unfinished(graph: "nx.DiGraph", hops: int) -> str | None:
-    """Whether there may be more, where as far was walked as it goes rather than as was asked."""
+    """Return a sentence where the greatest number of hops was walked and reached."""
     if hops < _EVERY_HOP or all(far < hops for _, far in graph.nodes.data("hops")):
         return None
     return f"{hops} hops were walked, there may be more behind them"
@@ -234,8 +233,8 @@ async def _usage(
 ) -> tuple[Mapping[Urn, QueryUsage], str | None]:
     datasets = [
         urn
-        for urn, said in sorted(graph.nodes(data=True), key=lambda node: node[1]["hops"])
-        if said["type"] == "dataset" and said.get("exists", True)
+        for urn, attributes in sorted(graph.nodes(data=True), key=lambda node: node[1]["hops"])
+        if attributes["type"] == "dataset" and attributes.get("exists", True)
     ]
     cut = None
     if len(datasets) > _MOST_USAGE:
@@ -244,14 +243,14 @@ async def _usage(
 
 
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
-    """For each entity the columns reached, and whether any way there was said all along."""
+    """Return for each entity how certain it is, and its columns that were reached."""
     sure = certain_columns(columns)
     found: dict[str, tuple[set[str], bool]] = {}
-    for node, said in columns.nodes(data=True):
-        entity = said.get("dataset", node)
+    for node, attributes in columns.nodes(data=True):
+        entity = attributes.get("dataset", node)
         names, certain = found.get(entity, (set(), False))
-        if "column" in said:
-            names.add(said["column"])
+        if "column" in attributes:
+            names.add(attributes["column"])
         found[entity] = names, certain or node in sure
     return {
         entity: ("said" if certain else "guessed", tuple(sorted(names)))
@@ -260,8 +259,8 @@ def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ..
 
 
 def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:
-    """What uses an affected table, itself or through what has no columns, while nobody said which
-    of its columns; and what uses that, for nobody knows which of its columns are affected."""
+    """Return what uses an affected table, directly or through entities without columns, where no
+    column lineage was ingested between them; and everything that uses that."""
     told = {(up, down) for up, down in columns.graph["told"]}
     found: set[str] = set()
     sources = [urn for urn in graph if urn in certain]
@@ -283,22 +282,22 @@ def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[st
     return found
 
 
-def _affected(urn: str, said: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]) -> Affected:
-    used = usage.get(Urn.parse(urn)) if said["type"] == "dataset" else None
+def _affected(urn: str, attributes: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]) -> Affected:
+    used = usage.get(Urn.parse(urn)) if attributes["type"] == "dataset" else None
     return Affected(
         urn,
-        said["name"],
-        said["type"],
-        said.get("platform"),
-        said["hops"],
-        tuple(dict.fromkeys(said.get("owners", ()))),
-        said.get("domain"),
+        attributes["name"],
+        attributes["type"],
+        attributes.get("platform"),
+        attributes["hops"],
+        tuple(dict.fromkeys(attributes.get("owners", ()))),
+        attributes.get("domain"),
         queries=used.queries if used else None,
         users=used.users if used else None,
-        exists=said.get("exists", True),
-        removed=said.get("removed", False),
-        deprecated=said.get("deprecated", False),
-        kind=said.get("kind") or said["type"],
+        exists=attributes.get("exists", True),
+        removed=attributes.get("removed", False),
+        deprecated=attributes.get("deprecated", False),
+        kind=attributes.get("kind") or attributes["type"],
     )
 
 

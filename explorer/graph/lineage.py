@@ -1,6 +1,6 @@
-"""Lineage as a graph: an edge goes the way that data flows, from what is made from to what is made.
+"""Lineage as a graph, whose edges go the way that data flows: from upstream to downstream.
 
-Every graph says in its own attributes, `graph.graph`, what it is:
+The attributes of a graph, in `graph.graph`:
 
 root         the URN it was walked from
 direction    UPSTREAM, DOWNSTREAM or BOTH
@@ -8,7 +8,7 @@ hops         how far was walked
 total        how many entities the server counted, where it counts
 truncated    why the walk ended early, in words; None when it is complete
 
-Its nodes are URNs, with what `explorer.graph.nodes` reads off them, and
+Its nodes are URNs, with the attributes that `explorer.graph.nodes` reads off them, and
 
 hops         how far from the root; upstream of it negative; 0 is the root
 exists       false for what is only pointed at; absent where the server does not say
@@ -45,7 +45,7 @@ class LineageGraph(nx.DiGraph):
     """
 
     def fill(self, lineage: Lineage) -> None:
-        """Put a walk into the graph, which is empty."""
+        """Put a walk into the empty graph."""
         with _without_pauses(len(lineage.urns)):
             self._put(lineage)
 
@@ -69,8 +69,8 @@ class LineageGraph(nx.DiGraph):
 
 @contextmanager
 def _without_pauses(nodes: int) -> Iterator[None]:
-    """Let a large graph grow without the garbage collector looking through it over and over:
-    nothing of it is garbage, and the looking takes half of the time."""
+    """Suspend the garbage collector while a large graph is filled: it would scan it repeatedly,
+    which takes half of the time, and nothing in it is garbage."""
     if nodes < _LARGE or not gc.isenabled():
         yield
         return
@@ -82,11 +82,11 @@ def _without_pauses(nodes: int) -> Iterator[None]:
 
 
 def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
-    """The graph of a walk. Pure.
+    """Return the graph of a walk. Pure.
 
-    An edge's attribute `relationship` names why there is one; where there are several reasons
-    they are joined by ", ". With `multi` it is a `MultiDiGraph` with an edge for each, under the
-    relationship's name as its key.
+    An edge's attribute `relationship` is the name of its relationship; several are joined by
+    ", ". With `multi` it is a `MultiDiGraph` with an edge for each, under the relationship's name
+    as its key.
     """
     told = {
         "root": str(lineage.root),
@@ -108,21 +108,21 @@ def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
 
 
 def _nodes(lineage: Lineage) -> Iterator[dict[str, Any]]:
-    """What each of the walk's nodes says of itself, in their order."""
+    """Yield the attributes of each of the walk's nodes, in their order."""
     sign = -1 if lineage.direction == "UPSTREAM" else 1
     missing, removed = lineage.missing, lineage.removed
     for place, (urn, degree) in enumerate(zip(lineage.urns, lineage.degrees, strict=True)):
-        said = identity(urn)
-        said["hops"] = sign * degree
+        attributes = identity(urn)
+        attributes["hops"] = sign * degree
         if missing is not None:
-            said["exists"] = place not in missing
+            attributes["exists"] = place not in missing
         if removed is not None:
-            said["removed"] = place in removed
-        yield said
+            attributes["removed"] = place in removed
+        yield attributes
 
 
 def merged(upstream: "nx.DiGraph", downstream: "nx.DiGraph") -> "nx.DiGraph":
-    """One graph of what lies on both sides of the same root. Pure.
+    """Return one graph of what lies on both sides of the same root. Pure.
 
     In a cycle an entity lies on both sides; it keeps the smaller number of hops, and the
     downstream one where they are equal.
@@ -132,10 +132,10 @@ def merged(upstream: "nx.DiGraph", downstream: "nx.DiGraph") -> "nx.DiGraph":
         above, below = upstream.nodes[node]["hops"], downstream.nodes[node]["hops"]
         graph.nodes[node]["hops"] = above if -above < below else below
     told = (upstream.graph, downstream.graph)
-    reasons = {said["truncated"]: None for said in told if said["truncated"]}
+    reasons = {attributes["truncated"]: None for attributes in told if attributes["truncated"]}
     graph.graph.update(
         direction="BOTH",
-        total=sum(said["total"] for said in told),
+        total=sum(attributes["total"] for attributes in told),
         truncated="; ".join(reasons) or None,
     )
     return graph
@@ -152,10 +152,10 @@ async def read_lineage(
     with_details: bool = False,
     multi: bool = False,
 ) -> "nx.DiGraph":
-    """Lineage around an entity as a graph.
+    """Return the lineage around an entity as a graph.
 
-    `limit` entities a direction and `budget_seconds` are the budget of the walk; the graph says in
-    `graph.graph["truncated"]` when it was used up. `with_details` reads owners, tags and texts of
+    `limit` entities a direction and `budget_seconds` limit the walk; `graph.graph["truncated"]`
+    says when a limit was reached. `with_details` reads owners, tags and texts of
     every node. One request a direction where the server walks, and one for a hundred nodes with
     details.
     """

@@ -31,10 +31,10 @@ _DATASET = "urn:li:dataset:(urn:li:dataPlatform:"
 
 
 def identity(urn: str) -> dict[str, Any]:
-    """`type`, `name`, and where the key has them `platform` and `origin`, from the URN alone.
+    """Return `type`, `name`, and where the key has them `platform` and `origin`, from the URN.
 
-    A graph may have tens of thousands of nodes, nearly all of them datasets, so that their form
-    is taken apart here without making a `Urn` of each.
+    A graph may have tens of thousands of nodes, nearly all of them datasets, so the URN of a
+    dataset is split here without making a `Urn` of it.
     """
     if urn.startswith(_DATASET):
         platform, comma, rest = urn[len(_DATASET) : -1].partition(",")
@@ -54,7 +54,7 @@ def identity(urn: str) -> dict[str, Any]:
 
 
 def details(entity: Entity) -> dict[str, Any]:
-    """What the catalog knows of a node beyond its URN.
+    """Return what the catalog knows of a node beyond its URN.
 
     name, kind, platform     text
     description              text, what people wrote where they wrote any; "" where there is none
@@ -140,7 +140,8 @@ def _place(urn: str, name: str) -> tuple[str, str, str]:
 
 
 def add_details(graph: "nx.Graph", entities: Mapping[Urn, Entity]) -> None:
-    """Complete the nodes that are among `entities`; what nobody wrote of stays as it is."""
+    """Add the details of `entities` to their nodes; nodes of which nothing is stored stay as they
+    are."""
     for urn, entity in entities.items():
         if str(urn) in graph and entity.exists:
             graph.nodes[str(urn)].update(details(entity))
@@ -149,6 +150,6 @@ def add_details(graph: "nx.Graph", entities: Mapping[Urn, Entity]) -> None:
 async def read_details(
     catalog: "AsyncCatalog", graph: "nx.Graph", urns: Iterable[str] | None = None
 ) -> None:
-    """Complete the nodes named, or all, from the catalog. One request for a hundred nodes."""
+    """Add details from the catalog to the nodes named, or to all. One request for a hundred."""
     wanted = Urn.parse_all(graph.nodes if urns is None else urns)
     add_details(graph, await catalog.entities(wanted, DETAIL_ASPECTS))

@@ -1,4 +1,4 @@
-"""Ways between entities, and where ways come from."""
+"""Shortest paths between entities, common ancestors, and cycles."""
 
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -57,7 +57,7 @@ class Paths:
 
     @property
     def hops(self) -> int | None:
-        """How long each way is; nothing where there is none."""
+        """Return how long each way is; None where there is none."""
         return len(self.ways[0]) - 1 if self.ways else None
 
 
@@ -76,8 +76,8 @@ class Ancestor:
 def shortest_paths(
     graph: "nx.DiGraph", source: str, target: str, *, limit: int = _MOST_PATHS
 ) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    """All shortest ways along the edges, sorted, at most `limit`, and whether there are more.
-    Pure. The ways are as many as their lengths allow, so the limit is on their number alone."""
+    """Return all shortest ways along the edges, sorted, at most `limit`, and whether there are
+    more. Pure."""
     if source not in graph or target not in graph:
         return (), False
     try:
@@ -98,12 +98,12 @@ async def find_paths(
     budget_nodes: int | None = None,
     budget_seconds: float | None = None,
 ) -> Paths:
-    """All shortest ways between two entities, at most `limit`.
+    """Return all shortest ways between two entities, at most `limit`.
 
     Along lineage, downstream from the source and, where that leads nowhere, upstream; or along
-    the relationships named, in whichever direction each was declared. `hops` is how far is looked:
-    50 along lineage, 4 along relationships. `budget_nodes` entities are walked to at most, for
-    `budget_seconds` a walk: as `lineage` and `walk` have it unless told otherwise. One or two
+    the relationships named, in whichever direction each was declared. `hops` is the greatest
+    length: by default 50 along lineage, 4 along relationships. `budget_nodes` and `budget_seconds`
+    limit each walk; their defaults are those of `lineage` and `walk`. One or two
     requests along lineage where the server walks; one for each entity met along relationships.
     """
     start, end = Urn.parse(source), Urn.parse(target)
@@ -117,7 +117,7 @@ async def find_paths(
         met = await walk(catalog, start, relationships, "BOTH", hops=reach, budget=budget)
         view = met.to_undirected(as_view=True)
         ways, more = shortest_paths(view, str(start), str(end), limit=limit)
-        cut = _said(met.graph["truncated"], more, limit)
+        cut = _joined_reasons(met.graph["truncated"], more, limit)
         return Paths(str(start), str(end), "any", ways, cut, _joined(view, ways))
     cuts: list[str] = []
     flows: tuple[tuple[Flow, Literal["downstream", "upstream"]], ...] = (
@@ -138,13 +138,13 @@ async def find_paths(
         if graph.graph["truncated"]:
             cuts.append(f"{direction}: {graph.graph['truncated']}")
         if ways:
-            cut = _said("; ".join(cuts), more, limit)
+            cut = _joined_reasons("; ".join(cuts), more, limit)
             return Paths(str(start), str(end), direction, ways, cut, _joined(view, ways))
     return Paths(str(start), str(end), "downstream", (), "; ".join(cuts) or None)
 
 
 def _joined(graph: "nx.DiGraph", ways: "Sequence[Sequence[str]]") -> tuple[tuple[str, ...], ...]:
-    """For each step of each way along the graph's edges the relationships behind it."""
+    """Return for each step of each way the relationships of its edge."""
     return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
 
 
@@ -155,9 +155,9 @@ def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
 
 
 def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancestor, ...]:
-    """What two entities are both made from, by their upstream graphs: nearest first, by the sum
-    of hops, then by URN. Pure. One that is upstream of the other is itself in common, 0 hops from
-    itself."""
+    """Return what two entities are both made from, by their upstream graphs: nearest first, by
+    the sum of hops, then by URN. Pure. Where one is upstream of the other it is itself an ancestor,
+    0 hops from itself."""
     shared = first.nodes & second.nodes
     graph = nx.compose(first, second)
     rounds = {
@@ -165,7 +165,7 @@ def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancesto
         for number, together in enumerate(nx.strongly_connected_components(graph))
         for node in together
     }
-    # What lies below one that is shared, towards either, is shared too: one step tells.
+    # What lies between a shared ancestor and either entity is shared too: one step is enough.
     upper = {
         node
         for node in shared
@@ -192,7 +192,7 @@ async def find_common_ancestors(
     hops: int = _EVERY_HOP,
     limit: int | None = None,
 ) -> tuple[tuple[Ancestor, ...], str | None]:
-    """What two entities are both made from, and what was not looked at, in words. Two requests
+    """Return what two entities are both made from, and in words what was not reached. Two requests
     where the server walks."""
     one = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
     other = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
@@ -201,8 +201,8 @@ async def find_common_ancestors(
 
 
 def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], ...]:
-    """Round trips in a graph, shortest first, at most `limit`: each the URNs along it, once, from
-    the smallest on. Pure."""
+    """Return the cycles of a graph, shortest first, at most `limit`: each the URNs along it, once,
+    the smallest first. Pure."""
     found = []
     for component in sorted(nx.strongly_connected_components(graph), key=min):
         if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
@@ -214,7 +214,7 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
 
 
 def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
-    """The cycles of a graph, no shorter one left out, at most `limit`."""
+    """Return the shortest cycles of a graph, at most `limit`, in no order."""
 
     def within(hops: int) -> list[list[str]]:
         return list(islice(nx.simple_cycles(graph, length_bound=hops), limit))
@@ -224,7 +224,7 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
         too_few, enough = enough, 2 * enough
         if too_few >= len(graph):
             return within(too_few)
-    # They come in no order of length, so the shorter ones are asked for alone.
+    # networkx yields them in no order of length, so the shorter ones are enumerated first.
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
         if len(within(middle)) < limit:
@@ -236,6 +236,6 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
     return [*shorter, *islice(longest, limit - len(shorter))]
 
 
-def _said(cut: str | None, more: bool, limit: int) -> str | None:
+def _joined_reasons(cut: str | None, more: bool, limit: int) -> str | None:
     parts = [cut, f"{limit} ways are the limit, there are more" if more else None]
     return "; ".join(part for part in parts if part) or None

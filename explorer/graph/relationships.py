@@ -1,4 +1,4 @@
-"""Any relationship walked any number of hops, as a graph.
+"""The entities within some hops along any relationships, as a graph.
 
 An edge goes from the entity that declares it to the one it points at, under the relationship's
 name as its key: `graph["urn:li:dataset:…"]["urn:li:corpuser:jdoe"]["OwnedBy"]`.
@@ -29,7 +29,7 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """How much a walk may cost: entities looked up or named, and seconds on the clock."""
+    """The limits of a walk: entities in its graph, and seconds."""
 
     nodes: int = 2_000
     seconds: float = 30.0
@@ -47,13 +47,13 @@ async def walk(
     hops: int = 1,
     budget: WalkLimits = _USUAL,
 ) -> "nx.MultiDiGraph":
-    """The entities that relationships lead to, up to `hops` away, as a `MultiDiGraph`.
+    """Return the entities that relationships lead to, up to `hops` away, as a `MultiDiGraph`.
 
-    Of the relationships named, or of all that the model allows. OUTGOING follows edges as they
+    It follows the relationships named, or all that the model has. OUTGOING follows edges as they
     are declared, INCOMING against that. Every node has `hops`, its distance from the start, and
-    what its URN says. `graph.graph["truncated"]` says what was left out when the budget was used
-    up, or when a server gave fewer edges of an entity than it counted; None when the graph is
-    complete. Equal answers give equal graphs, edges in the same order.
+    the attributes in its URN. `graph.graph["truncated"]` says what was left out when a limit was
+    reached, or when a server returned fewer edges of an entity than it counted; None when the graph
+    is complete. Equal responses give equal graphs, edges in the same order.
 
     One request for an entity and direction, at most eight at once. Raises `InvalidInput` for
     less than one hop.
@@ -97,7 +97,7 @@ def _add(
     most: int,
     cuts: dict[str, None],
 ) -> list[Urn]:
-    """Put edges into the graph; gives the entities that are new in it."""
+    """Add edges to the graph; return the entities that are new in it."""
     found = []
     if len(edges.edges) < edges.total:
         graph.nodes[str(source)]["edges_left_out"] = edges.total - len(edges.edges)

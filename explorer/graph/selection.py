@@ -1,4 +1,4 @@
-"""Parts of a graph, chosen by what its nodes say."""
+"""Parts of a graph, chosen by the attributes of its nodes."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -35,20 +35,25 @@ FIELDS: dict[str, str] = {
 
 
 def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -> "nx.DiGraph":
-    """The nodes that pass a filter, and the edges between them, as a copy. Pure.
+    """Return a copy with the nodes that match a filter, and the edges between them. Pure.
 
-    Owners, tags, terms and domains are known once details were read into the graph. With
-    `bridged` the nodes left out are stepped over: where a way led through them there is an edge
-    with `over`, the number of them on the shortest such way. Raises `UnknownName` for a field
+    Owners, tags, terms and domains are known once details were read into the graph. With `bridged`
+    the nodes left out are stepped over: a path through them becomes an edge with `over`, the number
+    of them on the shortest such path. Raises `UnknownName` for a field
     that nodes do not have.
     """
-    kept = {node for node, said in graph.nodes(data=True) if matches(node, said, narrowed_by)}
+    kept = {
+        node
+        for node, attributes in graph.nodes(data=True)
+        if matches(node, attributes, narrowed_by)
+    }
     return contracted(graph, kept) if bridged else graph.subgraph(kept).copy()
 
 
 def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
-    """The nodes `kept`, with an edge also where a way led from one to the other through nodes
-    that are not; such an edge has `over`, how many were stepped over at least. Pure."""
+    """Return a copy with the nodes `kept`, with an edge also where a path leads from one to the
+    other through nodes that are not; such an edge has `over`, the fewest nodes stepped over.
+    Pure."""
     found = nx.DiGraph(**graph.graph)
     inside = [node for node in graph if node in kept]
     found.add_nodes_from((node, dict(graph.nodes[node])) for node in inside)
@@ -72,21 +77,21 @@ def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
     return found
 
 
-def matches(urn: str, said: dict[str, Any], narrowed_by: Filter) -> bool:
-    """Whether a node passes a filter; an empty filter lets everything pass."""
+def matches(urn: str, attributes: dict[str, Any], narrowed_by: Filter) -> bool:
+    """Return whether a node matches a filter; every node matches an empty one."""
     if not narrowed_by:
         return True
     return any(
-        all(_meets(urn, said, criterion) != criterion.negated for criterion in group)
+        all(_meets(urn, attributes, criterion) != criterion.negated for criterion in group)
         for group in narrowed_by.any_of
     )
 
 
-def _meets(urn: str, said: dict[str, Any], criterion: Criterion) -> bool:
+def _meets(urn: str, attributes: dict[str, Any], criterion: Criterion) -> bool:
     name = criterion.field.removesuffix(".keyword")
     if name not in FIELDS:
         raise UnknownName("field of a graph's nodes", name, FIELDS)
-    held = urn if name == "urn" else said.get(FIELDS[name])
+    held = urn if name == "urn" else attributes.get(FIELDS[name])
     values = [] if held is None else held if isinstance(held, list | tuple) else [held]
     if criterion.condition in ("EXISTS", "IS_NULL"):
         return (criterion.condition == "EXISTS") == any(value not in ("", None) for value in values)
@@ -97,7 +102,7 @@ def _meets(urn: str, said: dict[str, Any], criterion: Criterion) -> bool:
 
 
 def _spellings(value: Any) -> Iterable[str]:
-    """What a value may be called: itself, and the name of a URN."""
+    """Yield a value as text, and the name in it where it is a URN."""
     if isinstance(value, bool):
         yield "true" if value else "false"
         return
@@ -110,7 +115,7 @@ def _spellings(value: Any) -> Iterable[str]:
 
 def _equal(held: list[str], wanted: Collection[str]) -> bool:
     known = {text.casefold() for text in held}
-    # A platform's node says `hive` where a filter says its URN.
+    # A node has `hive` as its platform where a filter has the URN.
     return any(one.casefold() in known or Urn.label(one).casefold() in known for one in wanted)
 
 

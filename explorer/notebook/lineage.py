@@ -278,8 +278,8 @@ class Lineage(Table):
     @property
     def truncated(self) -> str | None:
         """What was left out, in words; None when it is complete as far as was asked."""
-        said: str | None = self.graph.graph["truncated"]
-        return said
+        attributes: str | None = self.graph.graph["truncated"]
+        return attributes
 
     @cached_property
     def urns(self) -> tuple[Urn, ...]:
@@ -306,8 +306,8 @@ class Lineage(Table):
     def edges_to_frame(self) -> "pd.DataFrame":
         """A row for each edge: `upstream`, `downstream` and `relationship`. No request."""
         rows = [
-            (source, target, said.get("relationship") or None)
-            for source, target, said in self.graph.edges(data=True)
+            (source, target, attributes.get("relationship") or None)
+            for source, target, attributes in self.graph.edges(data=True)
         ]
         return tabulated(rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string"))
 
@@ -420,8 +420,8 @@ class ColumnLineage(Table):
     @property
     def truncated(self) -> str | None:
         """What was left out, in words; None when it is complete as far as was asked."""
-        said: str | None = self.graph.graph["truncated"]
-        return said
+        attributes: str | None = self.graph.graph["truncated"]
+        return attributes
 
     @cached_property
     def urns(self) -> tuple[str, ...]:
@@ -451,8 +451,14 @@ class ColumnLineage(Table):
         """A row for each edge: `upstream` and `downstream` (schema fields), `transform`, `via` (the
         job or query) and `certainty`. No request."""
         rows = [
-            (source, target, said.get("transform"), said.get("via"), _sure(not said["guess"]))
-            for source, target, said in self.graph.edges(data=True)
+            (
+                source,
+                target,
+                attributes.get("transform"),
+                attributes.get("via"),
+                _sure(not attributes["guess"]),
+            )
+            for source, target, attributes in self.graph.edges(data=True)
         ]
         names = ("upstream", "downstream", "transform", "via", "certainty")
         return tabulated(rows, dict.fromkeys(names, "string"))
@@ -504,21 +510,30 @@ class ColumnLineage(Table):
         )
 
     def _line(self, node: str) -> tuple[Cell, ...]:
-        said = self.graph.nodes[node]
+        attributes = self.graph.nodes[node]
         apart = f" ({self._apart[node]})" if node in self._apart else ""
         return (
-            Cell(self._called(node) + apart, detail=str(said.get("dataset") or node), tone="loud"),
-            Cell(str(said.get("column") or "")),
-            Cell(str(said.get("platform") or "")),
-            Cell(f"{said['hops']:+d}"),
+            Cell(
+                self._called(node) + apart,
+                detail=str(attributes.get("dataset") or node),
+                tone="loud",
+            ),
+            Cell(str(attributes.get("column") or "")),
+            Cell(str(attributes.get("platform") or "")),
+            Cell(f"{attributes['hops']:+d}"),
             Cell("" if node in self._certain else "guess", tone="quiet"),
         )
 
     def _row(self, node: str) -> tuple[Any, ...]:
-        said = self.graph.nodes[node]
+        attributes = self.graph.nodes[node]
         return (
-            *(node, self._called(node), said.get("column"), said.get("path")),
-            *(said.get("type"), said.get("platform"), said.get("dataset"), said["hops"]),
+            *(node, self._called(node), attributes.get("column"), attributes.get("path")),
+            *(
+                attributes.get("type"),
+                attributes.get("platform"),
+                attributes.get("dataset"),
+                attributes["hops"],
+            ),
             _sure(node in self._certain),
         )
 
@@ -589,8 +604,8 @@ def read_lineage(
     graph.graph["hops"] = hops
     others = dict.fromkeys(
         one
-        for _, said in graph.nodes(data=True)
-        for one in (*said.get("owners", ()), said.get("domain"))
+        for _, attributes in graph.nodes(data=True)
+        for one in (*attributes.get("owners", ()), attributes.get("domain"))
         if one
     )
     return Lineage(name, graph, names=_read_names(catalog, others), catalog=catalog)

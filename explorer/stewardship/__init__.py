@@ -48,41 +48,21 @@ __all__ = [
     "write_rows",
 ]
 
-# Drafts are kept by front ends that ask for nothing else of this package.
-_HOMES = {
-    "Applied": "explorer.stewardship.changeset",
-    "AsyncStewardship": "explorer.stewardship.api",
-    "Change": "explorer.stewardship.changeset",
-    "Changeset": "explorer.stewardship.changeset",
-    "Count": "explorer.stewardship.coverage",
-    "Coverage": "explorer.stewardship.coverage",
-    "Entry": "explorer.stewardship.documentation",
-    "ChangeFailure": "explorer.stewardship.changeset",
-    "Format": "explorer.stewardship.files",
-    "Group": "explorer.stewardship.coverage",
-    "Grouping": "explorer.stewardship.coverage",
-    "Item": "explorer.stewardship.worklist",
-    "Kind": "explorer.stewardship.changeset",
-    "Reach": "explorer.stewardship.worklist",
-    "Row": "explorer.stewardship.documentation",
-    "Stewardship": "explorer.stewardship.api",
-    "TableUse": "explorer.stewardship.worklist",
-    "Worklist": "explorer.stewardship.worklist",
-    "compare": "explorer.stewardship.changeset",
-    "cover": "explorer.stewardship.coverage",
-    "digest_of": "explorer.stewardship.documentation",
-    "format_of": "explorer.stewardship.files",
-    "rank": "explorer.stewardship.worklist",
-    "read_rows": "explorer.stewardship.files",
-    "rows_of": "explorer.stewardship.documentation",
-    "write_report": "explorer.stewardship.files",
-    "write_rows": "explorer.stewardship.files",
+# Imported at the first use: front ends that only keep drafts need nothing else of this package.
+_NAMES = {
+    "api": ("AsyncStewardship", "Stewardship"),
+    "changeset": ("Applied", "Change", "ChangeFailure", "Changeset", "Kind", "compare"),
+    "coverage": ("Count", "Coverage", "Group", "Grouping", "cover"),
+    "documentation": ("Entry", "Row", "digest_of", "rows_of"),
+    "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),
+    "worklist": ("Item", "Reach", "TableUse", "Worklist", "rank"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

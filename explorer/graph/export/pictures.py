@@ -236,7 +236,7 @@ def to_svg(
     The text is one `<svg>` with no script, no reference to anything outside, and no style sheet.
     """
     chosen = _choose(graph, most_nodes, most_edges, layout)
-    sizes = {urn: box_size(urn, said) for urn, said in chosen.nodes.items()}
+    sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes.items()}
     drawn = layout or lay_out_pairs(
         sizes, [(source, target) for source, target, _ in chosen.edges], spacing=_ROOM
     )
@@ -261,8 +261,8 @@ def to_svg(
                 f'stroke-width="1.3" marker-end="url(#tip)"{dashes}/>'
             )
     pieces += [
-        _boxed(drawn.positions[urn], urn, said, urn == root)
-        for urn, said in chosen.nodes.items()
+        _boxed(drawn.positions[urn], urn, attributes, urn == root)
+        for urn, attributes in chosen.nodes.items()
         if urn in drawn.positions
     ]
     if chosen.cut:
@@ -270,9 +270,9 @@ def to_svg(
     return "".join((*pieces, "</svg>"))
 
 
-def box_size(urn: str, said: Mapping[str, Any]) -> Size:
+def box_size(urn: str, attributes: Mapping[str, Any]) -> Size:
     """How large the box of a node is, in pixels, by what is written in it."""
-    name, below = _words(urn, said)
+    name, below = _words(urn, attributes)
     wide = max(text_width(name, _NAME_SIZE), _REGULAR * text_width(below, _FACTS_SIZE)) + 24
     return (min(max(wide, _NARROWEST), _WIDEST), _HEIGHT)
 
@@ -315,24 +315,27 @@ def _choose(
     return _Chosen(nodes, edges if layout else edges[:most_edges], cut)
 
 
-def _words(urn: str, said: Mapping[str, Any]) -> tuple[str, str]:
-    name = label(urn, said, 400)
+def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:
+    name = label(urn, attributes, 400)
     if len(name) > _NAME_LIMIT:
         # The end of a dotted name tells more than its beginning.
         name = "…" + name[1 - _NAME_LIMIT :]
-    kinds = (singular(str(said.get("kind") or said.get("type") or "")), said.get("platform"))
+    kinds = (
+        singular(str(attributes.get("kind") or attributes.get("type") or "")),
+        attributes.get("platform"),
+    )
     told = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
-    if state(said) != "plain":
-        told.append("removed" if state(said) == "removed" else "only named by others")
-    elif said.get("deprecated") is True:
+    if state(attributes) != "plain":
+        told.append("removed" if state(attributes) == "removed" else "only named by others")
+    elif attributes.get("deprecated") is True:
         told.append("deprecated")
     return name, " · ".join(told)
 
 
-def _boxed(box: Box, urn: str, said: Mapping[str, Any], is_root: bool) -> str:
-    name, below = _words(urn, said)
-    kind = state(said)
-    colour = COLOURS.get(str(said.get("type")), _OTHER)
+def _boxed(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> str:
+    name, below = _words(urn, attributes)
+    kind = state(attributes)
+    colour = COLOURS.get(str(attributes.get("type")), _OTHER)
     frame = "#1B1F23" if is_root else colour
     thick = "2.5" if is_root else "1.2"
     dashes = ' stroke-dasharray="4 3"' if kind == "ghost" else ""

@@ -40,12 +40,10 @@ __all__ = [
     "first",
     "folded",
     "hidden",
-    "near",
     "read_between",
     "read_from",
     "read_names",
     "unfolded",
-    "words",
 ]
 
 SIDES: tuple[Flow, Flow] = ("UPSTREAM", "DOWNSTREAM")
@@ -77,11 +75,11 @@ class KnownLineage:
         """Take an answer in: a graph walked `hops` far from its own root."""
         cut = read.graph.get("truncated")
         self.graph.graph["truncated"] = cut or self.graph.graph["truncated"]
-        for node, said in read.nodes(data=True):
+        for node, attributes in read.nodes(data=True):
             if node not in self.graph:
-                self.graph.add_node(node, **said)
+                self.graph.add_node(node, **attributes)
             for side in SIDES:
-                far = said.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
+                far = attributes.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
                 if extent in ("BOTH", side) and 0 <= far < hops and not cut:
                     self._known.add((node, side))
         self.graph.add_edges_from(read.edges(data=True))
@@ -101,14 +99,14 @@ class KnownLineage:
             return
         below = nx.single_source_shortest_path_length(self.graph, root)
         above = nx.single_source_shortest_path_length(self.graph.reverse(copy=False), root)
-        for node, said in self.graph.nodes(data=True):
+        for node, attributes in self.graph.nodes(data=True):
             down, up = below.get(node), above.get(node)
             if down is not None and (up is None or down <= up):
-                said["hops"] = down
+                attributes["hops"] = down
             elif up is not None:
-                said["hops"] = -up
+                attributes["hops"] = -up
             else:
-                said.pop("hops", None)
+                attributes.pop("hops", None)
 
 
 def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
@@ -322,23 +320,25 @@ class DrawnGraph:
     told: Mapping[str, Any]
 
 
-def facts(said: Mapping[str, Any]) -> tuple[str, str]:
+def facts(attributes: Mapping[str, Any]) -> tuple[str, str]:
     """The type and the platform of a node, in words; both may be empty."""
-    kind = singular(str(said.get("kind") or said.get("type") or ""))
-    return line(kind, _NAME), line(str(said.get("platform") or ""), _NAME)
+    kind = singular(str(attributes.get("kind") or attributes.get("type") or ""))
+    return line(kind, _NAME), line(str(attributes.get("platform") or ""), _NAME)
 
 
-def words(said: Mapping[str, Any]) -> str:
+def words(attributes: Mapping[str, Any]) -> str:
     """What is written under a node's name."""
-    deprecated = "deprecated" if said.get("deprecated") is True else ""
-    told = (*facts(said), _STATES[state(said)], deprecated)
+    deprecated = "deprecated" if attributes.get("deprecated") is True else ""
+    told = (*facts(attributes), _STATES[state(attributes)], deprecated)
     return _sound(" · ".join(word for word in told if word))
 
 
 def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
     """Lay out what is looked at; what was drawn before stays in its order. Pure."""
     inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
-    passing = {node for node, said in inside.nodes(data=True) if _passes(said, shown.without)}
+    passing = {
+        node for node, attributes in inside.nodes(data=True) if _passes(attributes, shown.without)
+    }
     graph = contracted(inside, passing | {held.root})
     for node, attributes in named_apart(graph.nodes(data=True)).items():
         graph.nodes[node]["name"] = attributes.get("name")
@@ -370,21 +370,21 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
     return DrawnGraph(graph, layout, told)
 
 
-def _passes(said: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
-    kind, platform = facts(said)
+def _passes(attributes: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
+    kind, platform = facts(attributes)
     return ("type", kind) not in without and ("platform", platform) not in without
 
 
-def _indirect(said: Mapping[str, Any]) -> bool:
-    return bool(said.get("over") or said.get("guess"))
+def _indirect(attributes: Mapping[str, Any]) -> bool:
+    return bool(attributes.get("over") or attributes.get("guess"))
 
 
 def _counted(
     graph: "nx.DiGraph", which: int, without: Collection[tuple[str, str]], name: str
 ) -> list[dict[str, Any]]:
     counts: dict[str, int] = {}
-    for _, said in graph.nodes(data=True):
-        word = facts(said)[which]
+    for _, attributes in graph.nodes(data=True):
+        word = facts(attributes)[which]
         if word:
             counts[word] = counts.get(word, 0) + 1
     return [
@@ -393,9 +393,9 @@ def _counted(
     ]
 
 
-def _size(node: str, said: Mapping[str, Any], columns: Sequence[str]) -> tuple[float, float]:
-    width, height = box_size(node, said)
-    width += text_width(_SIGNS[state(said)], _NAME_SIZE)
+def _size(node: str, attributes: Mapping[str, Any], columns: Sequence[str]) -> tuple[float, float]:
+    width, height = box_size(node, attributes)
+    width += text_width(_SIGNS[state(attributes)], _NAME_SIZE)
     if not columns:
         return width, height
     rows = len(_rows(columns))
@@ -423,24 +423,24 @@ def _box(
     box: Box,
     ports: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    said = graph.nodes[node]
-    whole = label(node, said, 400)
+    attributes = graph.nodes[node]
+    whole = label(node, attributes, 400)
     name = whole if len(whole) <= _NAME else "…" + whole[1 - _NAME :]
     columns = ports.get(node, ())
-    far = said.get("hops")
+    far = attributes.get("hops")
     drawn = shown.nodes
     told: dict[str, Any] = {
         "id": node,
         "name": name,
         "whole": whole,
-        "entity": line(str(said.get("type") or "")),
-        "state": state(said),
-        "sign": _SIGNS[state(said)],
-        "words": words(said),
+        "entity": line(str(attributes.get("type") or "")),
+        "state": state(attributes),
+        "sign": _SIGNS[state(attributes)],
+        "words": words(attributes),
         "far": "where it starts" if node == held.root else distance(far),
-        "text": _sound(plain_markdown(said.get("description") or "", _TEXT)),
+        "text": _sound(plain_markdown(attributes.get("description") or "", _TEXT)),
         "hops": far,
-        "colour": COLOURS.get(str(said.get("type")), _OTHER),
+        "colour": COLOURS.get(str(attributes.get("type")), _OTHER),
         "x": round(box.x, 1),
         "y": round(box.y, 1),
         "w": round(box.width, 1),
@@ -567,8 +567,8 @@ class LineageWidgetState:
     def name(self, urn: str) -> str:
         """What an entity is called in a sentence."""
         with self._lock:
-            said = self._held.graph.nodes.get(urn) or identity(urn)
-        return label(urn, said, _SHORT)
+            attributes = self._held.graph.nodes.get(urn) or identity(urn)
+        return label(urn, attributes, _SHORT)
 
     def knows(self, urn: str, *sides: Flow) -> bool:
         """Whether all neighbours of an entity on these sides were read."""
@@ -675,10 +675,10 @@ class LineageWidgetState:
     def describe(self, told: "nx.DiGraph") -> None:
         """Names and states that were read."""
         with self._lock:
-            for node, said in told.nodes(data=True):
+            for node, attributes in told.nodes(data=True):
                 # How far it is may have changed meanwhile.
-                said.pop("hops", None)
-                self._held.graph.nodes[node].update(said)
+                attributes.pop("hops", None)
+                self._held.graph.nodes[node].update(attributes)
             self._held.detailed.update(told)
 
     def know(self, nodes: "list[str]") -> None:

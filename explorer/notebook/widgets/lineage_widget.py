@@ -5,12 +5,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import traitlets
 
 from explorer.client.display import line
-from explorer.client.records import Flow
 from explorer.graph.export import to_graphml
 from explorer.graph.export.pictures import label, to_svg
 from explorer.graph.lineage import read_lineage
@@ -23,17 +22,17 @@ from explorer.notebook.widgets.lineage_drawing import (
     ColumnChoices,
     DrawnColumns,
     LineageWidgetState,
-    near,
     read_between,
     read_from,
     read_names,
-    words,
 )
+from explorer.views.lineage import LineageEntity, lineage_entities, lineage_tree
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from explorer.client import AsyncCatalog, Catalog
+    from explorer.client.records import Flow
     from explorer.graph import Extent
 
 __all__ = ["EmbeddedLineage", "LineageWidget", "as_html"]
@@ -58,30 +57,24 @@ def as_html(graph: "nx.DiGraph", said: str) -> str:
 
 
 def as_tree(graph: "nx.DiGraph", said: str) -> str:
-    """The lineage as text: what is upstream, then what is downstream, each entity once."""
+    """Return the lineage as text: what is upstream, then what is downstream, each entity once."""
     root = graph.graph["root"]
-    rows = [said, _row(graph, root)]
-    for side, title in (("UPSTREAM", "upstream"), ("DOWNSTREAM", "downstream")):
-        below = list(_branch(graph, root, "UPSTREAM" if side == "UPSTREAM" else "DOWNSTREAM"))
-        rows += [f"  {title}", *below] if below else [f"  {title}: nothing"]
+    entities = lineage_entities(graph.nodes(data=True))
+    rows = [said, _row(entities[root])]
+    sides: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
+    for side in sides:
+        lines = lineage_tree(graph, root, entities, side=side)
+        rows.append(f"  {side}" if lines else f"  {side}: nothing")
+        for one in lines:
+            name = _row(one.entity) if one.entity and not one.reference else ""
+            reference = f"{one.entity.full_name}  " if one.entity and one.reference else ""
+            rows.append("  " * (one.depth + 1) + name + reference + one.reference)
     return "\n".join(rows)
 
 
-def _branch(graph: "nx.DiGraph", root: str, side: Flow) -> Iterator[str]:
-    seen = {root}
-    stack = [(one, 2) for one in reversed(list(near(graph, root, side)))]
-    while stack:
-        node, depth = stack.pop()
-        again = node in seen
-        yield "  " * depth + _row(graph, node) + ("  ↑ above" if again else "")
-        if not again:
-            seen.add(node)
-            stack += [(one, depth + 1) for one in reversed(list(near(graph, node, side)))]
-
-
-def _row(graph: "nx.DiGraph", node: str) -> str:
-    attributes = graph.nodes[node]
-    return f"{label(node, attributes, _NAME)}  {words(attributes)}".rstrip()
+def _row(entity: LineageEntity) -> str:
+    words = (entity.full_name, entity.type, entity.state)
+    return "  ".join(word for word in words if word)
 
 
 def _listed(graph: "nx.DiGraph") -> Iterator[str]:
