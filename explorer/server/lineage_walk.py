@@ -5,14 +5,12 @@ every edge is the places of its ends, and an entity has its URN, its degree and 
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
-
-from explorer.server.store import Store
 
 __all__ = [
     "EVERY_HOP",
@@ -24,7 +22,6 @@ __all__ = [
     "WalkLimits",
     "WalkResult",
     "list_lineage",
-    "list_tables",
     "walk",
 ]
 
@@ -208,84 +205,11 @@ def list_lineage(
     wanted: Sequence[N] | None,
     truncated: str | None,
 ) -> LineageLists:
-    """Put a walk into lists; under 1 µs an edge, and what `find_removed` takes."""
+    """Put a walk into lists; about 1 µs an edge, and what `find_removed` takes."""
     places = {node: at for at, node in enumerate(walked.degrees)}
     known = list(map(named.__getitem__, places))
-    return _listed(
-        places,
-        list(walked.degrees.values()),
-        [one.urn for one in known],
-        [one.exists for one in known],
-        walked.edges(),
-        find_removed,
-        upstream=upstream,
-        wanted=None if wanted is None else [places[node] for node in wanted],
-        truncated=truncated,
-    )
-
-
-def list_tables(
-    store: Store,
-    start: int,
-    limits: WalkLimits,
-    find_removed: Callable[[Sequence[str]], Collection[str]],
-    why: Callable[[Truncation | None], str | None],
-    *,
-    upstream: bool,
-) -> LineageLists:
-    """Walk and list at once, a column at a time: the lists of `walk` and `list_lineage` for
-    entities where nothing is narrowed, three times as fast."""
-    places, degrees, frontier = {start: 0}, [0], [start]
-    edges: dict[tuple[int, int, str], None] = {}
-    hops, room = 0, limits.edges
-    truncated: Truncation | None = None
-    deadline = time.monotonic() + limits.seconds
-    while frontier and hops < limits.hops and truncated is None:
-        if time.monotonic() >= deadline:
-            truncated = "time"
-            break
-        near, far, kinds = store.lineage(frontier, upstream=upstream, limit=room + 1)
-        hops += 1
-        if len(near) > room:
-            truncated = "edges"
-            del near[room:], far[room:], kinds[room:]
-        room -= len(near)
-        frontier = sorted(set(far) - places.keys())
-        if len(places) - 1 + len(frontier) > limits.nodes:
-            truncated = "nodes"
-            del frontier[limits.nodes + 1 - len(places) :]
-        places.update(zip(frontier, range(len(places), len(places) + len(frontier)), strict=True))
-        degrees += [hops] * len(frontier)
-        edges.update(dict.fromkeys(zip(near, far, kinds, strict=True)))
-    kept: Iterable[tuple[int, int, str]] = edges
-    if truncated == "nodes":
-        kept = [edge for edge in edges if edge[1] in places]
-    urns, exists = store.known_urns(list(places))
-    return _listed(
-        places,
-        degrees,
-        urns,
-        exists,
-        list(kept),
-        find_removed,
-        upstream=upstream,
-        wanted=None,
-        truncated=why(truncated),
-    )
-
-
-def _listed(
-    places: dict[N, int],
-    degrees: list[int],
-    urns: list[str],
-    exists: Sequence[int],
-    edges: Sequence[tuple[N, N, str]],
-    find_removed: Callable[[Sequence[str]], Collection[str]],
-    *,
-    upstream: bool,
-    wanted: list[int] | None,
-    truncated: str | None,
-) -> LineageLists:
+    urns = [one.urn for one in known]
+    edges = walked.edges()
     removed = find_removed(urns)
     # No step of the interpreter for each edge: there may be two million.
     near = list(map(places.__getitem__, map(itemgetter(0), edges)))
@@ -295,13 +219,13 @@ def _listed(
     kind_places = {name: at for at, name in enumerate(names)}
     return LineageLists(
         entities=urns,
-        degrees=degrees,
+        degrees=list(walked.degrees.values()),
         upstream=far if upstream else near,
         downstream=near if upstream else far,
         relationships=list(map(kind_places.__getitem__, kinds)),
         names=names,
-        missing=[at for at, is_there in enumerate(exists) if not is_there],
+        missing=[at for at, one in enumerate(known) if not one.exists],
         removed=[at for at, urn in enumerate(urns) if urn in removed] if removed else [],
-        wanted=wanted,
+        wanted=None if wanted is None else [places[node] for node in wanted],
         truncated=truncated,
     )
