@@ -526,7 +526,7 @@ class Catalog:
         while not self._is_closing.is_set():
             through = min(
                 self.store.log_bounds().head - _CHANGES_KEPT,
-                # The row that the index ends with tells whether it is this catalog's.
+                # The row that the index ends with proves that it is of this catalog.
                 self.index.committed_offset - 1,
                 *(follower.at for follower in tuple(self.feed.followers)),
             )

@@ -36,7 +36,7 @@ __all__ = ["MOST", "Finding", "check", "check_directory"]
 
 
 class BrowseTreeCheck:
-    """The folders as they are kept, against the entities that are said to be in them."""
+    """The folders as they are kept, against the entities that should be in them."""
 
     def __init__(self, folders: Iterable[KeptFolder]) -> None:
         self._folders = {folder.id: folder for folder in folders}
@@ -44,12 +44,12 @@ class BrowseTreeCheck:
         self._counted = dict.fromkeys(self._folders, 0)
 
     def compare(
-        self, urn: Urn, name: str, wanted: Iterable[Placement], holding: Holding
+        self, urn: Urn, name: str, expected: Iterable[Placement], holding: Holding
     ) -> Iterator[str]:
         """What is wrong with where an entity is listed; it is counted where it should be."""
         due: set[tuple[int, str, str, str]] = set()
         leaves: set[tuple[int, str]] = set()
-        for placement in wanted:
+        for placement in expected:
             folder = self._find(urn.entity_type, placement.folder)
             if folder is None:
                 yield f"the folder /{'/'.join(placement.folder)} is missing"
@@ -138,7 +138,7 @@ def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[F
     """What does not agree in a data directory that the caller holds, see `check`.
 
     What the search index only lacks yet is brought in first, as when a service starts; files of it
-    that are damaged are told, and left as they are. A directory on read-only media is checked
+    that are damaged are reported, and left as they are. A directory on read-only media is checked
     without its index. Raises `Unusable` when the directory cannot be read.
     """
     if damage := find_damage(data_dir):
@@ -268,8 +268,8 @@ class _Checker:
         if holding.entity_type != urn.entity_type:
             yield Finding("entities", text, f"it is filed as a {holding.entity_type}")
         if holding.live != bool(holding.aspects):
-            said = "exists" if holding.live else "does not exist"
-            yield Finding("entities", text, f"it {said} with {len(holding.aspects)} aspects")
+            state = "exists" if holding.live else "does not exist"
+            yield Finding("entities", text, f"it {state} with {len(holding.aspects)} aspects")
         if holding.aspects and known and known.key not in {one.name for one in holding.aspects}:
             yield Finding("entities", text, f"its key aspect {known.key} is missing")
         for aspect in holding.aspects:
@@ -304,30 +304,30 @@ class _Checker:
             yield Finding("versions", f"{name} of {urn}", "it has older versions and no latest")
 
     def _edges(self, urn: str, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
-        wanted = {
+        declared = {
             (edge.relationship, edge.target, aspect, edge.flow)
             for aspect, value in values.items()
             if aspect in self._registry.aspects
             for edge in self._intake.edges(aspect, value)
         }
         kept = {(one.relationship, one.target, one.aspect, one.flow) for one in holding.edges}
-        for name, target, aspect, flow in sorted(kept - wanted, key=str):
+        for name, target, aspect, flow in sorted(kept - declared, key=str):
             problem = f"{aspect} declares no edge {name} to {target} (flow {flow})"
             yield Finding("edges", urn, problem)
-        for name, target, aspect, flow in sorted(wanted - kept):
+        for name, target, aspect, flow in sorted(declared - kept):
             problem = f"the edge {name} to {target} (flow {flow}) of {aspect} is missing"
             yield Finding("edges", urn, problem)
 
     def _browse(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
         delimiter = noted_delimiter(self._survey.note, urn.platform)
         if urn.entity_type == "dataPlatform":
-            said = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
-            due = said or default_delimiter(urn.name)
+            declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
+            due = declared or default_delimiter(urn.name)
             if delimiter != due:
                 problem = f"its names are separated by {delimiter!r}, it says {due!r}"
                 yield Finding("browse", str(urn), problem)
-        name, wanted = places_of(urn, values, delimiter)
-        for problem in self._tree.compare(urn, name, wanted, holding):
+        name, expected = places_of(urn, values, delimiter)
+        for problem in self._tree.compare(urn, name, expected, holding):
             yield Finding("browse", str(urn), problem)
 
     def _logged(self, urn: str, holding: Holding) -> Iterator[Finding]:

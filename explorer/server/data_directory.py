@@ -50,15 +50,15 @@ _OWNERSHIP_TYPES = {
 def bootstrap_proposals() -> Iterator[Proposal]:
     """Yield what a new server knows, by the system; of no run, so that none takes it back."""
     known = orjson.loads((files("explorer.server") / "platforms.json").read_bytes())
-    for name, told in known["platforms"].items():
+    for name, platform in known["platforms"].items():
         info = {
             "name": name,
-            "displayName": told["displayName"],
-            "type": told["type"],
+            "displayName": platform["displayName"],
+            "type": platform["type"],
             "datasetNameDelimiter": default_delimiter(name),
         }
-        if "logo" in told:
-            info["logoUrl"] = known["logos"] + told["logo"]
+        if "logo" in platform:
+            info["logoUrl"] = known["logos"] + platform["logo"]
         yield _proposal("dataPlatform", name, "dataPlatformInfo", info)
     stamp = {"time": time.time_ns() // 1_000_000, "actor": SYSTEM_ACTOR}
     for name, (shown, description) in _OWNERSHIP_TYPES.items():
@@ -153,7 +153,8 @@ class Restored(Struct, frozen=True):
 def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance]) -> int:
     """Make the search index of a directory anew from its change log; how many entities it holds.
 
-    `begin` is told how many there are, and gives what is called with every few that are in.
+    `begin` is called with the number of entities; what it returns is called with the number of each
+    part of them that is in.
     Interrupted, it goes on when the catalog is opened next. Raises `Unusable` when there is no
     catalog or somebody has it open.
     """
@@ -164,7 +165,7 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
             store = open_store(data_dir)
             total = store.count()
             try:
-                index = _Told(data_dir / INDEX, registry, store, begin(total))
+                index = _CountingIndex(data_dir / INDEX, registry, store, begin(total))
             except BaseException:
                 store.close()
                 raise
@@ -262,8 +263,8 @@ def _restore(data_dir: Path, file: Path) -> Restored:
     return Restored(entities, kept)
 
 
-class _Told(SearchIndex):
-    """An index that tells how many documents it was given."""
+class _CountingIndex(SearchIndex):
+    """An index that reports how many documents it was given."""
 
     def __init__(self, directory: Path, registry: Registry, store: Store, advance: Advance) -> None:
         super().__init__(directory, registry, store)

@@ -51,11 +51,11 @@ class Intake:
         self._registry = registry
         self._validator = Validator(registry)
         self.find_actor: Callable[[], str | None] = lambda: None
-        """Gives the URN of whom a change is by that names nobody; None where that is not known."""
+        """Returns the URN of the actor of a change that names none; None where it is not known."""
 
     @property
     def default_actor(self) -> str:
-        """The URN of whom a change is by that names nobody: what `find_actor` says now."""
+        """The URN of the actor of a change that names none: what `find_actor` returns now."""
         return self.find_actor() or UNKNOWN_ACTOR
 
     def check_urn(self, urn: Urn) -> dict[str, str]:

@@ -49,7 +49,7 @@ _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 
 class CheckedProposal(Struct, frozen=True):
     """A proposal that passed every check that needs no look at the store. The value of a PATCH is
-    the `Patch`. `dialect` says whose rules it is taken by."""
+    the `Patch`. `dialect` is that of the caller, whose rules apply."""
 
     urn: Urn
     text: str
@@ -126,16 +126,16 @@ def _dump(aspect: str, value: Any) -> bytes:
 
 
 def _series(value: Mapping[str, Any]) -> str:
-    """What tells documents of one moment apart: partition, granularity and message."""
+    """What distinguishes documents of one moment: partition, granularity and message."""
     partition = (value.get("partitionSpec") or {}).get("partition", _FULL_TABLE)
     granularity = value.get("eventGranularity") or {}
-    told = [
+    parts = [
         "" if partition == _FULL_TABLE else partition,
         granularity.get("unit", ""),
         granularity.get("multiple", 1) if granularity else "",
         value.get("messageId") or "",
     ]
-    return orjson.dumps(told).decode() if any(told) else ""
+    return orjson.dumps(parts).decode() if any(parts) else ""
 
 
 _ABSENT = -1
@@ -223,8 +223,8 @@ def _path(urn: Urn, delimiter: str) -> str:
 
 def _delimiter(transaction: Transaction, platform: str | None) -> str:
     stored = transaction.aspect(f"{_PLATFORM}{platform}", "dataPlatformInfo") if platform else None
-    said = _declared_delimiter(orjson.loads(stored.value)) if stored else None
-    return said or default_delimiter(platform)
+    declared = _declared_delimiter(orjson.loads(stored.value)) if stored else None
+    return declared or default_delimiter(platform)
 
 
 def _declared_delimiter(info: dict[str, Any]) -> str | None:
@@ -347,14 +347,14 @@ def _state(info: _Value) -> str:
 def _incident_details(urn: str, info: _Value) -> dict[str, Any]:
     kind = info.get("type")
     changed = (info.get("status") or {}).get("lastUpdated") or {}
-    told = {
+    details = {
         "urn": urn,
         "type": info.get("customType") or kind if kind == "CUSTOM" else kind,
         "createdAt": (info.get("created") or {}).get("time"),
         "resolvedAt": changed.get("time") if _state(info) == "RESOLVED" else None,
         "priority": info.get("priority"),
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in details.items() if value is not None}
 
 
 def _summarise(
@@ -534,8 +534,8 @@ def _platform(transaction: Transaction, entity: Urn) -> str | None:
     if entity.platform:
         return entity.platform
     stored = transaction.aspect(str(entity), "dataPlatformInstance")
-    said = orjson.loads(stored.value).get("platform") if stored else None
-    return Urn.label(said) if isinstance(said, str) else None
+    platform = orjson.loads(stored.value).get("platform") if stored else None
+    return Urn.label(platform) if isinstance(platform, str) else None
 
 
 def _unchangeable(definition: Definition, path: str) -> InvalidAspect:

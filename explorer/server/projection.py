@@ -378,8 +378,8 @@ class Projection:
         self, transaction: Transaction, platform: Urn, values: _Values
     ) -> set[str]:
         """When a platform separates names otherwise than before, its datasets move; which."""
-        said = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
-        delimiter = said or default_delimiter(platform.name)
+        declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
+        delimiter = declared or default_delimiter(platform.name)
         if delimiter == noted_delimiter(transaction.note, platform.name):
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)

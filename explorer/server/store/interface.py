@@ -232,7 +232,7 @@ def same_value(stored: bytes, given: bytes) -> bool:
 
 
 def seen_again(stored: bytes, given: bytes) -> bytes:
-    """The stored system metadata, with when and by which run the value was last seen."""
+    """The stored system metadata with the time and the run at which the value was seen again."""
     system, now = orjson.loads(stored), orjson.loads(given)
     system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
     system["lastRunId"] = now.get("runId", system.get("lastRunId"))
@@ -240,8 +240,8 @@ def seen_again(stored: bytes, given: bytes) -> bytes:
 
 
 def version_of(system: bytes, superseded: int = 0) -> int:
-    """The version that system metadata names, from 1 up; where it names none it is told by how
-    many values were superseded."""
+    """The version that system metadata names, from 1 up; where it names none, one more than the
+    number of values that were superseded."""
     named: Any = orjson.loads(system).get("version")
     return int(named) if isinstance(named, str) and named.isdecimal() else superseded + 1
 

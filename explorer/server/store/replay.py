@@ -37,7 +37,7 @@ class ReplayedAspect(Struct, frozen=True):
 
 class ReplayedPoint(Struct, frozen=True):
     """The digest of a document. It is not `sure` to be there when a removal followed, for the log
-    does not tell which documents went."""
+    does not say which documents went."""
 
     aspect: str
     value: bytes
@@ -47,7 +47,7 @@ class ReplayedPoint(Struct, frozen=True):
 class Replay:
     """Plays a log into a scratch file that is gone with it, so that memory holds none of it.
 
-    Of a log whose oldest rows were dropped (`whole` false) nothing is known of what no row tells.
+    Of a log whose oldest rows were dropped (`whole` false) what they were about is not known.
     """
 
     def __init__(self, registry: Registry, no_run: str) -> None:

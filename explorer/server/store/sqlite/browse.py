@@ -31,28 +31,30 @@ class BrowseFolders:
     ) -> None:
         """Make the entity found at these places and at no other."""
         sort = natural_key(name)
-        wanted: dict[int, set[str]] = {}
+        leaves_by_folder: dict[int, set[str]] = {}
         for placement in placements:
             folder = self._folder(entity_type, placement.folder)
-            leaves = wanted.setdefault(folder, set())
+            leaves = leaves_by_folder.setdefault(folder, set())
             if placement.leaf is not None:
                 leaves.add(placement.leaf.casefold())
         rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
         stored = dict(rows.fetchall())
-        if stored != dict.fromkeys(wanted, name):
+        if stored != dict.fromkeys(leaves_by_folder, name):
             self._run("DELETE FROM placements WHERE entity = ?", (entity,))
-            for folder in wanted:
+            for folder in leaves_by_folder:
                 self._run(
                     "INSERT INTO placements (folder, sort, urn, entity, name) "
                     "VALUES (?, ?, ?, ?, ?)",
                     (folder, sort, urn, entity, name),
                 )
-            self._count(stored.keys(), wanted.keys())
-        leaves_wanted = {(folder, leaf) for folder, leaves in wanted.items() for leaf in leaves}
+            self._count(stored.keys(), leaves_by_folder.keys())
+        new_leaves = {
+            (folder, leaf) for folder, leaves in leaves_by_folder.items() for leaf in leaves
+        }
         rows = self._run("SELECT folder, leaf FROM leaves WHERE entity = ?", (entity,))
-        if set(rows.fetchall()) != leaves_wanted:
+        if set(rows.fetchall()) != new_leaves:
             self._run("DELETE FROM leaves WHERE entity = ?", (entity,))
-            for folder, leaf in leaves_wanted:
+            for folder, leaf in new_leaves:
                 self._run(
                     "INSERT INTO leaves (folder, leaf, entity) VALUES (?, ?, ?)",
                     (folder, leaf, entity),

@@ -80,19 +80,19 @@ def migrate(
     connection: sqlite3.Connection,
     path: Path,
     found: int,
-    wanted: int,
+    target: int,
     migrations: Mapping[int, Migration],
 ) -> None:
-    """Take every step from the format found to the one wanted, in one transaction.
+    """Take every step from the format found to `target`, in one transaction.
 
     A copy of the file as it was is made first, beside it. Nothing is done when the formats are
     the same. Raises `Unusable`, with the file as it was, when a step fails.
     """
-    if found == wanted:
+    if found == target:
         return
     kept = path.with_name(f"{path.name}.format-{found}")
     _log.warning(
-        "%s is brought from format %d to %d; a copy stays in %s", path, found, wanted, kept
+        "%s is brought from format %d to %d; a copy stays in %s", path, found, target, kept
     )
     try:
         copy_database(connection, kept)
@@ -103,15 +103,15 @@ def migrate(
         ) from error
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(found, wanted):
+        for step in range(found, target):
             migrations[step](connection)
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(wanted),))
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(target),))
         connection.execute("COMMIT")
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise InvalidFile(
-            f"{path} cannot be brought from format {found} to {wanted}: {error}; "
+            f"{path} cannot be brought from format {found} to {target}: {error}; "
             "it is as it was, for the release that wrote it"
         ) from error
 
@@ -395,21 +395,21 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def check_readable(connection: sqlite3.Connection, path: Path, wanted: int = FORMAT) -> None:
+def check_readable(connection: sqlite3.Connection, path: Path) -> None:
     """Raise `InvalidFile` when a file is no catalog, or one of a newer release."""
     with _sentences(path):
         found = _find_format(connection, path)
     if found is None:
         raise InvalidFile(f"{path} is empty; name another file")
-    _check_format(found, wanted, MIGRATIONS, path)
+    _check_format(found, FORMAT, MIGRATIONS, path)
 
 
 def open_file(
-    path: Path, *, wanted: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
+    path: Path, *, target: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
 ) -> sqlite3.Connection:
     """The writer's connection to a catalog file, which is made when it is not there.
 
-    One of an older format is first brought up to the one that is `wanted`; a copy of it as it was
+    One of an older format is first brought up to the format `target`; a copy of it as it was
     stays beside it, as `catalog.db.format-1`. The caller holds the directory. Raises `Unusable`
     when the file is no catalog, of a newer format, or cannot be written.
     """
@@ -420,10 +420,10 @@ def open_file(
         try:
             found = _find_format(connection, path)
             if found is not None:
-                _check_format(found, wanted, migrations, path)
+                _check_format(found, target, migrations, path)
             _log_ahead(connection, path)
             if found is not None:
-                migrate(connection, path, found, wanted, migrations)
+                migrate(connection, path, found, target, migrations)
             else:
                 connection.executescript(
                     f"BEGIN IMMEDIATE;{_TABLES}"
@@ -491,15 +491,15 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     return int(found)
 
 
-def _check_format(found: int, wanted: int, migrations: Mapping[int, Migration], path: Path) -> None:
-    if found > wanted:
+def _check_format(found: int, target: int, migrations: Mapping[int, Migration], path: Path) -> None:
+    if found > target:
         raise InvalidFile(
-            f"{path} was written by a newer release (format {found}; this one reads {wanted}): "
+            f"{path} was written by a newer release (format {found}; this one reads {target}): "
             "upgrade catalog-explorer, or name another data directory"
         )
-    if any(step not in migrations for step in range(found, wanted)):
+    if any(step not in migrations for step in range(found, target)):
         raise InvalidFile(
-            f"{path} has the unknown format {found} (this release reads {wanted}); "
+            f"{path} has the unknown format {found} (this release reads {target}); "
             "name another data directory"
         )
 

@@ -328,19 +328,19 @@ class SqliteTransaction(SqliteSnapshot):
             )
 
     def _set_edges(self, entity: int, aspect: str, edges: Sequence[StoredEdge]) -> None:
-        wanted = {(edge.relationship, self._target_id(edge.target), edge.flow) for edge in edges}
+        declared = {(edge.relationship, self._target_id(edge.target), edge.flow) for edge in edges}
         rows = self._run(
             "SELECT type, target, flow FROM edges WHERE source = ? AND aspect = ?",
             (entity, aspect),
         )
         stored = set(rows.fetchall())
-        self.changes.rewired = self.changes.rewired or any(flow for *_, flow in stored ^ wanted)
-        for relationship, target, _ in stored - wanted:
+        self.changes.rewired = self.changes.rewired or any(flow for *_, flow in stored ^ declared)
+        for relationship, target, _ in stored - declared:
             self._run(
                 "DELETE FROM edges WHERE source = ? AND type = ? AND target = ? AND aspect = ?",
                 (entity, relationship, target, aspect),
             )
-        for relationship, target, flow in wanted - stored:
+        for relationship, target, flow in declared - stored:
             self._run(
                 "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) "
                 "VALUES (?, ?, ?, ?, ?)",

@@ -103,7 +103,7 @@ def read(path: Path, question: str) -> list[tuple[object, ...]]:
 def test_an_older_format_is_brought_up_step_by_step_and_kept_beside(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     older(path)
-    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    open_file(path, target=7, migrations={5: add_table, 6: fill_table}).close()
     format_of = "SELECT value FROM meta WHERE key = 'format'"
     note = "SELECT value FROM meta WHERE key = 'note.kept'"
     assert read(path, format_of) == [("7",)]
@@ -115,7 +115,7 @@ def test_an_older_format_is_brought_up_step_by_step_and_kept_beside(tmp_path: Pa
     assert kept.stat().st_mode & 0o777 == 0o600
     # Opened again, nothing is left to be done.
     kept.unlink()
-    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    open_file(path, target=7, migrations={5: add_table, 6: fill_table}).close()
     assert not kept.exists()
 
 
@@ -127,10 +127,10 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         connection.execute("INSERT INTO nowhere VALUES (1)")
 
     with pytest.raises(Unusable, match="cannot be brought from format 5 to 7"):
-        open_file(path, wanted=7, migrations={5: add_table, 6: fail})
+        open_file(path, target=7, migrations={5: add_table, 6: fail})
     assert read(path, "SELECT value FROM meta WHERE key = 'format'") == [("5",)]
     assert read(path, "SELECT 1 FROM sqlite_master WHERE name = 'later'") == []
-    open_file(path, wanted=7, migrations={5: add_table, 6: fill_table}).close()
+    open_file(path, target=7, migrations={5: add_table, 6: fill_table}).close()
     assert read(path, "SELECT id FROM later") == [(7,)]
 
 
@@ -155,7 +155,7 @@ def test_a_format_with_a_step_missing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     older(path)
     with pytest.raises(Unusable, match="unknown format 5"):
-        open_file(path, wanted=7, migrations={6: fill_table})
+        open_file(path, target=7, migrations={6: fill_table})
     assert not (tmp_path / "catalog.db.format-5").exists()
 
 
