@@ -7,7 +7,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,14 +27,19 @@ from explorer.errors import (
 )
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
-from explorer.metadata.structured_properties import DEFINITION, field_name
+from explorer.metadata.structured_properties import field_name
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, status_of
-from explorer.server.ingestion import Intake, remove_property_values
+from explorer.server.ingestion import (
+    Intake,
+    may_need_definition,
+    named_in,
+    remove_property_values,
+)
 from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, CheckedProposal
 from explorer.server.projection import Projection
 from explorer.server.removal import (
@@ -99,10 +104,9 @@ class Catalog:
         # For work of seconds, one after another.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
         self._one_at_a_time = asyncio.Lock()
-        self.commits = Commits(self._projection)
+        self.commits = Commits(store, self._projection)
         self.feed = Feed(store, self.commits)
         self._projection.on_moved = self._follow_moved
-        store.observe(self.commits)
         self._is_closing = threading.Event()
         self._tasks: list[threading.Thread] = []
         self._probe: Future[None] | None = None
@@ -198,7 +202,7 @@ class Catalog:
 
     def write(self, job: Job[T]) -> Awaitable[T]:
         """Queue a job for the writer; what is awaited comes after its commit."""
-        return asyncio.wrap_future(self.commits.counted(job, self.store.write))
+        return asyncio.wrap_future(self.commits.write(job))
 
     async def ingest(
         self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
@@ -208,7 +212,7 @@ class Catalog:
         `actor` is whom the caller proved to be; it wins over whom the proposal names.
         """
         change = self.intake.check(proposal, actor, dialect)
-        await self.write(lambda transaction: self._apply(transaction, change))
+        await self.write(lambda view: self.intake.apply(view, change, _now_millis()))
 
     async def ingest_all(
         self,
@@ -222,13 +226,7 @@ class Catalog:
             return [self.intake.check(proposal, actor, dialect) for proposal in proposals]
 
         changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
-        spoken = _spoken(changes)
-
-        def job(transaction: Transaction) -> None:
-            for change in sorted(changes, key=_follows_definitions):
-                self._apply(transaction, change, spoken)
-
-        await self.write(job)
+        await self.write(lambda view: self.intake.apply_all(view, changes, _now_millis()))
 
     async def ingest_batch(
         self,
@@ -266,13 +264,13 @@ class Catalog:
             )
             if not isinstance(one, RequestRefusal)
         }
-        spoken = _spoken(change for element in elements.values() for change in element)
+        batch = named_in(change for element in elements.values() for change in element)
 
         def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
             for place, changes in parts.items():
                 for change in changes:
                     try:
-                        self._apply(transaction, change, spoken)
+                        self.intake.apply(transaction, change, _now_millis(), batch)
                     except CatalogError as error:
                         raise _in_batch(place, change.text, error) from error
 
@@ -305,9 +303,7 @@ class Catalog:
             given = list(proposals())
             run = (given[0].system or {}).get("runId") if given else None
             changes = [self.intake.check(proposal) for proposal in given]
-            spoken = _spoken(changes)
-            for change in sorted(changes, key=_follows_definitions):
-                self._apply(transaction, change, spoken)
+            self.intake.apply_all(transaction, changes, _now_millis())
             transaction.set_note(_SEEDED, "yes")
             transaction.set_note(_SAMPLE_RUN, run)
 
@@ -329,24 +325,19 @@ class Catalog:
         went then.
         """
         key = self.registry.entity(urn.entity_type).key
-        declared = self.registry.aspect_of(urn.entity_type, aspect) if aspect else None
+        name = aspect or key
+        self.registry.aspect_of(urn.entity_type, name)
         by = actor or self.intake.default_actor
 
         def job(transaction: Transaction) -> tuple[int, int]:
-            text, now = str(urn), _now_millis()
-            if not transaction.existing([text]):
+            if not transaction.existing([str(urn)]):
                 if dialect == "datahub":
                     return 0, 0
-                raise NotFound(f"{text} does not exist.")
-            if aspect is None or declared is None or aspect == key:
-                return transaction.remove_entity(text, key, now, by)
-            if declared.timeseries:
-                return 0, transaction.remove_documents(text, aspect, bounds, now, by)
-            return transaction.remove_aspect(text, aspect, now, by), 0
+                raise NotFound(f"{urn} does not exist.")
+            return self.intake.remove(transaction, urn, name, bounds, _now_millis(), by)
 
-        whole = aspect is None or aspect == key
         carrying: set[str] = set()
-        if whole and urn.entity_type == "structuredProperty":
+        if name == key and urn.entity_type == "structuredProperty":
             carrying = await self.offload(self.index.urns_with, field_name(urn.name))
         rows = await self.write(job)
         await self._in_parts(
@@ -370,10 +361,10 @@ class Catalog:
         """The folders right below a path of folder ids that hold entities of these types (None for
         all) which a query and a filter let through. Milliseconds; raises as `SearchIndex.search`.
         """
-        asked = FolderQuery(
+        folders = FolderQuery(
             tuple(entity_types) if entity_types else None, path, query, narrowed_by or Filter()
         )
-        return read_folders(self.store, self.index, asked, start, count)
+        return read_folders(self.store, self.index, folders, start, count)
 
     async def delete_references(
         self, urn: Urn, actor: str | None = None, *, dry_run: bool
@@ -390,7 +381,7 @@ class Catalog:
         def remove(
             view: Reader, references: list[Reference], stamp: Stamp | None = None
         ) -> UnlinkedReferences:
-            return unlink(view, text, references, self.intake, self.registry, stamp)
+            return unlink(view, text, references, self.registry, stamp)
 
         def read() -> tuple[list[list[Reference]], UnlinkedReferences]:
             planned = UnlinkedReferences()
@@ -553,14 +544,6 @@ class Catalog:
         if not self._is_closing.is_set():
             self._worker.submit(self._projection.follow_moved)
 
-    def _apply(
-        self,
-        transaction: Transaction,
-        change: CheckedProposal,
-        spoken: Collection[tuple[str, str]] = (),
-    ) -> None:
-        self.intake.apply(transaction, change, _now_millis(), spoken)
-
     def _check_element(
         self,
         place: str,
@@ -580,18 +563,8 @@ def _trim(before_millis: int, through: int, transaction: Transaction) -> int:
     return transaction.trim_log(before_millis, through, _TRIM_ROWS)
 
 
-def _spoken(changes: Iterable[CheckedProposal]) -> set[tuple[str, str]]:
-    """What a batch writes itself, so that a new entity is not given it first."""
-    return {(change.text, change.aspect) for change in changes}
-
-
-def _follows_definitions(change: CheckedProposal) -> bool:
-    """Whether a change may need the definition of a structured property that comes with it."""
-    return change.aspect != DEFINITION
-
-
 def _all_follow_definitions(changes: list[CheckedProposal] | RequestRefusal) -> bool:
-    return isinstance(changes, RequestRefusal) or all(map(_follows_definitions, changes))
+    return isinstance(changes, RequestRefusal) or all(map(may_need_definition, changes))
 
 
 def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:

@@ -26,13 +26,14 @@ _GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
 class Commits:
-    """Hands each commit on to what derives something from it, then tells those who follow.
+    """The store's observer: it hands each commit on to what derives something from it, and then
+    calls the `listeners` in the writer's thread with the log's last offset.
 
-    `listeners` are called in the writer's thread with the log's last offset; they must be quick
-    and raise nothing.
+    Listeners must be quick and raise nothing.
     """
 
-    def __init__(self, derived: Observer) -> None:
+    def __init__(self, store: Store, derived: Observer) -> None:
+        self._store = store
         self._derived = derived
         self._lock = threading.Lock()
         self._prepared_at = 0.0
@@ -52,9 +53,10 @@ class Commits:
             buckets=_GROUP_JOBS,
         )
         self.listeners: list[Callable[[int], None]] = []
+        store.observe(self)
 
-    def counted(self, job: Job[T], queue: Callable[[Job[T]], Future[T]]) -> Future[T]:
-        """Queue a job, and count it until it is settled."""
+    def write(self, job: Job[T]) -> Future[T]:
+        """Queue a job as `Store.write` does, and count it until its future is resolved."""
 
         def run(transaction: Transaction) -> T:
             if transaction is not self._transaction:
@@ -65,7 +67,7 @@ class Commits:
         with self._lock:
             self.waiting += 1
         try:
-            future = queue(run)
+            future = self._store.write(run)
         except BaseException:
             self._settled()
             raise
@@ -78,7 +80,7 @@ class Commits:
         self._prepared_at = perf_counter()
 
     def publish(self, offset: int) -> None:
-        """Called after the commit. Who follows is told also when the derived part failed."""
+        """Called after the commit. Listeners are called also when the derived part failed."""
         self.seconds.observe(perf_counter() - self._prepared_at)
         self.group_jobs.observe(self._jobs_in_group)
         self._transaction = None
@@ -98,9 +100,9 @@ _TAIL_BYTES = 8 * 1024 * 1024
 
 
 class Follower:
-    """One who waits for the log to grow, in the event loop that made it."""
+    """One that waits for the log to grow, in the event loop in which it was made."""
 
-    __slots__ = ("_event", "_feed", "_is_told", "_loop", "at", "is_over")
+    __slots__ = ("_event", "_feed", "_is_woken", "_loop", "at", "is_over")
 
     def __init__(self, feed: "Feed", after: int) -> None:
         self._feed = feed
@@ -108,7 +110,7 @@ class Follower:
         self.at = after
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
-        self._is_told = False
+        self._is_woken = False
         self.is_over = False
 
     def __enter__(self) -> Self:
@@ -129,7 +131,7 @@ class Follower:
         except TimeoutError:
             return False
         self._event.clear()
-        self._is_told = False
+        self._is_woken = False
         return True
 
     def end(self) -> None:
@@ -137,11 +139,11 @@ class Follower:
         self.is_over = True
         self._event.set()
 
-    def tell(self) -> None:
-        """Wake it up. Any thread may call; told twice is told once."""
-        if self._is_told:
+    def wake(self) -> None:
+        """Have `news` return. Any thread may call; several calls before it does count as one."""
+        if self._is_woken:
             return
-        self._is_told = True
+        self._is_woken = True
         self._in_loop(self._event.set)
 
     def end_soon(self) -> None:
@@ -164,10 +166,10 @@ class Feed:
         self._lock = threading.Lock()
         self._tail: deque[LogEntry] = deque()
         self._tail_bytes = 0
-        self._told = 0
+        self._head = 0
         self.followers: set[Follower] = set()
         self.is_over = False
-        commits.listeners.append(self._tell)
+        commits.listeners.append(self._wake)
 
     def follow(self, after: int) -> Follower:
         """A follower for the length of a `with`, that has read the log up to an offset."""
@@ -178,7 +180,7 @@ class Feed:
         with self._lock:
             # One who begins past the tail's end would wait for others to read up to there.
             if self._tail and self._tail[0].offset - 1 <= after <= self._tail[-1].offset:
-                if self._tail[-1].offset < self._told:
+                if self._tail[-1].offset < self._head:
                     self._extend(self._tail[-1].offset, limit)
             else:
                 head = self._store.log_bounds().head
@@ -187,14 +189,14 @@ class Feed:
                 self._tail.clear()
                 self._tail_bytes = 0
                 self._extend(after, limit)
-            # Cut from the front it may have lost what was asked for, when entries are large.
+            # Large entries are cut from the front, the first that are to be read perhaps too.
             if self._tail and after < self._tail[0].offset - 1:
                 return self._store.log(after, limit)
             found = [entry for entry in self._tail if entry.offset > after]
         return found[:limit]
 
     def end(self) -> None:
-        """Send every follower away; called when the service stops."""
+        """End every follower; called when the service stops."""
         self.is_over = True
         for follower in tuple(self.followers):
             follower.end_soon()
@@ -206,10 +208,10 @@ class Feed:
         while self._tail and (len(self._tail) > _TAIL_ENTRIES or self._tail_bytes > _TAIL_BYTES):
             self._tail_bytes -= _weight(self._tail.popleft())
 
-    def _tell(self, offset: int) -> None:
-        self._told = offset
+    def _wake(self, offset: int) -> None:
+        self._head = offset
         for follower in tuple(self.followers):
-            follower.tell()
+            follower.wake()
 
 
 def _weight(entry: LogEntry) -> int:

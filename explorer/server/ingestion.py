@@ -1,6 +1,6 @@
 """Checking proposals against a registry, and applying them in a transaction."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,14 +34,15 @@ from explorer.server.store import StoredAspect, StoredEdge, Transaction
 if TYPE_CHECKING:
     from explorer.metadata.patch import Patcher
 
-__all__ = ["Intake", "remove_property_values"]
+__all__ = ["Intake", "may_need_definition", "named_in", "remove_property_values"]
 
 _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
 # Where the columns are listed.
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
-Spoken = Collection[tuple[str, str]]
+Batch = Collection[tuple[str, str]]
+"""What the changes of a batch write, as pairs of URN and aspect."""
 
 
 class Intake:
@@ -129,12 +130,12 @@ class Intake:
         transaction: Transaction,
         change: CheckedProposal,
         now_millis: int,
-        spoken: Spoken = (),
+        batch: Batch = (),
     ) -> None:
-        """Write or remove what the change says.
+        """Make a change.
 
-        A new entity gets its key and what follows from its URN; of that, what `spoken` names (URN
-        and aspect) is left to the changes that come with this one. Raises `NotFound` when it
+        A new entity gets its key and the aspects that follow from its URN, without those that the
+        `batch` of this change writes. Raises `NotFound` when it
         needs an entity that does not exist, `Refusal` when it needs one that does not exist yet
         or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
         `check_assignments` and `check_definition` for structured properties.
@@ -146,7 +147,9 @@ class Intake:
         if change.kind == "DELETE":
             if change.aspect == ASSIGNMENTS and stored:
                 check_assignments(transaction, change.urn, {}, orjson.loads(stored.value))
-            self._delete(transaction, change, now_millis)
+            self.remove(
+                transaction, change.urn, change.aspect, (None, None), now_millis, change.actor
+            )
             return
         value = change.value
         if change.kind == "PATCH":
@@ -163,7 +166,7 @@ class Intake:
             removes = change.aspect == "status" and value.get("removed") is True
             if removes and change.dialect == "plain":
                 raise NotFound(f"{change.text} does not exist.")
-            self._begin(transaction, change, now_millis, spoken)
+            self._begin(transaction, change, now_millis, batch)
         if change.declared.timeseries:
             transaction.append(change.point(now_millis))
             return
@@ -175,6 +178,33 @@ class Intake:
             for urn, paths in moved_paths(transaction, change.urn, value):
                 self._put(transaction, _about(change, urn), "browsePaths", paths, now_millis)
         self._put(transaction, change, change.aspect, value, now_millis)
+
+    def apply_all(
+        self, transaction: Transaction, changes: Collection[CheckedProposal], now_millis: int
+    ) -> None:
+        """Make several changes as one batch, in order, but definitions of structured properties
+        first. Raises as `apply`."""
+        batch = named_in(changes)
+        for change in sorted(changes, key=may_need_definition):
+            self.apply(transaction, change, now_millis, batch)
+
+    def remove(
+        self,
+        transaction: Transaction,
+        urn: Urn,
+        aspect: str,
+        bounds: tuple[int | None, int | None],
+        now_millis: int,
+        actor: str,
+    ) -> tuple[int, int]:
+        """Remove an aspect of an entity, with its key aspect the entity, of a timeseries aspect the
+        documents within bounds; return how many versions and how many documents went."""
+        text = str(urn)
+        if aspect == self._registry.entity(urn.entity_type).key:
+            return transaction.remove_entity(text, aspect, now_millis, actor)
+        if self._registry.aspect(aspect).timeseries:
+            return 0, transaction.remove_documents(text, aspect, bounds, now_millis, actor)
+        return transaction.remove_aspect(text, aspect, now_millis, actor), 0
 
     def edges(self, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
         """The edges that a value declares."""
@@ -244,7 +274,7 @@ class Intake:
         return value
 
     def _begin(
-        self, transaction: Transaction, change: CheckedProposal, now_millis: int, spoken: Spoken
+        self, transaction: Transaction, change: CheckedProposal, now_millis: int, batch: Batch
     ) -> None:
         """Write what a new entity has by itself; not what the change is about to write."""
         key = self._registry.entity(change.urn.entity_type).key
@@ -252,19 +282,8 @@ class Intake:
             value = key_value(change.urn, self._registry.key_fields(change.urn.entity_type))
             self._put(transaction, change, key, value, now_millis)
         for aspect, default in default_aspects(self._registry, transaction, change.urn):
-            if aspect != change.aspect and (change.text, aspect) not in spoken:
+            if aspect != change.aspect and (change.text, aspect) not in batch:
                 self._put(transaction, change, aspect, default, now_millis)
-
-    def _delete(self, transaction: Transaction, change: CheckedProposal, now_millis: int) -> None:
-        key = self._registry.entity(change.urn.entity_type).key
-        if change.aspect == key:
-            transaction.remove_entity(change.text, key, now_millis, change.actor)
-        elif change.declared.timeseries:
-            transaction.remove_documents(
-                change.text, change.aspect, (None, None), now_millis, change.actor
-            )
-        else:
-            transaction.remove_aspect(change.text, change.aspect, now_millis, change.actor)
 
     def _put(
         self,
@@ -275,6 +294,17 @@ class Intake:
         now_millis: int,
     ) -> None:
         transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
+
+
+def named_in(changes: Iterable[CheckedProposal]) -> Batch:
+    """Return what some changes write, by URN and aspect."""
+    return {(change.text, change.aspect) for change in changes}
+
+
+def may_need_definition(change: CheckedProposal) -> bool:
+    """Return whether a change may need the definition of a structured property that comes with it;
+    sorted by this, definitions come first."""
+    return change.aspect != DEFINITION
 
 
 def remove_property_values(

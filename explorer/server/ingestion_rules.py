@@ -38,6 +38,7 @@ __all__ = [
     "fill_derived",
     "keep_descriptions",
     "moved_paths",
+    "own_write",
     "require_condition",
     "summarise_incidents",
 ]
@@ -382,19 +383,17 @@ def _summarise(
             value[full] = entries
     if value == before or (not before and details is None):
         return
-    transaction.put(
-        Write(
-            str(entity),
-            entity.entity_type,
-            _SUMMARY,
-            orjson.dumps(value),
-            now_millis,
-            _SYSTEM_ACTOR,
-            orjson.dumps({"lastObserved": now_millis, "runId": NO_RUN}),
-            None,
-            edges_to_store(registry, _SUMMARY, value),
-        )
-    )
+    transaction.put(own_write(registry, entity, _SUMMARY, value, now_millis, _SYSTEM_ACTOR))
+
+
+def own_write(
+    registry: Registry, urn: Urn, aspect: str, value: _Value, now_millis: int, actor: str
+) -> Write:
+    """Return the write of an aspect that the service changes by itself, in no run."""
+    system, run = _system(None, now_millis)
+    edges = edges_to_store(registry, aspect, value)
+    given = orjson.dumps(value)
+    return Write(str(urn), urn.entity_type, aspect, given, now_millis, actor, system, run, edges)
 
 
 _PROPERTY = "structuredProperty"

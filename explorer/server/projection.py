@@ -113,7 +113,7 @@ class Projection:
             if urn.startswith(_PLATFORM_URN):
                 platform = _values(urn, transaction.aspects([urn]).get(urn, ()))
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
-        begin = _use_from()
+        begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
             values = _values(urn, transaction.aspects([urn]).get(urn, ()))
@@ -224,7 +224,7 @@ class Projection:
     def _feed(self, urns: Sequence[str], offset: int) -> int:
         """Give the index these entities as they are stored now, and say with the last of them
         that it has the log up to an offset; how many they are."""
-        counted_from = _use_from()
+        counted_from = use_from()
         for begin in range(0, len(urns), _AT_ONCE):
             chunk = urns[begin : begin + _AT_ONCE]
             stored = self._store.aspects(chunk)
@@ -346,7 +346,7 @@ class Projection:
     def recount_use(self) -> int:
         """Count the use of 30 days anew where some of it is longer ago by now; how many entities
         that were. For a thread that may take long."""
-        noted, begin = int(self._store.note(_USE_FROM) or 0), _use_from()
+        noted, begin = int(self._store.note(_USE_FROM) or 0), use_from()
         if noted >= begin:
             return 0
         left = self._store.urns(measured=DocumentRange(USAGE, noted, begin))
@@ -426,10 +426,6 @@ def places_of(
     name = display_name(urn, values)
     stored = values.get("browsePaths", {}).get("paths")
     return name, placements(urn, name, stored, delimiter)
-
-
-def _use_from() -> int:
-    return use_from(time.time_ns() // 1_000_000)
 
 
 def _note_use(begin: int, transaction: Transaction) -> None:

@@ -15,7 +15,7 @@ from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
 from explorer.server.ingestion import Intake
-from explorer.server.ingestion_rules import NO_RUN, SUMMARIES, fill_derived
+from explorer.server.ingestion_rules import SUMMARIES, fill_derived, own_write
 from explorer.server.store import Reader, RunRow, Transaction, Write
 
 __all__ = [
@@ -86,7 +86,6 @@ def unlink(
     view: Reader,
     urn: str,
     references: list[Reference],
-    intake: Intake,
     registry: Registry,
     stamp: Stamp | None,
 ) -> UnlinkedReferences:
@@ -95,10 +94,9 @@ def unlink(
     `view` is the transaction of the stamp; without a stamp nothing is written, and the answer is
     what would be done.
     """
-    source, aspect = references[0].urn, references[0].aspect
-    entity_type = Urn.parse(source).entity_type
-    stored = view.aspect(source, aspect)
-    if stored is None or aspect == registry.entity(entity_type).key:
+    source, aspect = Urn.parse(references[0].urn), references[0].aspect
+    stored = view.aspect(references[0].urn, aspect)
+    if stored is None or aspect == registry.entity(source.entity_type).key:
         return UnlinkedReferences(left=references)
     paths = _paths(registry, aspect, references)
     before = orjson.loads(stored.value)
@@ -108,12 +106,7 @@ def unlink(
     value = fill_derived(aspect, before, value, adds=False)
     if stamp is not None:
         transaction, millis, actor = stamp
-        system = orjson.dumps({"lastObserved": millis, "runId": NO_RUN})
-        edges = intake.edges(aspect, value)
-        given = orjson.dumps(value)
-        transaction.put(
-            Write(source, entity_type, aspect, given, millis, actor, system, None, edges)
-        )
+        transaction.put(own_write(registry, source, aspect, value, millis, actor))
     return UnlinkedReferences(taken=references)
 
 

@@ -492,7 +492,7 @@ class Ledger:
         if kept is not None:
             self._entries = kept.entries
             since = self._store.changed_urns(kept.offset)
-            begin = _use_from()
+            begin = use_from()
             old = [urn for urn, one in kept.entries.items() if 0 < one.oldest_millis < begin]
             with self._lock:
                 self._changed.update(urn for urn in since if urn.startswith(_PREFIX))
@@ -517,7 +517,7 @@ class Ledger:
         self._is_counted = True
 
     def _count(self, urns: Sequence[str]) -> None:
-        begin = _use_from()
+        begin = use_from()
         for at in range(0, len(urns), _AT_ONCE):
             chunk = urns[at : at + _AT_ONCE]
             stored = self._store.aspects(chunk, ASPECTS)
@@ -580,10 +580,6 @@ class Ledger:
             draft.replace(file)
         except OSError as error:
             _log.warning("%s cannot be written: %s; it is counted anew when asked for", file, error)
-
-
-def _use_from() -> int:
-    return use_from(time.time_ns() // 1_000_000)
 
 
 Grouping = Literal["domain", "folder", "owner", "platform", "tag"]

@@ -1,6 +1,7 @@
 """Documents of timeseries aspects: read within a range, and what search holds of the newest."""
 
 import heapq
+import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -110,9 +111,10 @@ _queries_of = msgspec.json.Decoder(_Queries)
 _window = msgspec.json.Decoder(_Window)
 
 
-def use_from(now_millis: int, days: int = USE_DAYS) -> int:
-    """Return the moment from which use is counted: 30 days before the hour that has begun. It
-    moves once an hour, so that all that is derived within one agrees."""
+def use_from(days: int = USE_DAYS) -> int:
+    """Return the moment from which use is counted, in milliseconds since 1970: some days before the
+    hour that has begun. It moves once an hour, so that all that is derived within one agrees."""
+    now_millis = time.time_ns() // 1_000_000
     return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
 
 

@@ -46,7 +46,7 @@ def write(catalog: Catalog, name: str, text: str, entity: str = "tag") -> None:
     proposal = Proposal(Urn.of(entity, name), aspect, value, system={"runId": "r"})
     change = catalog.intake.check(proposal, "urn:li:corpuser:writer")
     job = lambda tx: catalog.intake.apply(tx, change, 77)  # noqa: E731
-    catalog.commits.counted(job, catalog.store.write).result()
+    catalog.commits.write(job).result()
 
 
 def page(site: str, query: str) -> dict[str, Any]:

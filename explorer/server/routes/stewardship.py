@@ -219,7 +219,7 @@ class _UseOf:
 
     def __init__(self, catalog: Catalog, days: int) -> None:
         self._points = catalog.store.documents
-        self._from_millis = use_from(time.time_ns() // 1_000_000, days)
+        self._from_millis = use_from(days)
 
     def __call__(self, urn: str, facts: DatasetFacts) -> DatasetFacts:
         use = read_use(urn, self._points, self._from_millis)
