@@ -69,9 +69,10 @@ _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a server offers beside what every one does.
+    """The optional capabilities of a server.
 
-    `release` is the version as numbers that compare, `(0, 14, 1)`; empty for one that tells none.
+    `release` is the version as numbers that compare, `(0, 14, 1)`; empty where the server names no
+    version.
     """
 
     product: Literal["catalog", "datahub"] = "datahub"
@@ -104,10 +105,10 @@ class Abilities:
 
 
 def read_abilities(config: Any) -> Abilities:
-    """What an answer of `GET /config` tells; whatever is missing or odd there is not offered,
-    but for the calls that any server may be asked and says no to."""
-    told = config if isinstance(config, dict) else {}
-    ours = told.get("catalogExplorer")
+    """Return the capabilities that an answer of `GET /config` declares. What is missing or
+    malformed there counts as not offered, except for calls that servers without them refuse."""
+    declared = config if isinstance(config, dict) else {}
+    ours = declared.get("catalogExplorer")
     if isinstance(ours, dict):
         version = str(ours.get("version") or "")
         return Abilities(
@@ -127,7 +128,7 @@ def read_abilities(config: Any) -> Abilities:
             stewardship=ours.get("stewardship") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
         )
-    versions = told.get("versions")
+    versions = declared.get("versions")
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
     version = str((known.get("version") if isinstance(known, dict) else None) or "")
     if version == "null":
@@ -139,9 +140,9 @@ def read_abilities(config: Any) -> Abilities:
         release,
         batch_reads=True,
         batch_writes=release >= (0, 10),
-        graphql_lineage=told.get("supportsImpactAnalysis") is True and release >= (0, 10, 3),
+        graphql_lineage=declared.get("supportsImpactAnalysis") is True and release >= (0, 10, 3),
         scroll=release >= (0, 10),
-        patch=told.get("patchCapable") is True,
+        patch=declared.get("patchCapable") is True,
     )
 
 
@@ -151,13 +152,13 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def config_request() -> Request:
-    """What the server is and can do."""
+    """The request for what the server is and can do."""
     return Request("GET", "/config")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that was sent once, and what became of it.
+    """One try of a request, and its outcome.
 
     `path` is as it was sent, `sized_bytes` the length of the answer's body. Where no answer came
     `status` is None and `failure` says why; for a refusal `failure` holds the server's own words,
@@ -175,18 +176,18 @@ class Exchange:
 
     @classmethod
     def since(cls, began: datetime, method: str, path: str, *, writes: bool) -> "Exchange":
-        """One that ends now, without an answer yet."""
+        """Return an exchange that ends now, without an answer."""
         seconds = (datetime.now(UTC) - began).total_seconds()
         return cls(method, path, began, seconds, writes=writes)
 
 
 Watching = Callable[[Exchange], None]
-"""Is told of every exchange as it ends; returns at once and raises nothing."""
+"""Called with every exchange as it ends; returns at once and raises nothing."""
 
 
 Offline = Literal["off", "keep", "fallback", "only"]
-"""Whether answers are kept and used: `off` neither; `keep` keeps them; `fallback` keeps them, and
-gives them when the server does not answer; `only` gives what is kept and asks nobody."""
+"""How answers are cached on disk: `off` not at all; `keep` stores them; `fallback` stores them, and
+reads them when the server does not answer; `only` reads them and sends no request."""
 
 
 def check_offline(mode: object) -> None:
@@ -198,36 +199,36 @@ def check_offline(mode: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered: JSON, or None for an empty answer. `as_of` is None for an answer of the
-    server's, and when it was kept for one that was kept."""
+    """The JSON of an answer, or None for an empty one. `as_of` is None for an answer of the server,
+    and the time of storing for one out of the cache."""
 
     body: Any
     as_of: datetime | None = None
 
 
 class OfflineCache:
-    """The kept answers of one server, and how old those are that were given."""
+    """The cached answers of one server, and the age of the oldest that was used."""
 
     def __init__(self, mode: Offline, server: str) -> None:
         self._mode = mode
         self._server = server
-        self._kept: AnswerCache | None = None
+        self._cache: AnswerCache | None = None
         self._opening = asyncio.Lock()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._pending: set[asyncio.Task[None]] = set()
         self.as_of: datetime | None = None
 
     @property
     def is_offline(self) -> bool:
-        """Whether nothing goes over the network."""
+        """Whether no request is sent."""
         return self._mode == "only"
 
     @property
     def falls_back(self) -> bool:
-        """Whether a kept answer stands in for one that does not come."""
+        """Whether a cached answer is used where the server does not answer."""
         return self._mode == "fallback"
 
     async def find(self, request: Request) -> tuple[bytes, datetime] | None:
-        """The kept answer, and when it was given; notes its age."""
+        """Return the cached answer and when it was stored, and note its age."""
         if request.writes or self._mode == "off":
             return None
         found = await asyncio.to_thread((await self._open()).get, request)
@@ -235,37 +236,38 @@ class OfflineCache:
             self.as_of = found[1] if self.as_of is None else min(self.as_of, found[1])
         return found
 
-    def answered(self, request: Request, body: bytes) -> None:
-        """Told of an answer of the server's: keeps it in the background, failing nobody."""
+    def store(self, request: Request, body: bytes) -> None:
+        """Store an answer of the server in the background. Raises nothing."""
         self.as_of = None
         if self._mode == "off" or request.writes:
             return
         task = asyncio.create_task(self._keep(request, body))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
 
     async def close(self) -> None:
-        """End, once what is under way is kept."""
-        if self._under_way:
-            await asyncio.wait(set(self._under_way))
-        if self._kept is not None:
-            await asyncio.to_thread(self._kept.close)
-            self._kept = None
+        """Close the cache, after pending answers are stored."""
+        if self._pending:
+            await asyncio.wait(set(self._pending))
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.close)
+            self._cache = None
 
     async def _keep(self, request: Request, body: bytes) -> None:
         await asyncio.to_thread((await self._open()).put, request, body)
 
     async def _open(self) -> "AnswerCache":
         async with self._opening:
-            if self._kept is None:
+            if self._cache is None:
                 from explorer.client.cache import AnswerCache
 
-                self._kept = await asyncio.to_thread(AnswerCache, config.cache_dir(), self._server)
-            return self._kept
+                self._cache = await asyncio.to_thread(AnswerCache, config.cache_dir(), self._server)
+            return self._cache
 
 
 class ServerTransport:
-    """The transport in use. With `data_dir` the embedded catalog there is found, or started."""
+    """Opens the transport to a server. With `data_dir` the embedded catalog there is found, or
+    started."""
 
     def __init__(
         self,
@@ -283,11 +285,11 @@ class ServerTransport:
         self._closed = False
 
     async def open(self, instead_of: Transport | None = None) -> Transport:
-        """The transport, made when there is none.
+        """Return the transport, which is made with the first call.
 
-        `instead_of` names one that failed: the embedded catalog is then looked for anew, since it
-        may have gone away and come back elsewhere. Raises what starting it raises, and `Misuse`
-        once it was closed.
+        `instead_of` is a transport that failed: the embedded catalog is then looked for anew, since
+        it may have ended and been started at another address. Raises what starting it raises, and
+        `Misuse` after `close`.
         """
         self._check_open()
         if self._transport is not None and instead_of is None:
@@ -297,11 +299,11 @@ class ServerTransport:
             if self._transport is None or (self.embedded and self._transport is instead_of):
                 await self._renew()
             if self._transport is None:
-                self._transport = await self._made()
+                self._transport = await self._make()
             return self._transport
 
     async def close(self) -> None:
-        """Hang up; the embedded catalog goes on for others."""
+        """Close all connections; the embedded catalog goes on for others."""
         self._closed = True
         async with self._opening:
             if self._transport is not None:
@@ -318,20 +320,20 @@ class ServerTransport:
 
         found = (await asyncio.to_thread(instance.ensure, self._data_dir)).address
         if found != self.address and self._transport is not None:
-            # Whoever still waits there waits for nothing.
+            # Requests that still wait there would never be answered.
             await self._transport.close()
             self._transport = None
         self.address = found
 
-    async def _made(self) -> Transport:
+    async def _make(self) -> Transport:
         proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
         # In a thread: importing httpx and loading certificates take a while.
         return await asyncio.to_thread(_http, self.address, self._timeout_seconds, proxy)
 
 
 def proxy_of(address: str) -> str | None:
-    """The proxy that the environment names for an http or https address: `HTTP_PROXY`,
-    `HTTPS_PROXY` or `ALL_PROXY`, in either case, except for the hosts in `NO_PROXY`."""
+    """Return the proxy that the environment names for an http or https address: `HTTP_PROXY`,
+    `HTTPS_PROXY` or `ALL_PROXY`, in upper or lower case; None for the hosts in `NO_PROXY`."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
     from urllib.request import getproxies_environment, proxy_bypass
@@ -368,22 +370,22 @@ class Authenticator:
         self._fetching = asyncio.Lock()
 
     async def sign(self, request: Request) -> Request:
-        """The request as it is sent. Raises what `fetch` raises."""
+        """Return the request with the token where it is sent. Raises what `fetch` raises."""
         if not (self._always or request.path.startswith(GRAPHQL_PATH)):
             return request
         secret = await self._found()
         return request if secret is None else replace(request, signature=secret)
 
     async def was_asked(self, request: Request) -> bool:
-        """Told that the server wants to know who sent this: whether there is more to show, which
-        it then is from now on."""
+        """Note that the server refused a request for want of a token. Returns whether the request
+        can be sent again with one, which all requests carry from now on."""
         if request.signature is not None or await self._found() is None:
             return False
         self._always = True
         return True
 
     def cut_from(self, body: bytes) -> bytes:
-        """What a server said, without the token where it is repeated."""
+        """Return an answer's body without the token where the server repeats it."""
         return body if self._secret is None else self._secret.cut_from(body)
 
     async def _found(self) -> Secret | None:
@@ -406,9 +408,10 @@ _MAX_LINE_BYTES = 64 * 1024 * 1024
 async def lines_of(
     pieces: AsyncIterator[bytes], address: str, silence_seconds: float
 ) -> AsyncGenerator[bytes, None]:
-    """The lines of what comes, without their ends.
+    """Yield the lines of a stream, without their ends.
 
-    Raises `TimedOut` when nothing comes for so long, and `Unreachable` for a line without an end.
+    Raises `TimedOut` when nothing comes for `silence_seconds`, and `Unreachable` for a line that
+    is longer than 64 MB.
     """
     held: list[bytes] = []
     length = 0
@@ -429,7 +432,7 @@ async def lines_of(
 
 
 async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
-    """What comes first, and no more than about so much of it."""
+    """Return the beginning of a stream, a little more than `most_bytes` at most."""
     found = b""
     async for piece in pieces:
         found += piece
@@ -440,7 +443,7 @@ async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
 
 async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: float) -> bytes | None:
     try:
-        # Around this alone: whoever listens may take each line in another task.
+        # Around this alone: each line may be read by another task.
         async with asyncio.timeout(silence_seconds):
             return await anext(pieces, None)
     except TimeoutError:
@@ -450,16 +453,16 @@ async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: flo
 
 _MAX_AT_ONCE = 8
 _TIMEOUT_SECONDS = 30.0
-# A stream says something at least every 15 seconds, if only that it is there.
+# Servers send a line at least every 15 seconds, if only a comment.
 _SILENCE_SECONDS = 60.0
 _MAX_REFUSAL_BYTES = 64 * 1024
 
 
 class Connection:
-    """Carries requests to one server and gives back what it answered, as JSON.
+    """Sends requests to one server and returns its answers as JSON.
 
-    Which server is meant is what `config.server` says; with no address the embedded catalog is
-    found, or started, and when it went away because nobody used it, it is started again.
+    `config.server` says which server is meant; with no address the embedded catalog is found, or
+    started, and started again after it ended for want of requests.
     """
 
     def __init__(
@@ -490,7 +493,7 @@ class Connection:
             fetch, always = found.token, found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
-            # Absolute, and without credentials: it may be opened again in another process.
+            # Absolute, and without credentials: another process may open it again.
             place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}
             if transport is None:
                 self._place = {"profile": profile} if profile else place
@@ -510,20 +513,20 @@ class Connection:
         check_offline(offline)
         self._offline = offline
         # The embedded catalog is always there: nothing of it is kept.
-        self._keeping = OfflineCache(offline if server and folder is None else "off", server)
+        self._offline_cache = OfflineCache(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
         self._learning = asyncio.Lock()
         self._abilities: Abilities | None = None
         self._fields: dict[str, frozenset[str] | None] = {}
         self.watching: Watching | None = None
         self.warned: Callable[[str], None] = _warn
-        # With a transport of the caller's own nothing is known of the way.
+        # With a transport of the caller the network path is unknown.
         self._warns_of_token = transport is None
 
     def options(self) -> dict[str, Any]:
-        """What opens the same catalog again, as a pickle holds it: everything but the token, which
-        is looked up anew where it is opened. Raises `TypeError` for one with a transport of its
-        caller's, which nobody can open again."""
+        """Return the arguments that open the same catalog again, as a pickle holds them: all but
+        the token, which is looked up anew where it is opened. Raises `TypeError` for a connection
+        with a transport of its caller, which cannot be opened again."""
         if self._place is None:
             raise TypeError("a catalog with a transport of its own cannot be pickled")
         return {
@@ -541,61 +544,61 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """Where the server answers, without credentials; empty before the embedded catalog was
-        first asked."""
+        """The address of the server, without credentials; empty before the first request to the
+        embedded catalog."""
         return self._reach.address
 
     @property
     def is_offline(self) -> bool:
-        """Whether only kept answers are given, and no server is asked."""
-        return self._keeping.is_offline
+        """Whether only cached answers are given, and no request is sent."""
+        return self._offline_cache.is_offline
 
     @property
     def as_of(self) -> datetime | None:
-        """When the oldest of the answers was kept that were given since the server last answered;
-        None when it answered last."""
-        return self._keeping.as_of
+        """When the oldest of the cached answers was stored that were given since the server last
+        answered; None when the last answer was the server's."""
+        return self._offline_cache.as_of
 
     def url_of(self, path: str) -> str:
-        """The whole address of a path, as errors name it."""
+        """Return the whole address of a path, as errors name it."""
         return self.address.rstrip("/") + path
 
     async def send(self, request: Request) -> Any:
-        """The answer's JSON, nothing for an empty one. See `ask`."""
+        """Return the JSON of the answer, None for an empty one. See `ask`."""
         return (await self.ask(request)).body
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Reply:
-        """The answer's JSON, an object, or nothing for an empty one.
+        """Return the JSON object of the answer, None for an empty one.
 
         Tries again where that is safe: when the request never left, or when sending it twice does
-        what sending it once does. With `fresh` the answer is the server's and never a kept one.
-        Raises the error that says what to do.
+        what sending it once does. With `fresh` the answer never comes out of the cache. Raises the
+        error that the refusal or the silence stands for.
         """
         self._check_allowed(request)
-        if self._keeping.is_offline:
-            return await self._from_kept(request, None, fresh=fresh)
+        if self._offline_cache.is_offline:
+            return await self._from_cache(request, None, fresh=fresh)
         try:
-            answer = await self._answered(request)
+            answer = await self._send_with_retries(request)
         except Unreachable as error:
-            if not self._keeping.falls_back:
+            if not self._offline_cache.falls_back:
                 raise
             silence = error
         else:
             body = self._read(request, answer)
             if answer.status == 200:
-                self._keeping.answered(request, answer.body)
+                self._offline_cache.store(request, answer.body)
             return Reply(body)
-        return await self._from_kept(request, silence, fresh=fresh)
+        return await self._from_cache(request, silence, fresh=fresh)
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer as they come, without their ends: events, or rows of JSON.
+        """Yield the lines of an answer as they come, without their ends.
 
-        Not sent again once it began; ends with the answer, or when it is closed, which hangs up.
+        A stream that began is not sent again; it ends with the answer, or when it is closed.
         Raises what `ask` raises, `TimedOut` when nothing comes for a minute, and `Unsupported`
         when the transport in use gives whole answers only.
         """
         self._check_allowed(request)
-        if self._keeping.is_offline:
+        if self._offline_cache.is_offline:
             raise Unreachable("offline: a stream of changes needs the server")
         silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
         async with AsyncExitStack() as held:
@@ -606,27 +609,27 @@ class Connection:
                     yield one
 
     async def abilities(self) -> Abilities:
-        """What the server can do. One request, the first time; raises `Unreachable`."""
+        """Return what the server can do. One request, the first time; raises `Unreachable`."""
         async with self._learning:
             if self._abilities is not None:
                 return self._abilities
             try:
                 reply = await self.ask(config_request())
             except (InvalidInput, NotFound, Forbidden, Unreadable):
-                # It answers, and tells nothing of itself.
+                # It answers, and declares nothing.
                 reply = Reply(None)
             except ServerFault:
-                # It failed this once, and is asked again the next time.
+                # Asked again with the next call.
                 return read_abilities(None)
             found = read_abilities(reply.body)
             if reply.as_of is None:
-                # What was kept may be of the server as it was before.
+                # A cached answer may be of an earlier release of the server.
                 self._abilities = found
             return found
 
     async def offers(self, type_name: str, field: str) -> bool:
-        """Whether a type of the server's GraphQL schema has a field; yes where the server does
-        not tell, which will then say so when it is asked. One request a type, the first time."""
+        """Whether a type of the server's GraphQL schema has a field; true where the server does
+        not tell, and then refuses the field itself. One request a type, the first time."""
         async with self._learning:
             if type_name in self._fields:
                 known = self._fields[type_name]
@@ -635,24 +638,24 @@ class Connection:
         return known is None or field in known
 
     async def close(self) -> None:
-        """Hang up; the embedded catalog goes on for others."""
-        await self._keeping.close()
+        """Close all connections; the embedded catalog goes on for others."""
+        await self._offline_cache.close()
         await self._reach.close()
 
     def _check_allowed(self, request: Request) -> None:
         if request.writes and self.read_only:
             raise ReadOnly("this profile is read-only, and nothing was sent; use one that writes")
 
-    async def _answered(self, request: Request) -> Answer:
-        """An answer within 2xx, after as many tries as are worth it."""
+    async def _send_with_retries(self, request: Request) -> Answer:
+        """Return an answer within 2xx, after as many tries as the retry policy allows."""
         clock = asyncio.get_running_loop().time
-        # While kept answers are given, nobody waits for several tries to fail.
-        tries = 1 if self._keeping.as_of is not None else self._retry.tries
+        # While cached answers are in use, one failed try is enough to use another.
+        tries = 1 if self._offline_cache.as_of is not None else self._retry.tries
         tried = 0
         failed: Transport | None = None
         was_sent = False
         async with self._turns:
-            # From here on: the waiting for a turn is no fault of the server's.
+            # Counted from here: waiting for a free slot is not the server's time.
             end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
             while True:
                 tried += 1
@@ -660,7 +663,7 @@ class Connection:
                 failed, asked = None, None
                 failure: CatalogError
                 try:
-                    answer = await self._sent(transport, request, end)
+                    answer = await self._try_once(transport, request, end)
                 except Unreachable as error:
                     failed, failure = transport, error
                 else:
@@ -670,27 +673,28 @@ class Connection:
                     asked = asked_pause_seconds(answer.headers)
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
-                    # This time; an earlier try left, and may have done what it was to do.
+                    # An earlier try was sent, and may have done its work.
                     failure = Unreachable(str(failure))
                 if tried >= tries or not _is_worth_another(request, failure):
                     raise failure
                 pause = self._retry.pause_seconds(tried, asked)
                 if failed is not None and self.embedded and tried == 1:
-                    # It went away for want of work, and is there again once it was looked for.
+                    # It had ended for want of requests, and `open` starts it again.
                     pause = 0.0
                 if clock() + pause >= end:
                     raise failure
                 await asyncio.sleep(pause)
 
-    async def _sent(self, transport: Transport, request: Request, end: float) -> Answer:
+    async def _try_once(self, transport: Transport, request: Request, end: float) -> Answer:
         signed = await self._signed(request)
-        answer = await self._carried(transport, signed, end)
+        answer = await self._watched(transport, signed, end)
         if answer.status == 401 and await self._signing.was_asked(signed):
-            answer = await self._carried(transport, await self._signed(request), end)
+            answer = await self._watched(transport, await self._signed(request), end)
         return answer
 
     async def _signed(self, request: Request) -> Request:
-        """The request with the token where it is shown; warns once where others could read it."""
+        """Return the request with the token where it is sent; warns once where others could read
+        the token."""
         signed = await self._signing.sign(request)
         if signed.signature is not None and self._warns_of_token:
             self._warns_of_token = False
@@ -701,12 +705,12 @@ class Connection:
                 )
         return signed
 
-    async def _carried(self, transport: Transport, request: Request, end: float) -> Answer:
+    async def _watched(self, transport: Transport, request: Request, end: float) -> Answer:
         if self.watching is None:
-            return await self._exchanged(transport, request, end)
+            return await self._exchange(transport, request, end)
         began, answer, failure = datetime.now(UTC), None, "it was given up"
         try:
-            answer = await self._exchanged(transport, request, end)
+            answer = await self._exchange(transport, request, end)
         except CatalogError as error:
             failure = str(error)
             raise
@@ -717,18 +721,18 @@ class Connection:
     def _tell(self, request: Request, began: datetime, answer: Answer | None, failure: str) -> None:
         if self.watching is None:
             return
-        told = Exchange.since(began, request.method, request.path, writes=request.writes)
+        exchange = Exchange.since(began, request.method, request.path, writes=request.writes)
         if answer is not None:
-            # A refusal is without the token already.
+            # The token was removed from refusals already.
             failure = "" if answer.status < 300 else answer.body.decode(errors="replace")
-            told = replace(told, status=answer.status, sized_bytes=len(answer.body))
-        self.watching(replace(told, failure=failure))
+            exchange = replace(exchange, status=answer.status, sized_bytes=len(answer.body))
+        self.watching(replace(exchange, failure=failure))
 
-    async def _exchanged(self, transport: Transport, request: Request, end: float) -> Answer:
+    async def _exchange(self, transport: Transport, request: Request, end: float) -> Answer:
         latest = asyncio.get_running_loop().time() + self._timeout_seconds
         given = None
         try:
-            # Over the whole of it: a server that sends a byte now and then is never silent.
+            # Over the whole answer: a server that sends a byte now and then is never silent.
             async with asyncio.timeout_at(min(latest, end)):
                 given = await transport.send(request)
         except TimeoutError:
@@ -739,7 +743,7 @@ class Connection:
         return answer if answer.status < 300 else self._without_token(answer)
 
     async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
-        """A stream that has begun, which `held` ends."""
+        """Return a stream that began and is closed with `held`."""
         failed: Transport | None = None
         while True:
             transport = await self._reach.open(instead_of=failed)
@@ -778,23 +782,23 @@ class Connection:
         else:
             why = "" if isinstance(body, dict) or body is None else "JSON that is no object"
         if why:
-            said = self._signing.cut_from(answer.body)
-            raise responses.unreadable(why, answer.status, said, url=url)
+            body = self._signing.cut_from(answer.body)
+            raise responses.unreadable(why, answer.status, body, url=url)
         if body and body.get("errors") and is_graphql(request):
             raise self._operation_refused(body["errors"], url)
         return body
 
     def _operation_refused(self, errors: Any, url: str) -> CatalogError:
-        """The error for an operation that GraphQL refused within an answer of status 200."""
+        """Return the error for an operation that GraphQL refused within an answer of status 200."""
         try:
-            said = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))
+            errors = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))
         except orjson.JSONDecodeError:
-            # Without the token nothing readable is left of it.
-            said = None
-        return responses.from_graphql(said, url=url)
+            # Removing the token broke the JSON.
+            errors = None
+        return responses.from_graphql(errors, url=url)
 
     def _without_token(self, refusal: Answer) -> Answer:
-        # At once, for a refusal is told, and stands in every trace that it leads to.
+        # Before anything else sees the refusal: it goes to watchers and into tracebacks.
         return refusal._replace(body=self._signing.cut_from(refusal.body))
 
     def _refusal(self, request: Request, answer: Answer) -> CatalogError:
@@ -805,11 +809,12 @@ class Connection:
             url=self.url_of(request.path),
         )
 
-    async def _from_kept(
+    async def _from_cache(
         self, request: Request, silence: Unreachable | None, *, fresh: bool
     ) -> Reply:
-        """What is kept; else raises the silence that made it necessary."""
-        found = None if fresh else await self._keeping.find(request)
+        """Return the cached answer; where there is none, raise `silence`, the failure of the
+        server."""
+        found = None if fresh else await self._offline_cache.find(request)
         if found is not None:
             return Reply(orjson.loads(found[0]) if found[0] else None, found[1])
         if silence is not None:
@@ -818,7 +823,8 @@ class Connection:
         raise Unreachable(f"offline: {why}; go online and try again")
 
     async def _fields_of(self, type_name: str) -> frozenset[str] | None:
-        """The fields, None where the server does not tell; remembered where it said so itself."""
+        """Return the fields of a type, None where the server does not tell. An answer of the server
+        is remembered, one out of the cache is not."""
         try:
             reply = await self.ask(type_fields_request(type_name))
         except (InvalidInput, NotFound, Forbidden, Unreadable):
