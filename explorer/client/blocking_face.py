@@ -1,8 +1,8 @@
-"""Blocking methods made of asynchronous ones, which run on a loop in a thread of its own.
+"""Blocking methods made of asynchronous ones.
 
-Every call runs on a loop of the client's own, in a thread of its own, so it works inside a
-notebook, whose loop is always running, as well as outside one. A blocking face is a list of
-methods, each made from its asynchronous twin with its parameters, types and documentation.
+The asynchronous methods run on an event loop in a thread of its own, so blocking calls work inside
+a notebook, whose loop is always running, as well as outside one. A blocking face is a list of
+methods, each made of its asynchronous twin with its parameters, types and documentation.
 """
 
 import asyncio
@@ -26,10 +26,11 @@ _HANDFUL = 100
 
 
 class BlockingFace:
-    """Something asynchronous, `core`, and the thread that runs it."""
+    """An asynchronous object, `core`, and the thread that runs its methods."""
 
     def __init__(self, close: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
-        """`close` is run for one that is dropped and was never closed; it may not know it."""
+        """`close` is run when this is garbage-collected without having been closed; it must not
+        refer to this object."""
         self._loop = asyncio.new_event_loop()
         self._process = os.getpid()
         self._ending = asyncio.Event()
@@ -43,15 +44,15 @@ class BlockingFace:
 
     @property
     def core(self) -> Any:
-        """What the methods are run on."""
+        """The object whose methods are run."""
         raise NotImplementedError
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run on the client's thread, and return or raise what comes of it.
+        """Run a coroutine on the client's thread, and return its result or raise its error.
 
-        An interrupt of the waiting cancels the work, and waits for it to have hung up. Raises
-        `Misuse` when the client is closed, before or meanwhile, and where waiting would never
-        end: on the client's own thread, and in a process that was forked off.
+        An interrupt cancels the coroutine and waits until it has ended. Raises `Misuse` when the
+        client is closed, before or meanwhile, and where waiting would never end: on the client's
+        own thread, and in a forked process.
 
         Example: `cat.wait(cat.core.info())`
         """
@@ -73,7 +74,7 @@ class BlockingFace:
             for task in tasks:
                 task.cancel()
 
-        # Known before it is begun, so that whoever ends the thread wakes it.
+        # Added before the task is created, so that `_end` wakes it.
         self._waiters.add(ended)
         try:
             self._loop.call_soon_threadsafe(start)
@@ -94,7 +95,7 @@ class BlockingFace:
         return tasks[0].result()
 
     def _hindrance(self) -> str | None:
-        """Why nothing can be waited for here."""
+        """Return why nothing can be waited for here; None where it can."""
         if os.getpid() != self._process:
             return "this client belongs to the process that made it; make another one here"
         if threading.current_thread() is self._thread:
@@ -105,8 +106,9 @@ class BlockingFace:
         return None
 
     def leave(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for what ends an iteration, where that is possible. With a closed client it has
-        ended already; and the garbage collector may end it on any thread, the client's own too."""
+        """Wait for the coroutine that ends an iteration, where waiting is possible. With a closed
+        client the iteration has ended already; the garbage collector may end one on any thread, the
+        client's own included."""
         if threading.current_thread() is self._thread and os.getpid() == self._process:
             self._loop.create_task(work)
             return
@@ -114,7 +116,7 @@ class BlockingFace:
             self.wait(work)
 
     def _end(self) -> None:
-        """End the thread; whoever still waits is told so, and waiting any more is an error."""
+        """End the thread. Calls that still wait, and later ones, raise `Misuse`."""
         if os.getpid() != self._process:
             return
         self._dropped.detach()
@@ -126,7 +128,7 @@ class BlockingFace:
 
 
 def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
-    """What the thread does."""
+    """Run the loop until `ending` is set, then cancel what is left on it."""
 
     async def live() -> None:
         await ending.wait()
@@ -147,7 +149,7 @@ def _drop(
     ending: asyncio.Event,
     close: Callable[[], Coroutine[Any, Any, None]] | None,
 ) -> None:
-    """End the thread of one that nobody has any more; waits for nothing."""
+    """End the thread of a face that was garbage-collected, without waiting for it."""
 
     def begin() -> None:
         if close is None:
@@ -162,7 +164,7 @@ def _drop(
 def blocking(
     method: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[BlockingFace, _P], _T]:
-    """The blocking twin of an asynchronous method."""
+    """Return the blocking twin of an asynchronous method."""
 
     @wraps(method)
     def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -174,10 +176,10 @@ def blocking(
 def blocking_iterator(
     method: Callable[Concatenate[Any, _P], AsyncIterator[_T]],
 ) -> Callable[Concatenate[BlockingFace, _P], Iterator[_T]]:
-    """The blocking twin of a method that gives one thing after another. Leaving early ends it.
+    """Return the blocking twin of an asynchronous iterator. Leaving a loop early ends it.
 
-    What is there already is handed over together, up to a hundred, and what is not is waited for:
-    each thing is given as soon as it has come. While one is used, the next is asked for.
+    Items that came already cross threads together, up to a hundred, and each is given as soon as
+    it came. While one is used, the next is fetched.
     """
 
     @wraps(method)
@@ -205,8 +207,8 @@ def plain(
 
 
 class _Drawn(Generic[_T]):
-    """What an asynchronous iterator gives, drawn by a task of its own from first to last, for
-    time limits inside it belong to the task that they began in."""
+    """The items of an asynchronous iterator, read by one task from first to last, because time
+    limits inside the iterator belong to the task that they began in."""
 
     def __init__(self, source: AsyncIterator[_T]) -> None:
         self._source = source
@@ -217,7 +219,7 @@ class _Drawn(Generic[_T]):
         self._task: asyncio.Task[None] | None = None
 
     async def some(self) -> list[_T]:
-        """The next few, at least one; none after the last. Raises what the source raised."""
+        """Return the next items, none after the last. Raises what the source raised."""
         if self._task is None:
             self._task = asyncio.create_task(self._draw())
         if not self._ready and not self._task.done():
@@ -225,8 +227,7 @@ class _Drawn(Generic[_T]):
             self._came.clear()
             self._more.set()
             try:
-                # The first that comes wakes this up, but only once the task waits for something:
-                # until then it goes on to draw.
+                # The first item sets the event, but the task reads on until it has to wait.
                 await self._came.wait()
             finally:
                 self._wanted = False
@@ -236,10 +237,10 @@ class _Drawn(Generic[_T]):
         return ready
 
     async def end(self) -> None:
-        """Call off what is being waited for, and close the source."""
+        """Cancel the reading task, which closes the source."""
         if self._task is not None:
             self._task.cancel()
-            # Also what it failed with meanwhile, which nobody wants to know any more.
+            # Its error, if it failed meanwhile, concerns no one any more.
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _draw(self) -> None:

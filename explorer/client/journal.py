@@ -1,7 +1,7 @@
 """The journal of edits: a file with one line of JSON for each edit and what stood there before.
 
-The edits of one save share the id of that save, so that undo takes all of them back together. An
-edit that takes others back names them, so that the journal alone says what is undone.
+The edits of one save share its id, so that they are undone together. An edit that undoes others
+names them, so that the journal alone says what is undone.
 """
 
 import os
@@ -35,7 +35,7 @@ __all__ = [
 
 JOURNAL: Final = "journal.jsonl"
 """The name of the file in the state directory that every front end writes to."""
-# Older versions wrote here which edits were undone.
+# Where older versions noted which edits were undone.
 _UNDONE: Final = "undone.jsonl"
 
 
@@ -50,10 +50,10 @@ _SAVING: ContextVar[_Saving | None] = ContextVar("saving", default=None)
 
 @contextmanager
 def one_save(save_id: str = "", *, undoes: Iterable[str] = ()) -> Iterator[str]:
-    """Journal all edits made inside as one save, which undo takes back at once. Gives its id.
+    """Journal all edits made inside as one save, which is undone at once. Yields its id.
 
-    `save_id` continues a save that began earlier. Inside another save this one is a part of it.
-    `undoes` names the entries of the journal that the edits take back.
+    `save_id` continues an earlier save. Inside another save this one is a part of it. `undoes`
+    names the entries of the journal that the edits undo.
     """
     outer = _SAVING.get()
     saving = _Saving(outer.id if outer else save_id or _new_id(), tuple(undoes))
@@ -65,10 +65,9 @@ def one_save(save_id: str = "", *, undoes: Iterable[str] = ()) -> Iterator[str]:
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One line: an edit, its id, when it was applied, and the address of the server that has it.
+    """One line: an edit, its id, when it was applied, and the address of the server.
 
-    `save` is the id of the save it is a part of, and `undoes` holds the ids of the entries that it
-    takes back.
+    `save` is the id of its save, `undoes` the ids of the entries that it undoes.
     """
 
     id: str
@@ -84,7 +83,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
     @property
     def edit(self) -> Edit:
-        """The edit, as it was given when it was made."""
+        """The edit as the client returned it."""
         urn = Urn.parse(self.urn)
         return Edit(urn, self.what, _held(self.before), _held(self.after), self.at, self.column)
 
@@ -108,9 +107,10 @@ class JournalSave:
 
     @property
     def edits(self) -> "tuple[tuple[Edit, tuple[str, ...]], ...]":
-        """What the save did to each place, as one edit with the ids of its entries; last first.
+        """One edit for each value that the save changed, with the ids of its entries, the last
+        first.
 
-        Of labels and links the edit names those that the save added or took, and no others.
+        Of labels and links the edit names those that the save added or removed, and no others.
         """
         found: dict[tuple[str, What, str | None], tuple[Edit, tuple[str, ...]]] = {}
         for entry in self.entries:
@@ -127,8 +127,8 @@ class JournalSave:
 class Journal:
     """A journal in a file that several processes may write to at once.
 
-    Every line is written in one go and is on disk when `append` returns. Only the reader's own
-    user may read the file, for it holds what people wrote.
+    Every line is written at once and is on disk when `append` returns. Only the user who made the
+    file may read it, because it holds what people wrote.
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,8 +141,8 @@ class Journal:
             raise StorageFault(_cannot(path, error)) from error
 
     def append(self, edit: Edit, server: str) -> JournalEntry:
-        """Write an edit down as a part of the save under way, else as a save of its own; raises
-        `StorageFault` where it cannot be written whole."""
+        """Append an edit as a part of the current save, else as a save of its own. Raises
+        `StorageFault` where the line cannot be written whole."""
         own = _new_id()
         saving = _SAVING.get() or _Saving(own)
         entry = JournalEntry(
@@ -173,7 +173,7 @@ class Journal:
         return entry
 
     def __iter__(self) -> Iterator[JournalEntry]:
-        """The entries, oldest first. A line that a crash cut short is passed over."""
+        """Yield the entries, oldest first, without lines that a crash cut short."""
         older = _read_undone(self.path.with_name(_UNDONE))
         try:
             with self.path.open("rb") as lines:
@@ -188,12 +188,12 @@ class Journal:
             raise StorageFault(_cannot(self.path, error)) from error
 
     def _open(self) -> int:
-        # To read as well, for the end of the file is looked at before anything is added.
+        # Opened for reading too, because `append` looks at the last byte first.
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
-    """The saves that entries are of, in the order of the last entry of each."""
+    """Return the saves of entries, in the order of the last entry of each."""
     found: dict[str, tuple[JournalEntry, ...]] = {}
     for entry in entries:
         save = entry.save or entry.id
@@ -202,7 +202,7 @@ def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
 
 
 def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
-    """For each entry that was taken back, by its id, the ids of the entries that did it."""
+    """Return, by the id of each entry that was undone, the ids of the entries that undid it."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         for of in entry.undoes:
@@ -211,13 +211,13 @@ def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
 
 
 def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether an entry was taken back, and what took it back still stands."""
+    """Return whether an entry was undone by an entry that is not undone itself."""
     return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
 
 
 def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """What still stands of the last save to a server that is not undone; nothing where there is
-    none. What took another save back, or did it again, is no such save."""
+    """Return the last save to a server that is not undone, without entries that are; None where
+    there is none. An undo or a redo does not count as a save."""
     undone = undone_in(entries)
     for save in reversed(saves_of(one for one in entries if one.server == server)):
         standing = _standing(save, undone)
@@ -227,7 +227,7 @@ def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
 
 
 def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """The last undo on a server that was not done again; nothing where there is none, or where
+    """Return the last undo on a server that was not redone; None where there is none, or where
     something else was saved since."""
     undone, known = undone_in(entries), {one.id: one for one in entries}
     for save in reversed(saves_of(one for one in entries if one.server == server)):
@@ -235,7 +235,7 @@ def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
         if depth == 0:
             return None
         standing = _standing(save, undone)
-        # What took an undo back is a redo.
+        # An undo of an undo is a redo.
         if standing is not None and depth % 2:
             return standing
     return None
@@ -257,7 +257,7 @@ def _standing(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> Journ
 
 
 def _joined(first: Edit, then: Edit) -> Edit:
-    """Two edits of one place as one."""
+    """Return two edits of one value as one."""
     parts = (first.before, first.after, then.before, then.after)
     if not all(isinstance(part, tuple) for part in parts):
         return replace(then, before=first.before)
@@ -287,7 +287,7 @@ def _new_id() -> str:
 
 
 def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
-    """What entries of an older version's journal take back, by their ids."""
+    """Return which entries the entries of an older version's journal undo, by their ids."""
     found: dict[str, tuple[str, ...]] = {}
     try:
         lines = path.read_bytes().split(b"\n")
@@ -301,14 +301,14 @@ def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         by, of = one.get("by"), one.get("of")
-        # Nothing takes back what came after it.
+        # An entry cannot undo itself.
         if by and of and by != of:
             found[by] = (*found.get(by, ()), of)
     return found
 
 
 def _is_torn(file: int) -> bool:
-    """Whether the last line has no end."""
+    """Return whether the last line has no end."""
     end = os.lseek(file, 0, os.SEEK_END)
     return end > 0 and os.pread(file, 1, end - 1) != b"\n"
 

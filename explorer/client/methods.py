@@ -15,38 +15,39 @@ _T = TypeVar("_T")
 
 
 class LatestOnly:
-    """Questions under way, one for each key. Used from one event loop."""
+    """Requests in progress, one for each key: a newer one cancels the older. Used from one event
+    loop."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, asyncio.Task[Any]] = {}
+        self._running: dict[str, asyncio.Task[Any]] = {}
 
     async def run(self, key: str | None, work: Coroutine[Any, Any, _T]) -> _T:
-        """What comes of the work, unless another begins under the same key before it is given.
+        """Return the result of a coroutine, unless another one starts under the same key first.
 
-        That other one cancels this: its request is hung up, and `Superseded` is raised here,
-        in whichever order the answers come. Without a key nothing supersedes anything.
+        The other one cancels this request, and `Superseded` is raised here, in whichever order the
+        answers come. Without a key nothing is superseded.
         """
         if key is None:
             return await work
         task = asyncio.ensure_future(work)
-        older = self._asked.get(key)
-        self._asked[key] = task
+        older = self._running.get(key)
+        self._running[key] = task
         if older is not None:
             older.cancel()
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            # Waited for, so that its slot and connection are free when this returns.
+            # Awaited, so that its slot and connection are free when this returns.
             task.cancel()
             await asyncio.wait((task,))
             raise
         finally:
-            is_last = self._asked.get(key) is task
+            is_last = self._running.get(key) is task
             if is_last:
-                del self._asked[key]
+                del self._running[key]
         if not is_last:
             if not task.cancelled():
-                # Looked at, for nobody else will; what failed too late is of no use either.
+                # Retrieved, or asyncio would report an error that concerns no one any more.
                 task.exception()
             raise Superseded("a later question took this one's place; nothing is to be done")
         return task.result()
@@ -65,28 +66,28 @@ class CatalogMethods:
         return load_registry()
 
     async def abilities(self) -> Abilities:
-        """What the server can do beside what every one does. One request, the first time.
+        """Return the optional capabilities of the server. One request, the first time.
 
         Example: `cat.abilities()`
         """
         return await self._connection.abilities()
 
     async def _offers(self, type_name: str, field: str) -> bool:
-        """Whether a type of the server's GraphQL schema (`Mutation`, `Query`, `Dataset`) has a
-        field; yes where the server does not tell. One request a type, the first time."""
+        """Return whether a type of the server's GraphQL schema (`Mutation`, `Query`, `Dataset`) has
+        a field; true where the server does not tell. One request a type, the first time."""
         return await self._connection.offers(type_name, field)
 
 
 def in_chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """The items in order, `size` at a time; the last list may be shorter."""
+    """Yield the items in order in lists of `size`; the last may be shorter."""
     source = iter(items)
     while chunk := list(islice(source, size)):
         yield chunk
 
 
 async def gather_limited(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) -> list[_T]:
-    """What all of it gives, in order, so many at a time. The first failure ends the rest, which is
-    over when this raises."""
+    """Run coroutines, `at_once` at a time, and return their results in order. The first failure
+    cancels the rest, which have ended when this raises."""
     turns = asyncio.Semaphore(at_once)
 
     async def one(part: Coroutine[Any, Any, _T]) -> _T:
@@ -102,7 +103,7 @@ async def gather_limited(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) 
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
-        # Those that never had their turn.
+        # Those that never started.
         for part in parts:
             part.close()
     return [task.result() for task in tasks]

@@ -1,7 +1,7 @@
-"""Long results: the ways of reading their pages from a server, and the iterators over them.
+"""Long results: how their pages are requested from a server, and the iterators over them.
 
-A way moves on only when an answer has come: asked again after it failed, or after its asking was
-called off, it asks for the same portion.
+A source of pages moves on only when an answer has come: called again after a request failed or was
+cancelled, it requests the same portion.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ _REFUSALS = (InvalidInput, NotFound, ServerFault)
 
 @dataclass(frozen=True, slots=True)
 class Portion(Generic[_T_co]):
-    """What one answer brought.
+    """The items of one answer.
 
-    `taken` of the `total` entries are in it, those included that could not be read. `last` says
-    that nothing follows; `cut` why what follows cannot be had; `standing` that the server named
-    the same place to go on from as before; `repeats` that it may hold what was given already.
+    `taken` counts the entries of the answer, those included that could not be read, of `total` in
+    all. `last` says that nothing follows; `cut` why the rest cannot be read; `standing` that the
+    server named the same cursor as before; `repeats` that some items may have been given already.
     """
 
     items: tuple[_T_co, ...]
@@ -64,13 +64,13 @@ class Walk(Protocol[_T_co]):
     """One portion after another."""
 
     async def next(self) -> Portion[_T_co]:
-        """The next portion."""
+        """Return the next portion."""
         ...
 
 
 class ByStart(Generic[_T]):
-    """By counting from the start. `ask` gets where to start and how many, and gives the portion
-    and where the next one starts: as far as the server really went, not as it was asked to."""
+    """Pages by offset. `ask` gets the offset and a count, and returns the portion and the offset of
+    the next one, which is what the server really gave and not what it was asked for."""
 
     def __init__(
         self, ask: Callable[[int, int], Awaitable[tuple[Portion[_T], int]]], size: int
@@ -80,7 +80,7 @@ class ByStart(Generic[_T]):
         self._at = 0
 
     async def next(self) -> Portion[_T]:
-        """The next portion. Search engines refuse what lies beyond their first 10,000."""
+        """Return the next portion. Search engines refuse what lies beyond their first 10,000."""
         within = self._at < _WINDOW
         count = min(self._size, _WINDOW - self._at) if within else self._size
         try:
@@ -94,8 +94,8 @@ class ByStart(Generic[_T]):
 
 
 class ByScroll(Generic[_T]):
-    """From the place that each answer names. `ask` gets that place and gives the portion and the
-    next place, nothing after the last."""
+    """Pages by cursor. `ask` gets the cursor that the last answer named, and returns the portion
+    and the next cursor, None after the last portion."""
 
     def __init__(
         self, ask: Callable[[str | None], Awaitable[tuple[Portion[_T], str | None]]]
@@ -104,7 +104,7 @@ class ByScroll(Generic[_T]):
         self._place: str | None = None
 
     async def next(self) -> Portion[_T]:
-        """The next portion."""
+        """Return the next portion."""
         portion, place = await self._ask(self._place)
         standing = place is not None and place == self._place
         self._place = place
@@ -112,9 +112,10 @@ class ByScroll(Generic[_T]):
 
 
 class FirstThatWorks(Generic[_T]):
-    """The first of several ways that the server has; found out with the first portion.
+    """The first of several sources of pages that the server supports, determined with the first
+    portion.
 
-    `has` keeps, by the names of the ways, which of them this server is known to have.
+    `has` remembers, by the names of the sources, which of them the server supports.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class FirstThatWorks(Generic[_T]):
         self._chosen: Walk[_T] | None = None
 
     async def next(self) -> Portion[_T]:
-        """The next portion; raises what the last way raised when there is none that works."""
+        """Return the next portion; raise the error of the last source where none works."""
         if self._chosen is not None:
             return await self._chosen.next()
         lacking = []
@@ -135,7 +136,7 @@ class FirstThatWorks(Generic[_T]):
                 portion = await walk.next()
             except _REFUSALS as error:
                 if self._has.get(name):
-                    # It worked before: it is the question that was refused.
+                    # It worked before: the request itself was refused.
                     raise
                 if not isinstance(error, ServerFault):
                     lacking.append(name)
@@ -146,14 +147,15 @@ class FirstThatWorks(Generic[_T]):
     def _choose(
         self, walk: Walk[_T], portion: Portion[_T], learned: dict[str, bool]
     ) -> Portion[_T]:
-        # Before a way worked, it could have been the question that the others refused.
+        # Only now: until one worked, the others may have refused the request itself.
         self._has.update(learned)
         self._chosen = walk
         return portion
 
 
 class RankedPages(Generic[_T]):
-    """Best first as far as the server lets one count, then the rest in the order of another way."""
+    """Ranked results as far as the server serves offsets, then the rest in the order of another
+    source."""
 
     def __init__(self, first: Walk[_T], rest: Walk[_T]) -> None:
         self._first = first
@@ -162,7 +164,7 @@ class RankedPages(Generic[_T]):
         self._resting = False
 
     async def next(self) -> Portion[_T]:
-        """The next portion."""
+        """Return the next portion."""
         if self._cut is None:
             portion = await self._first.next()
             if portion.cut is None:
@@ -180,24 +182,25 @@ class RankedPages(Generic[_T]):
 
 _P = ParamSpec("_P")
 
-# With fewer, as many new entries as a page holds, written before the place reached, would end it.
+# One page without new items is no sign of the end: as many entries may have been written before the
+# place that was reached.
 _MOST_WITHOUT_NEWS = 3
 
 
 class Pager(Generic[_T]):
-    """Everything a question finds, one by one (`async for`) or page by page (`page()`).
+    """All results of a request, one by one (`async for`) or page by page (`page()`).
 
-    Nothing is asked before the first is wanted; from then on one page is fetched ahead of what is
-    being used, and called off when the iteration is left. After an error, or after it was left, it
-    goes on where it was. Of a page what is left over is given first.
+    The first request is sent with the first item; from then on one page is fetched ahead, and
+    cancelled when the iteration is left. After an error, or after it was left, an iteration goes on
+    where it was, with the rest of the current page first.
 
-    `total`      what the server last said there is; nothing before the first page
-    `shown`      how many were given
-    `repeated`   how many came twice, and were left out
-    `shifted`    the result changed meanwhile: one came twice, the total changed, or the server
-                 gave fewer than it said
+    `total`      the total that the server last named; None before the first page
+    `shown`      how many items were given
+    `repeated`   how many items came twice, and were left out
+    `shifted`    the result changed meanwhile: an item came twice, the total changed, or the server
+                 gave fewer than its total
     `truncated`  at the end: there is more than what was given
-    `why`        both in words; nothing where neither is so
+    `why`        `shifted` and `truncated` in words; None where neither is so
     """
 
     def __init__(
@@ -221,7 +224,7 @@ class Pager(Generic[_T]):
         self._cut: str | None = None
         self._ended = False
         self._ahead: asyncio.Task[Portion[_T]] | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @property
     def shifted(self) -> bool:
@@ -230,18 +233,14 @@ class Pager(Generic[_T]):
 
     @property
     def why(self) -> str | None:
-        """What was cut or noticed, in words."""
-        said = []
-        if self._cut:
-            said.append(self._cut)
-        if self._short:
-            said.append(self._short)
+        """What was cut or changed, in words."""
+        reasons = [reason for reason in (self._cut, self._short) if reason]
         if self._total_moved:
             before, after = self._total_moved
-            said.append(f"there were {before:,}, then {after:,}")
+            reasons.append(f"there were {before:,}, then {after:,}")
         if self.repeated:
-            said.append(f"{self.repeated:,} came twice, given once")
-        return "; ".join(said) or None
+            reasons.append(f"{self.repeated:,} came twice, given once")
+        return "; ".join(reasons) or None
 
     def __aiter__(self) -> AsyncIterator[_T]:
         return self._each()
@@ -264,7 +263,7 @@ class Pager(Generic[_T]):
         await self.aclose()
 
     async def page(self) -> tuple[_T, ...]:
-        """The next page; empty after the last. Usually one request, fetched already."""
+        """Return the next page; empty after the last. Usually one request, sent already."""
         await self._fill()
         page = tuple(self._ready)
         self._ready.clear()
@@ -272,24 +271,24 @@ class Pager(Generic[_T]):
         return page
 
     async def pause(self) -> None:
-        """Call off what is fetched ahead; the next that is wanted is asked for again."""
+        """Cancel the request that fetches ahead; the next item sends it again."""
         ahead = self._ahead
         if ahead is None:
             return
         ahead.cancel()
         await asyncio.wait((ahead,))
-        # The walk has moved on past an answer that came all the same: that one is not lost.
+        # An answer that came all the same is kept, for the source has moved on past it.
         if self._ahead is ahead and (ahead.cancelled() or ahead.exception() is not None):
             self._ahead = None
 
     async def aclose(self) -> None:
-        """Call off what is fetched ahead, and give no more."""
+        """Cancel the request that fetches ahead, and give no more items."""
         self._ended = True
         self._ready.clear()
         await self.pause()
 
     async def _each(self) -> AsyncIterator[_T]:
-        # A generator, since leaving a loop early ends one, but says nothing to a plain iterator.
+        # A generator, because leaving a loop early closes one, but not a plain iterator.
         try:
             while await self._fill():
                 self.shown += 1
@@ -298,8 +297,8 @@ class Pager(Generic[_T]):
             await self.pause()
 
     async def _fill(self) -> bool:
-        """Whether there is something to give."""
-        async with self._turn:
+        """Fetch until there is an item to give; returns whether there is one."""
+        async with self._lock:
             while not self._ready and not self._ended:
                 portion = await self._next()
                 if portion is not None:
@@ -309,7 +308,7 @@ class Pager(Generic[_T]):
         return bool(self._ready)
 
     async def _next(self) -> Portion[_T] | None:
-        """The next portion; none when this was closed meanwhile."""
+        """Return the next portion; None when this was closed meanwhile."""
         while not self._ended:
             task = self._ahead or self._begin()
             try:
@@ -319,14 +318,14 @@ class Pager(Generic[_T]):
                 raise
             if self._ahead is task:
                 self._ahead = None
-            # Called off by a loop that was left, while this one was waiting already.
+            # Cancelled by another loop that was left, while this one waited.
             if not task.cancelled():
                 return task.result()
         return None
 
     def _begin(self) -> asyncio.Task[Portion[_T]]:
         self._ahead = task = asyncio.ensure_future(self._walk.next())
-        # Looked at even when nobody comes back for it.
+        # Retrieved even when no one awaits it, or asyncio would report the error.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
@@ -364,7 +363,7 @@ class Pager(Generic[_T]):
         self.total = portion.total
 
     def _finish(self, portion: Portion[_T], fresh: list[_T]) -> None:
-        """Find out whether that was the last."""
+        """Note whether that was the last portion, and why the result is incomplete."""
         if portion.cut is not None:
             self.truncated = self.total is None or self._taken < self.total
             self._cut = portion.cut if self.truncated else None
@@ -384,27 +383,26 @@ class Pager(Generic[_T]):
 
 
 class Pages(Generic[_T]):
-    """A `Pager` for code that waits: `for`, `page()`, and the same that it says of itself. It is
-    for one thread at a time."""
+    """A blocking `Pager`: `for`, `page()` and the same properties. For one thread at a time."""
 
-    def __init__(self, pager: Pager[_T], waiting: BlockingFace) -> None:
+    def __init__(self, pager: Pager[_T], face: BlockingFace) -> None:
         self._pager = pager
-        self._waiting = waiting
+        self._face = face
         self._ready: deque[_T] = deque()
 
     @property
     def total(self) -> int | None:
-        """What the server last said there is; nothing before the first page."""
+        """The total that the server last named; None before the first page."""
         return self._pager.total
 
     @property
     def shown(self) -> int:
-        """How many were given."""
+        """How many items were given."""
         return self._pager.shown - len(self._ready)
 
     @property
     def repeated(self) -> int:
-        """How many came twice, and were left out."""
+        """How many items came twice, and were left out."""
         return self._pager.repeated
 
     @property
@@ -427,7 +425,7 @@ class Pages(Generic[_T]):
             while self._ready or self._fill():
                 yield self._ready.popleft()
         finally:
-            self._waiting.leave(self._pager.pause())
+            self._face.leave(self._pager.pause())
 
     def __enter__(self) -> Self:
         return self
@@ -441,7 +439,7 @@ class Pages(Generic[_T]):
         self.close()
 
     def page(self) -> tuple[_T, ...]:
-        """The next page; empty after the last. Usually one request, fetched already."""
+        """Return the next page; empty after the last. Usually one request, sent already."""
         if not self._ready:
             self._fill()
         page = tuple(self._ready)
@@ -449,19 +447,19 @@ class Pages(Generic[_T]):
         return page
 
     def close(self) -> None:
-        """Call off what is fetched ahead, and give no more."""
+        """Cancel the request that fetches ahead, and give no more items."""
         self._ready.clear()
-        self._waiting.leave(self._pager.aclose())
+        self._face.leave(self._pager.aclose())
 
     def _fill(self) -> bool:
-        self._ready.extend(self._waiting.wait(self._pager.page()))
+        self._ready.extend(self._face.wait(self._pager.page()))
         return bool(self._ready)
 
 
 def paged(
     method: Callable[Concatenate[Any, _P], Pager[_T]],
 ) -> Callable[Concatenate[BlockingFace, _P], Pages[_T]]:
-    """The blocking twin of a method that gives a pager."""
+    """Return the blocking twin of a method that returns a pager."""
 
     @wraps(method)
     def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> Pages[_T]:

@@ -26,25 +26,25 @@ from explorer.errors import Forbidden, InvalidInput, NotFound
 
 __all__ = ["UndoMethods"]
 
-# What a server or a reader of it may add by itself to an entity that was just created.
-_BESIDE = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
+# Aspects that a server adds by itself to an entity that was just created.
+_ADDED_BY_SERVERS = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
 
 
 class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
     """How edits are undone and done again."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:
-        """Bring back what an edit, or a line of the journal, found.
+        """Undo an edit, or an entry of the journal: write the value that the edit replaced.
 
-        Only where the server still holds what the edit left; else nothing is written, unless with
-        `force`. Of labels and links only those that the edit added or took are looked at and
-        changed back, so that others' stay. An entity that the edit created is removed, unless
-        something else uses it. What this does is an edit itself, in the journal like any other.
-        Two or three requests, for links and created entities more.
+        Only where the server still holds what the edit wrote; else nothing is written, unless with
+        `force`. Of labels and links only those that the edit added or removed are compared and
+        changed back, and others stay. An entity that the edit created is removed, unless something
+        else uses it. The undo is an edit itself, in the journal like any other. Two or three
+        requests, for links and created entities more.
 
-        Raises `TextConflict` where somebody changed it since: `base` is what the edit left,
-        `theirs` what is there now, `mine` what would have come back; `InvalidInput` for a line of
-        the journal about an edit on another server; and as the edit itself does.
+        Raises `TextConflict` where somebody changed the value since: `base` is what the edit wrote,
+        `theirs` what is there now, `mine` what the undo would have written; `InvalidInput` for an
+        entry of the journal about another server; and as the edit itself does.
 
         Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
         """
@@ -56,11 +56,12 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
     async def undo_save(
         self, save: JournalSave | None = None, *, force: bool = False
     ) -> tuple[Edit, ...]:
-        """Undo everything that one save did, by default the last save to this server that the
-        journal has and that is not undone. Gives the edits that did it.
+        """Undo all edits of one save, by default of the last save to this server in the journal
+        that is not undone. Returns the edits that did it.
 
-        Nothing is written where any of it was changed since, unless with `force`. Undoing an undo
-        is a redo. Requests as `undo` for each place, and one more each where there are several.
+        Nothing is written where any of the values was changed since, unless with `force`. The undo
+        of an undo is a redo. Requests as `undo` for each value, and one more each where there are
+        several.
 
         Raises `NotFound` where there is no such save, and as `undo` does.
 
@@ -79,8 +80,8 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             return tuple([await self._undo_entries(edit, ids, force=force) for edit, ids in edits])
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
-        """Do again what the last undo took back; as `undo_save`. Raises `NotFound` where nothing
-        was undone, or where something else was saved since.
+        """Redo what the last undo undid; as `undo_save`. Raises `NotFound` where nothing was
+        undone, or where something else was saved since.
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
@@ -90,16 +91,16 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         return await self.undo_save(undone, force=force)
 
     async def last_save(self) -> JournalSave | None:
-        """The last save to this server that the journal has and that is not undone: what
-        `undo_save` takes back. Nothing where there is none. No request once the server was asked.
+        """Return the last save to this server in the journal that is not undone, which `undo_save`
+        undoes. None where there is none. No request, except the first to the embedded catalog.
 
         Example: `cat.last_save()`
         """
         return last_save(await self._entries(), await self._own_address())
 
     async def last_undo(self) -> JournalSave | None:
-        """The last undo on this server that was not done again: what `redo` does again. Nothing
-        where there is none, or where something else was saved since. Costs as `last_save`.
+        """Return the last undo on this server that was not redone, which `redo` redoes. None where
+        there is none, or where something else was saved since. Requests as `last_save`.
 
         Example: `cat.last_undo()`
         """
@@ -120,7 +121,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             made = await self._undo(edit, force=force)
             journal = await self._kept_journal()
             if journal is not None and not made.changed:
-                # Nothing was left to undo, and the journal has to say that it is undone.
+                # The value was the former one already; the journal records that it is undone.
                 await asyncio.to_thread(journal.append, made, self._connection.address)
         return made
 
@@ -182,7 +183,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         if not await self.exists(done.urn):
             return unchanged
         entity = await self.entity(done.urn)
-        known = {*created, *_BESIDE, self.registry.entity(done.urn.entity_type).key}
+        known = {*created, *_ADDED_BY_SERVERS, self.registry.entity(done.urn.entity_type).key}
         is_used = bool(set(entity.aspects) - known) or any(
             entity.raw(name) != value for name, value in created.items()
         )
@@ -193,7 +194,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
             try:
                 await self.delete(done.urn)
             except Forbidden:
-                # Not everybody may delete for good; hidden, it is offered to nobody.
+                # Where deleting for good is not allowed, the entity is hidden.
                 await self._set_removed(done.urn, True, dry_run=False)
 
         return await self._made(remove(), Edit.now(done.urn, "entity", done.after, None))
@@ -223,8 +224,8 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
 def _difference(
     edit: Edit, now: Held, *, force: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the edit added and what it took; raises `TextConflict` where not all of it is still as
-    the edit left it, unless with `force`."""
+    """Return the labels that an edit added and those it removed. Raises `TextConflict` where they
+    are not all as the edit left them, unless with `force`."""
     before, after = held_labels(edit.before), held_labels(edit.after)
     added = tuple(one for one in after if one not in before)
     taken = tuple(one for one in before if one not in after)
