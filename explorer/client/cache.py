@@ -1,4 +1,4 @@
-"""Answers kept on disk, so that what was read once can be read again without the server."""
+"""The cache of answers on disk, from which they can be read without the server."""
 
 import hashlib
 import logging
@@ -62,7 +62,7 @@ _logger = logging.getLogger("explorer.client")
 
 
 class _OtherFormat(Exception):
-    """The file is another release's."""
+    """The file was written by another release."""
 
 
 class AnswerCache:
@@ -70,15 +70,15 @@ class AnswerCache:
 
     An answer is found for the request that it answered and no other: the same method, path and
     body. An entity that was read among others is not found for the request that reads it alone.
-    Headers, and so tokens, are neither looked at nor kept; who asks one server as several people
-    gives each a `server` text of its own. Answers of writes are never kept.
+    Headers, and so tokens, are neither compared nor stored; for several users of one server, give
+    each a `server` text of its own. Answers of writes are never stored.
 
-    At most 64 MB, compressed, and 20,000 answers are kept, those last asked for longest ago going
-    first; none over 4 MB, and none is given that is older than 30 days. Methods block for about a
-    tenth of a millisecond, and as long as the disk takes when the oldest go. They raise nothing:
-    without a usable disk nothing is kept and nothing found, what another process's writing keeps
-    out for a tenth of a second is not kept, and a damaged file is begun anew. May be used from
-    several threads, and the file from several processes.
+    At most 64 MB, compressed, and 20,000 answers are stored, and the least recently used are
+    evicted first; none over 4 MB is stored, and none older than 30 days is returned. Methods block
+    for about a tenth of a millisecond, and longer when they evict. They raise nothing: without a
+    usable disk nothing is stored or found, a write that has to wait for another process for a tenth
+    of a second is skipped, and a damaged file is replaced by a new one. May be used from several
+    threads, and the file from several processes.
     """
 
     def __init__(self, directory: Path, server: str) -> None:
@@ -89,7 +89,7 @@ class AnswerCache:
         self._closed = False
 
     def get(self, request: Request) -> tuple[bytes, datetime] | None:
-        """The answer's body and when it was kept; nothing where none is kept."""
+        """Return the answer's body and when it was stored; None where none is."""
         key = _key(request)
         if key is None:
             return None
@@ -105,7 +105,7 @@ class AnswerCache:
         return body, datetime.fromtimestamp(kept_micros / 1_000_000, UTC)
 
     def put(self, request: Request, body: bytes) -> None:
-        """Keep an answer in place of the earlier one; that of a write, or a large one, is not."""
+        """Store an answer in place of the earlier one, unless it is of a write, or too large."""
         key = _key(request)
         if key is None or len(body) > _MAX_ANSWER_BYTES:
             return
@@ -113,17 +113,18 @@ class AnswerCache:
         self._use(lambda database: _write(database, key, packed))
 
     def clear(self) -> None:
-        """Forget every answer of this server, also for other processes."""
+        """Remove every answer of this server, also for other processes."""
         self._use(_empty)
 
     def close(self) -> None:
-        """Close the file; nothing is kept or found any more."""
+        """Close the file; nothing is stored or found any more."""
         with self._lock:
             self._closed = True
-            self._leave()
+            self._disconnect()
 
     def _use(self, ask: Callable[[sqlite3.Connection], _Given]) -> _Given | None:
-        """What the file says; nothing where it cannot be used. A damaged one is begun anew."""
+        """Return the result of a call on the file, None where the file cannot be used. A damaged
+        file is replaced by a new one."""
         with self._lock:
             for _ in range(2):
                 if self._closed:
@@ -135,19 +136,19 @@ class AnswerCache:
                 except (sqlite3.Error, _OtherFormat, OSError) as error:
                     _logger.debug("%s: %s", self._path, error)
                     if not _is_damage(error):
-                        # One that could not even be opened is not tried at every answer.
+                        # A file that cannot be opened is not tried again for every answer.
                         self._closed = self._database is None and not _is_busy(error)
                         return None
-                    self._begin_anew()
+                    self._start_anew()
         return None
 
-    def _begin_anew(self) -> None:
-        self._leave()
+    def _start_anew(self) -> None:
+        self._disconnect()
         for end in ("", "-wal", "-shm"):
             with suppress(OSError):
                 self._path.with_name(self._path.name + end).unlink()
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         if self._database is not None:
             with suppress(sqlite3.Error):
                 self._database.close()
@@ -155,7 +156,7 @@ class AnswerCache:
 
 
 def _key(request: Request) -> bytes | None:
-    """What tells a request from others; nothing for one whose answer is not kept."""
+    """Return the key of a request; None for one whose answer is not stored."""
     if request.writes:
         return None
     try:
@@ -177,11 +178,11 @@ def _open(path: Path) -> sqlite3.Connection:
     )
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # What the last seconds brought may be lost with the power; the file stays whole.
+        # A power failure may lose the last seconds, but does not damage the file.
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA journal_size_limit = 4194304")
         _lay_out(database)
-        # Whatever was used before that is as old itself.
+        # An answer that was not used since then was not stored since then either.
         long_ago = _now_micros() - _MAX_AGE_MICROS
         database.execute("DELETE FROM answers WHERE used_micros < ?", (long_ago,))
     except BaseException:
@@ -205,7 +206,7 @@ def _read(database: sqlite3.Connection, key: bytes) -> tuple[bytes, int] | None:
         (key, now_micros - _MAX_AGE_MICROS),
     ).fetchone()
     if found is not None:
-        # Whether or not that can be noted now, here is the answer.
+        # The answer is good even if its use cannot be noted.
         with suppress(sqlite3.OperationalError):
             database.execute("UPDATE answers SET used_micros = ? WHERE key = ?", (now_micros, key))
     return found
@@ -219,10 +220,10 @@ def _write(database: sqlite3.Connection, key: bytes, packed: bytes) -> None:
         database.execute(_PUT, (key, now_micros, now_micros, size, packed))
         answers, total_bytes = database.execute("SELECT answers, bytes FROM total").fetchone()
         if answers > _MAX_ANSWERS or total_bytes > _MAX_BYTES:
-            _let_oldest_go(database, answers, total_bytes)
+            _evict(database, answers, total_bytes)
 
 
-def _let_oldest_go(database: sqlite3.Connection, answers: int, total_bytes: int) -> None:
+def _evict(database: sqlite3.Connection, answers: int, total_bytes: int) -> None:
     gone: list[tuple[int]] = []
     for row, size in database.execute(_OLDEST):
         if answers <= _LEFT * _MAX_ANSWERS and total_bytes <= _LEFT * _MAX_BYTES:
@@ -239,13 +240,13 @@ def _remove(database: sqlite3.Connection, key: bytes) -> None:
 
 def _empty(database: sqlite3.Connection) -> None:
     database.execute("DELETE FROM answers")
-    # What was deleted stands in the file until it is written anew.
+    # Deleted rows stay in the file until it is rewritten.
     database.execute("VACUUM")
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the file itself is bad, rather than the disk full, shut or busy."""
+    """Return whether the file itself is damaged, rather than the disk full, read-only or busy."""
     if isinstance(error, sqlite3.Error):
         # Code 1 is a statement that does not fit the tables: they are not ours.
         code = _code(error)

@@ -60,7 +60,7 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     503: Unreachable,
     504: TimedOut,
 }
-# Of GraphQL errors that name a kind and no status.
+# The status of GraphQL errors that name a type and no status.
 _BY_TYPE = {
     "BAD_REQUEST": 400,
     "UNAUTHORIZED": 403,
@@ -75,7 +75,7 @@ _EXCERPT = 300
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title")
 _UNSEEN = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>")
 _PAGE = re.compile(r"(?i)<(!doctype html|html|head|body|title)\b")
-# Of a page that is none the patterns above look at every part for each other part.
+# The patterns above take quadratic time on a text that is no page.
 _MAX_PAGE = 5_000
 
 
@@ -86,7 +86,7 @@ def from_answer(
     *,
     url: str | None = None,
 ) -> CatalogError:
-    """The error for an answer outside 2xx, in the server's own words where it has any."""
+    """Return the error for an answer outside 2xx, in the server's own words where it has any."""
     said = _words_of(body)
     names = headers or {}
     known: dict[str, Any] = {
@@ -108,8 +108,8 @@ def from_answer(
 
 
 def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
-    """The error for the first of a GraphQL answer's errors: its message, and the place in the
-    operation where that names one."""
+    """Return the error for the first error of a GraphQL answer: its message, and its path in the
+    operation where it names one."""
     listed = errors if isinstance(errors, list) else []
     first = next((one for one in listed if isinstance(one, dict)), {})
     extensions = first.get("extensions")
@@ -194,14 +194,14 @@ def _in_brackets(said: str) -> str:
 
 def _moved(status: int, location: str | None, url: str | None) -> str:
     if not location:
-        return f"the server answered {status}, to ask elsewhere, and did not say where"
-    # What is no address is told as it is.
+        return f"the server answered {status}, a redirect, and named no address"
+    # What is no address is quoted as it is.
     with suppress(ValueError):
         location = urljoin(url or "", location)
     where = line(shown(location), _EXCERPT)
     return (
-        f"the server sends its callers on to {where}, and nothing was sent there; if that is the "
-        "catalog, give its address instead"
+        f"redirects are not followed: the server points to {where}; if that is the catalog, give "
+        "its address instead"
     )
 
 
@@ -220,7 +220,7 @@ def _words_of(body: bytes) -> str:
 
 
 def _words_of_text(text: str) -> str:
-    """What a text says; of a web page its title, or else its first words."""
+    """Return a text as one line; of a web page its title, or else its first words."""
     if not _PAGE.search(text):
         return line(text, _EXCERPT)
     from html import unescape
@@ -237,8 +237,8 @@ _T = TypeVar("_T")
 
 
 def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Of a reader of answers: raises `Unreadable` naming `what` for every answer that it trips
-    over, whichever part of it is missing or of another kind."""
+    """Return a decorator for parsers of answers, which raise `Unreadable` naming `what` for every
+    answer of another shape, whichever part of it is missing or of another type."""
 
     def made(read: Callable[_P, _T]) -> Callable[_P, _T]:
         @wraps(read)
@@ -260,12 +260,12 @@ def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
 
 
 def value_of(body: Any, what: str) -> Json:
-    """What an action's answer holds under `value`."""
+    """Return the object under `value` in the answer of an action."""
     return as_object(as_object(body, what).get("value"), what)
 
 
 def as_object(body: Any, what: str) -> Json:
-    """A JSON object; raises `Unreadable` naming `what` for anything else."""
+    """Return a JSON object; raises `Unreadable` naming `what` for anything else."""
     if not isinstance(body, dict):
         raise Unreadable(f"the server's answer to {what} is not of the shape expected")
     return body

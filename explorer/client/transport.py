@@ -46,8 +46,8 @@ class Retry:
     """A request is sent `tries` times at most, and never after `total_seconds`.
 
     The pause between two tries begins at `first_pause_seconds` and doubles; up to half of it is
-    left to chance, so that many clients do not come back at once. A server that names a pause is
-    given that one, or is not asked again when it is longer than what is left.
+    random, so that many clients do not return at once. A longer pause that the server asks for is
+    kept; a request whose pause would exceed the remaining time is not sent again.
     """
 
     tries: int = 5
@@ -61,7 +61,7 @@ class Retry:
             )
 
     def pause_seconds(self, tried: int, asked: float | None = None) -> float:
-        """How long to wait after `tried` tries; `asked` is what the server wants at least."""
+        """Return the pause after `tried` tries; `asked` is the least that the server asks for."""
         pause = self.first_pause_seconds * 2.0 ** (tried - 1)
         # Chance, not secrecy.
         pause *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
@@ -69,7 +69,7 @@ class Retry:
 
 
 def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
-    """What `Retry-After` asks for, in seconds or until a date; None where it says nothing.
+    """Return the pause that `Retry-After` asks for, in seconds or until a date; None without one.
 
     A date that has passed is 0, anything beyond a day is a day.
     """
@@ -78,7 +78,7 @@ def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
         return None
     if text.isascii() and text.isdecimal():
         return min(float(text[:12]), _FARTHEST_SECONDS)
-    # Hardly any server names a date, and what reads one is large.
+    # Imported late: few servers name a date, and the parser is large.
     from email.utils import parsedate_to_datetime
 
     try:
@@ -92,9 +92,8 @@ def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 class Secret:
-    """What is shown to a server in its `Authorization` header, and to nobody else.
-
-    It has no text of its own in a message, a log, a traceback with its locals or a pickle.
+    """The value of an `Authorization` header, which is sent to the server and shown nowhere else:
+    not in messages, logs, tracebacks with their locals, or pickles.
     """
 
     __slots__ = ("__header",)
@@ -104,35 +103,36 @@ class Secret:
 
     @classmethod
     def of(cls, token: "str | Secret | None") -> "Secret | None":
-        """An access token, without the spaces and line ends around it; nothing for none."""
+        """Return an access token as a secret, without spaces and line ends around it; None for
+        none."""
         if isinstance(token, Secret):
             return token
         return cls(f"Bearer {token.strip()}") if token else None
 
     @property
     def mark(self) -> str:
-        """A text that is equal for equal secrets, and tells nothing of them."""
-        # Most catalogs have no secret, and the cryptography is half a megabyte.
+        """A text that is equal for equal secrets, and does not reveal them."""
+        # Imported late: most catalogs have no secret, and the module is half a megabyte.
         from hashlib import sha256
 
         return sha256(self.__header.encode(errors="surrogatepass")).hexdigest()
 
     def check(self) -> None:
-        """Raises `InvalidInput`, which does not say what it was, for what no header can carry."""
+        """Raise `InvalidInput`, which does not name the secret, for what no header can carry."""
         _, _, shown = self.__header.partition(" ")
         if not shown or not all("!" <= char <= "~" for char in shown):
             raise InvalidInput(
-                "the token given is no token: it is empty, or holds spaces, line ends or letters "
-                "outside ASCII"
+                "invalid token: it is empty, or contains spaces, line ends or characters outside "
+                "ASCII"
             )
 
     @property
     def header(self) -> str:
-        """The header's text; not to be kept in a variable."""
+        """The text of the header. Do not bind it to a variable: tracebacks show those."""
         return self.__header
 
     def cut_from(self, body: bytes) -> bytes:
-        """What a server said, without the secret where it is repeated."""
+        """Return an answer's body without the secret where the server repeats it."""
         _, _, shown = self.__header.partition(" ")
         return body.replace(shown.encode(), b"(the token)") if shown else body
 
@@ -144,7 +144,7 @@ class Secret:
 
 
 def part_login(address: str) -> tuple[str, Secret | None]:
-    """An address without the name and password in it, and these as what a server is shown."""
+    """Return an address without its user name and password, and these as a secret."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -164,8 +164,7 @@ class Request:
     """One HTTP request. `path` is already encoded and relative to the server's base address.
 
     `repeatable` says that sending it twice does what sending it once does; `writes` that it
-    changes what the catalog holds. `signature` is what the server is shown of who asks; whoever
-    sends the request puts it on.
+    changes what the catalog holds. `signature` is the authorization, which the connection adds.
     """
 
     method: str
@@ -190,12 +189,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def of_aspects(mark: str, aspects: Sequence[str] | None) -> str:
-    """The query part that names aspects after `mark`; empty where none are named."""
+    """Return the part of a query that names aspects, after `mark`; empty for None."""
     return "" if aspects is None else f"{mark}aspects={listed(aspects)}"
 
 
 def millis(moment: datetime) -> int:
-    """Milliseconds since 1970 UTC; raises `InvalidInput` for a datetime without a zone."""
+    """Return milliseconds since 1970 UTC; raises `InvalidInput` for a datetime without a zone."""
     if moment.tzinfo is None:
         raise InvalidInput(
             f"{moment} has no time zone; give an aware datetime, such as datetime.now(UTC)"
@@ -204,14 +203,14 @@ def millis(moment: datetime) -> int:
 
 
 UNIX = "unix:"
-_TELLING = re.compile(r"(?i)token|secret|password|passwd|api_?key|signature|auth")
-# Names hold no question mark, so that no part of a text is gone through more than once.
+_SECRET_NAMES = re.compile(r"(?i)token|secret|password|passwd|api_?key|signature|auth")
+# Names hold no question mark, so that matching takes linear time.
 _MEMBER = re.compile(r"([?&;])([^?=&;#]*+)=[^&;#]*")
 _LOGIN = re.compile(r"(?<=//)[^/?#\s]*@")
 
 
 def base_url(address: str) -> str:
-    """What the paths of requests follow: the address without a slash at its end.
+    """Return the address that the paths of requests follow, without a slash at its end.
 
     Raises `InvalidInput` for what is no address of a server.
     """
@@ -237,7 +236,7 @@ def base_url(address: str) -> str:
 
 
 def is_local(address: str) -> bool:
-    """Whether what is sent to an address stays on this machine."""
+    """Return whether requests to an address stay on this machine."""
     host = "" if address.startswith(UNIX) else urlsplit(address).hostname or ""
     try:
         return not host or ip_address(host).is_loopback
@@ -246,15 +245,15 @@ def is_local(address: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """An address fit to be shown: no name, no password, no token in its query."""
-    return _MEMBER.sub(_untold, _LOGIN.sub("", url))
+    """Return an address fit to be shown: without user name, password, and secrets in its query."""
+    return _MEMBER.sub(_masked, _LOGIN.sub("", url))
 
 
-def _untold(member: re.Match[str]) -> str:
-    return f"{member[1]}{member[2]}=…" if _TELLING.search(member[2]) else member[0]
+def _masked(member: re.Match[str]) -> str:
+    return f"{member[1]}{member[2]}=…" if _SECRET_NAMES.search(member[2]) else member[0]
 
 
-# What may hold braces and words that mean nothing: block strings, strings, comments.
+# Block strings, strings and comments come first, because braces and words in them mean nothing.
 _TOKENS = re.compile(
     r'"""(?:\\"""|[^"]|"(?!""))*+(?:"""|$)|"(?:\\.|[^"\\\n])*+(?:"|$|(?=\n))|#[^\n\r]*'
     r"|[{}()\[\]]|[_A-Za-z][_0-9A-Za-z]*"
@@ -265,20 +264,20 @@ _FIELDS = "query fieldsOf($type: String!) { __type(name: $type) { fields { name 
 def graphql_request(
     query: str, variables: dict[str, Any], if_current: Mapping[str, Any] | None = None
 ) -> Request:
-    """A GraphQL operation; what people wrote travels in `variables` only.
+    """Return the request for a GraphQL operation; texts of people belong in `variables` only.
 
-    `if_current` is the condition of an edit, for our service alone. It travels in `extensions`,
-    which other servers ignore.
+    `if_current` is the condition of an edit, which our service alone knows. It goes in
+    `extensions`, which other servers ignore.
     """
     body: dict[str, Any] = {"query": query, "variables": variables}
     if if_current is not None:
         body["extensions"] = {"ifCurrent": if_current}
     writes = is_writing(query)
-    return Request("POST", GRAPHQL_PATH, body, repeatable=_is_question(query), writes=writes)
+    return Request("POST", GRAPHQL_PATH, body, repeatable=_is_query(query), writes=writes)
 
 
 def type_fields_request(type_name: str) -> Request:
-    """Which fields a type of the server's schema has."""
+    """Return the request for the fields of a type of the server's schema."""
     return graphql_request(_FIELDS, {"type": type_name})
 
 
@@ -292,14 +291,14 @@ def is_writing(query: str) -> bool:
     return any(word in ("mutation", "subscription") for word in _operations(query))
 
 
-def _is_question(query: str) -> bool:
-    """Whether a document holds nothing but questions, and so may be sent twice."""
+def _is_query(query: str) -> bool:
+    """Return whether a document holds queries only, and so may be sent twice."""
     words = _operations(query)
     return bool(words) and all(word in ("query", "fragment") for word in words)
 
 
 def _operations(query: str) -> list[str]:
-    """The word that each definition of a document begins with; `query` where it is left out."""
+    """Return the keyword of each definition of a document; `query` where it is left out."""
     found: list[str] = []
     depth = 0
     is_new = True
@@ -331,7 +330,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An answer that is still coming: its pieces as they come, cut anywhere."""
+    """An answer in progress: its pieces as they come, cut anywhere."""
 
     status: int
     headers: Mapping[str, str]
@@ -339,26 +338,26 @@ class Streamed:
 
 
 class Transport(Protocol):
-    """What carries a request to a server."""
+    """Sends requests to one server."""
 
     async def send(self, request: Request) -> Answer | tuple[int, bytes]:
-        """The answer, or no more than its status and body; raises `Unreachable` where none came."""
+        """Return the answer, or its status and body alone. Raises `Unreachable` where none came."""
         ...
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         ...
 
 
 @runtime_checkable
 class Streaming(Protocol):
-    """What a transport may be able to do beside."""
+    """A transport that can also stream."""
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Streamed]:
-        """The answer as it comes; leaving the context hangs up. Raises `Unreachable`, also in the
-        middle."""
+        """Return the answer as it comes; leaving the context closes it. Raises `Unreachable`, also
+        while pieces are read."""
         ...
 
 
 class NeverSent(Unreachable):
-    """Nobody listens there: the request never left, so any request may be tried again."""
+    """No connection was made: the request never left, so any request may be tried again."""

@@ -145,7 +145,7 @@ def checked_token(text: str, source: str) -> str:
         raise InvalidInput(f"the token ({source}) is empty")
     if not all("!" <= char <= "~" for char in token):
         raise InvalidInput(
-            f"the token ({source}) is no token: it holds spaces, line ends or letters outside ASCII"
+            f"invalid token ({source}): it contains spaces, line ends or characters outside ASCII"
         )
     return token
 

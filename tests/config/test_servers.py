@@ -221,7 +221,7 @@ def test_datahubs_file_names_a_server_and_its_token_alone_goes_there(home, monke
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "of-the-environment")
     meant = config.server()
     assert meant.url == "http://file:8080"
-    with pytest.raises(InvalidInput, match="no token") as caught:
+    with pytest.raises(InvalidInput, match="invalid token") as caught:
         meant.token()
     assert "of the" not in str(caught.value)
     datahubenv(home, "gms:\n  server: http://file:8080\n  token: of-the-file\n")
