@@ -229,7 +229,7 @@ class LimitedConnection(HttpToolsProtocol):
         elif self._part == "head" or self._incomplete_bytes:
             self._refuse(408, f"the headers took longer than {limits.head_seconds:g} seconds")
         else:
-            # Nothing was ever asked.
+            # The client never began a request.
             self.transport.close()
 
     def _start_write_timer(self) -> None:
@@ -301,7 +301,9 @@ _QUIET_SECONDS = 5.0
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes any that is free. Raises `InUse` or `Misconfigured`."""
+    """Return a bound socket that listens; port 0 takes any that is free. Raises `InUse` or
+    `Misconfigured`.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -315,7 +317,7 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
-        # A port in use is told when listening begins, not always at the bind.
+        # A port in use is not always an error of the bind; it may be one of listening.
         listener.listen(512)
     except OSError as error:
         listener.close()
@@ -325,7 +327,8 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
 
 
 def listen_on_socket(path: Path) -> socket.socket:
-    """A bound Unix socket that only we may connect to; one left by a killed service is replaced.
+    """Return a bound Unix socket that only this user may connect to; one that a killed service left
+    is replaced.
 
     Raises `StorageFault`.
     """
@@ -350,11 +353,13 @@ def run(
     leaving: Callable[[], None],
     idle_seconds: float | None = None,
 ) -> None:
-    """Answer on a bound socket until a signal says stop, or nobody asked for `idle_seconds`.
+    """Serve on a bound socket until a signal stops it, or without a request for `idle_seconds`.
 
-    `ready` is called once requests are taken, `leaving` before they no longer are. What was under
-    way is answered first. Signals are heard in the main thread only. Raises `ServerFault` when the
-    writer of the store ended, so that a supervisor starts the process again.
+    `ready` is called once connections are accepted, `leaving` before they no longer are. Requests
+    under way are answered before the end. Signals are handled in the main thread only.
+
+    Raises `ServerFault` when the writer of the store ended, so that a supervisor starts the process
+    again.
     """
     config = uvicorn.Config(
         service,
@@ -381,19 +386,19 @@ def run(
 
 
 def _limits() -> ConnectionLimits:
-    """The limits of the connections; fewer of them where this process may open few files."""
+    """Return the limits; fewer connections where this process may open few files."""
     limits = ConnectionLimits()
     try:
         import resource
     except ImportError:
         return limits
-    wanted = limits.connections + _OTHER_FILES
+    needed = limits.connections + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         soft = most
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    if soft == resource.RLIM_INFINITY or soft >= needed:
         return limits
     return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
@@ -430,7 +435,7 @@ class Heap:
         gc.unfreeze()
 
     def reclaim_when_due(self, *, quiet: bool) -> None:
-        """Collect frozen garbage when it is due; `quiet` says that nobody waits for an answer."""
+        """Collect frozen garbage when it is due; `quiet` means that no request is under way."""
         grown = (resident_bytes() or 0) - self._bytes_then
         most = max(self._growth_bytes, self._bytes_then // 2)
         is_late = time.monotonic() - self._reclaimed > _RECLAIM_SECONDS
@@ -455,7 +460,7 @@ class Heap:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn with our ends: it tells when it begins and stops, and stops when idle."""
+    """uvicorn's server, which calls back when it begins and when it stops, and stops when idle."""
 
     def __init__(
         self,
@@ -471,10 +476,8 @@ class _Server(uvicorn.Server):
         self._ready = ready
         self._leaving = leaving
         self._idle_seconds = idle_seconds
-        self._asked = time.monotonic()
-        self._answered = 0
-        self._requests = 0
-        self._quiet_since = time.monotonic()
+        self._total_requests = 0
+        self._last_request = self._last_busy = time.monotonic()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -505,17 +508,15 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if self._service.catalog.store.has_died:
             return True
-        state = self.server_state
-        if state.total_requests != self._requests:
-            self._requests = state.total_requests
-            self._quiet_since = time.monotonic()
+        now, state = time.monotonic(), self.server_state
+        if state.total_requests != self._total_requests:
+            self._total_requests = state.total_requests
+            self._last_request = self._last_busy = now
+        elif state.tasks:
+            self._last_busy = now
         if self.heap is not None and counter % _TICKS_A_SECOND == 0:
-            quiet = time.monotonic() - self._quiet_since > _QUIET_SECONDS
-            self.heap.reclaim_when_due(quiet=quiet)
-        if state.tasks or state.total_requests != self._answered:
-            self._answered = state.total_requests
-            self._asked = time.monotonic()
-        elif self._idle_seconds is not None and time.monotonic() - self._asked > self._idle_seconds:
+            self.heap.reclaim_when_due(quiet=now - self._last_request > _QUIET_SECONDS)
+        if self._idle_seconds is not None and now - self._last_busy > self._idle_seconds:
             return True
         return await super().on_tick(counter)
 

@@ -213,22 +213,6 @@ class RequestContext:
     one was found. `received_bytes` is what the request declared.
     """
 
-    __slots__ = (
-        "access",
-        "dialect",
-        "endpoint",
-        "headers",
-        "is_admitted",
-        "is_streamed",
-        "received_bytes",
-        "request_id",
-        "scope",
-        "seconds",
-        "sent_bytes",
-        "started",
-        "status",
-    )
-
     def __init__(self, scope: Scope) -> None:
         self.started = perf_counter()
         self.scope = scope
