@@ -15,7 +15,7 @@ from explorer.metadata.names import natural_key
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.server.browse import default_delimiter, with_folders
+from explorer.server.browse import default_delimiter
 from explorer.server.catalog import Catalog
 from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_only, open_store
 from explorer.server.ingestion import Intake
@@ -26,10 +26,10 @@ from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
-from explorer.server.store import LogEntry, Placement, StoredDocument, StoreFault, SurveyedStore
+from explorer.server.store import LogEntry, Placement, StoreFault, SurveyedStore
 from explorer.server.store.replay import Replay, digest
 from explorer.server.store.survey import Holding, KeptFolder, Survey
-from explorer.server.timeseries import Points, read_measures, use_from
+from explorer.server.timeseries import use_from
 
 __all__ = ["MOST", "Finding", "check", "check_directory"]
 
@@ -259,7 +259,7 @@ class _Checker:
         yield from self._edges(urn, holding, values)
         yield from self._browse(parsed, holding, values)
         yield from self._logged(urn, holding)
-        yield from self._searched(parsed, holding, values)
+        yield from self._searched(parsed, values)
         self._replay.settle(urn)
 
     def _entity(self, holding: Holding, urn: Urn) -> Iterator[Finding]:
@@ -318,7 +318,7 @@ class _Checker:
             yield Finding("edges", urn, problem)
 
     def _browse(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
-        delimiter = noted_delimiter(self._survey.note, urn.platform)
+        delimiter = noted_delimiter(self._survey, urn.platform)
         if urn.entity_type == "dataPlatform":
             declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
             due = declared or default_delimiter(urn.name)
@@ -359,13 +359,10 @@ class _Checker:
             problem = f"{missing.count(name)} {name} are missing, and there by the log"
             yield Finding("points", urn, problem)
 
-    def _searched(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
+    def _searched(self, urn: Urn, values: dict[str, Any]) -> Iterator[Finding]:
         if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
-        measures = read_measures(self._registry, urn, _points_of(holding), self._use_from)
-        delimiter = noted_delimiter(self._survey.note, urn.platform)
-        placed = with_folders(self._registry, urn, values, delimiter, self._survey.aspect)
-        document = document_of(self._registry, urn, placed, measures)
+        document = document_of(self._registry, self._survey, urn, values, self._use_from)
         if not self._index.holds(document):
             self._is_index_wrong = True
             yield Finding("search", str(urn), "it is not held as it is now")
@@ -429,29 +426,6 @@ def _is_object(stored: bytes) -> bool:
         return isinstance(orjson.loads(stored), dict)
     except orjson.JSONDecodeError:
         return False
-
-
-def _points_of(holding: Holding) -> Points:
-    """The documents of an entity, read as the store gives them."""
-
-    def points(
-        _urn: str,
-        aspect: str,
-        start_millis: int | None = None,
-        end_millis: int | None = None,
-        limit: int = -1,
-        /,
-    ) -> Iterator[StoredDocument]:
-        found = [
-            StoredDocument(aspect, point.value, b"")
-            for point in reversed(holding.points)
-            if point.aspect == aspect
-            and (start_millis is None or point.at_millis >= start_millis)
-            and (end_millis is None or point.at_millis <= end_millis)
-        ]
-        return iter(found if limit < 0 else found[:limit])
-
-    return points
 
 
 def _read(value: bytes) -> dict[str, Any]:

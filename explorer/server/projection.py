@@ -33,7 +33,6 @@ from explorer.server.store import (
 )
 from explorer.server.timeseries import (
     USAGE,
-    NewestMeasures,
     measured_aspects,
     read_measures,
     use_from,
@@ -111,20 +110,19 @@ class Projection:
         moved = self._moved(transaction) | changes.stale
         for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
-                platform = _values(urn, transaction.aspects([urn]).get(urn, ()))
-                moved |= self._settle_delimiter(transaction, Urn.parse(urn), platform)
+                moved |= self._settle_delimiter(transaction, Urn.parse(urn))
         begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = _values(urn, transaction.aspects([urn]).get(urn, ()))
+            values = _stored_values(transaction, urn)
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
                     self._defined[urn] = read_definition(parsed, values)
             if values and parsed.entity_type in self._registry.entities:
-                measures = read_measures(self._registry, parsed, transaction.documents, begin)
-                placed = self._with_folders(transaction, parsed, values)
-                self._documents.append(document_of(self._registry, parsed, placed, measures))
+                self._documents.append(
+                    document_of(self._registry, transaction, parsed, values, begin)
+                )
             else:
                 self._gone.add(urn)
 
@@ -229,25 +227,14 @@ class Projection:
             chunk = urns[begin : begin + _AT_ONCE]
             stored = self._store.aspects(chunk)
             documents = [
-                document_of(
-                    self._registry,
-                    Urn.parse(urn),
-                    self._with_folders(self._store, Urn.parse(urn), _values(urn, aspects)),
-                    read_measures(
-                        self._registry, Urn.parse(urn), self._store.documents, counted_from
-                    ),
-                )
-                for urn, aspects in stored.items()
-                if Urn.parse(urn).entity_type in self._registry.entities
+                document_of(self._registry, self._store, urn, _values(text, aspects), counted_from)
+                for text, aspects in stored.items()
+                if (urn := Urn.parse(text)).entity_type in self._registry.entities
             ]
             gone = set(chunk) - {document.urn for document in documents}
             is_last = begin + _AT_ONCE >= len(urns)
             self._index.apply(offset if is_last else 0, documents, gone)
         return len(urns)
-
-    def _with_folders(self, view: Reader, urn: Urn, values: _Values) -> _Values:
-        delimiter = noted_delimiter(view.note, urn.platform)
-        return with_folders(self._registry, urn, values, delimiter, view.aspect)
 
     def _moved(self, transaction: Transaction) -> set[str]:
         """What is below the containers that were put into another one: it moves along. Of much,
@@ -364,41 +351,43 @@ class Projection:
         if self._ending.is_set():
             return False
         known = self._index.document(str(urn))
-        measures = read_measures(self._registry, urn, self._store.documents, begin)
+        measures = read_measures(self._registry, urn, self._store, begin)
         return known is not None and known.usage != (measures.queries or 0.0)
 
     def _is_searched(self, urn: str, aspect: str) -> bool:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
-        name, places = places_of(urn, values, noted_delimiter(transaction.note, urn.platform))
+        name, places = places_of(urn, values, noted_delimiter(transaction, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
-    def _settle_delimiter(
-        self, transaction: Transaction, platform: Urn, values: _Values
-    ) -> set[str]:
-        """When a platform separates names otherwise than before, its datasets move; which."""
+    def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
+        """Move the datasets of a platform that separates names otherwise than before; return their
+        URNs."""
+        values = _stored_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
-        if delimiter == noted_delimiter(transaction.note, platform.name):
+        if delimiter == noted_delimiter(transaction, platform.name):
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
         moved = transaction.urns(prefix=f"urn:li:dataset:({platform},")
         for urn in moved:
-            self._place(
-                transaction, Urn.parse(urn), _values(urn, transaction.aspects([urn]).get(urn, ()))
-            )
+            self._place(transaction, Urn.parse(urn), _stored_values(transaction, urn))
         return set(moved)
 
 
 def document_of(
-    registry: Registry, urn: Urn, values: Mapping[str, Any], measures: NewestMeasures
+    registry: Registry, view: Reader, urn: Urn, values: Mapping[str, Any], from_millis: int
 ) -> Document:
-    """What search is to hold of an entity: its aspects' values and what is measured of it.
+    """What search is to hold of an entity: the values of its aspects, the folders it is in, and
+    what is measured of it, its use from `from_millis` on.
 
     Raises as `build_document`.
     """
-    held = {**values, **measures.documents}
+    measures = read_measures(registry, urn, view, from_millis)
+    delimiter = noted_delimiter(view, urn.platform)
+    placed = with_folders(registry, urn, values, delimiter, view.aspect)
+    held = {**placed, **measures.documents}
     if urn.entity_type == "assertion":
         return _assertion_document(registry, urn, held)
     document = build_document(registry, urn, held)
@@ -436,6 +425,10 @@ def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
+def _stored_values(view: Reader, urn: str) -> dict[str, Any]:
+    return _values(urn, view.aspects([urn]).get(urn, ()))
+
+
 def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
     """The values of an entity's aspects by name, without those that damage made unreadable."""
     found: dict[str, Any] = {}
@@ -466,7 +459,7 @@ def _delimiter_note(platform: str) -> str:
     return f"delimiter.{platform}"
 
 
-def noted_delimiter(note: Callable[[str], str | None], platform: str | None) -> str:
-    """What separates the parts of a name on a platform, by what `note` gives under a key."""
-    noted = note(_delimiter_note(platform)) if platform else None
+def noted_delimiter(view: Reader, platform: str | None) -> str:
+    """What separates the parts of a name on a platform."""
+    noted = view.note(_delimiter_note(platform)) if platform else None
     return noted or default_delimiter(platform)

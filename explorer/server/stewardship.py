@@ -526,7 +526,7 @@ class Ledger:
                 if not aspects:
                     self._entries.pop(urn, None)
                     continue
-                use = read_use(urn, self._store.documents, begin)
+                use = read_use(urn, self._store, begin)
                 facts = read_facts(urn, {one.name: one.value for one in aspects}, use)
                 before = self._entries.get(urn)
                 self._entries[urn] = WorklistDataset(

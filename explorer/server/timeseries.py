@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import ge, gt, le, lt
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
@@ -17,13 +17,12 @@ from explorer.metadata.registry import Registry, reach
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.search.query import SortBy
-from explorer.server.store import Store, StoredDocument
+from explorer.server.store import Reader, Store
 
 __all__ = [
     "USAGE",
     "USE_DAYS",
     "NewestMeasures",
-    "Points",
     "Use",
     "measured_aspects",
     "read_documents",
@@ -41,20 +40,6 @@ _HOUR_MILLIS = 3_600_000
 _DAY_MILLIS = 24 * _HOUR_MILLIS
 # A profile may be of a partition alone; so many are looked through for one of the whole table.
 _MOST_PROFILES = 100
-
-
-class Points(Protocol):
-    """Gives documents of a timeseries aspect, as `Reader.documents` does."""
-
-    def __call__(
-        self,
-        urn: str,
-        aspect: str,
-        start_millis: int | None = None,
-        end_millis: int | None = None,
-        limit: int = -1,
-        /,
-    ) -> Iterator[StoredDocument]: ...
 
 
 class NewestMeasures(msgspec.Struct, frozen=True):
@@ -118,7 +103,7 @@ def use_from(days: int = USE_DAYS) -> int:
     return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
 
 
-def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int) -> NewestMeasures:
+def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) -> NewestMeasures:
     """Return what is measured of an entity; use from `from_millis` on. One query for each
     timeseries aspect of its type that can be searched, about 20 µs."""
     text = str(urn)
@@ -126,23 +111,23 @@ def read_measures(registry: Registry, urn: Urn, points: Points, from_millis: int
     documents: dict[str, dict[str, Any]] = {}
     for aspect, decoder in readers.items():
         limit = _MOST_PROFILES if aspect == _PROFILE else 1
-        for stored in points(text, aspect, None, None, limit):
+        for stored in view.documents(text, aspect, None, None, limit):
             document = _decoded(decoder, stored.value, whole=aspect == _PROFILE)
             if document is not None:
                 documents[aspect] = document
                 break
     if USAGE not in documents:
         return NewestMeasures(documents)
-    found = [_queries(one.value) for one in points(text, USAGE, from_millis)]
+    found = [_queries(one.value) for one in view.documents(text, USAGE, from_millis)]
     return NewestMeasures(documents, sum(found))
 
 
-def read_use(urn: str, points: Points, from_millis: int) -> Use:
+def read_use(urn: str, view: Reader, from_millis: int) -> Use:
     """Return the use of a dataset from a moment on; about 5 µs a document."""
     queries = 0
     columns: dict[str, int] = {}
     oldest: int | None = None
-    for stored in points(urn, USAGE, from_millis):
+    for stored in view.documents(urn, USAGE, from_millis):
         try:
             window = _window.decode(stored.value)
         except msgspec.MsgspecError:

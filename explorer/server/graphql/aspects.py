@@ -266,7 +266,7 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
     def aspect_of(urn: str, name: str) -> StoredAspect | None:
         return session.node(urn).stored.get(name)
 
-    delimiter = noted_delimiter(session.catalog.store.note, node.urn.platform)
+    delimiter = noted_delimiter(session.catalog.store, node.urn.platform)
     return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
 
 

@@ -228,7 +228,7 @@ def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
     if node is None:
         raise NotFound(f"{asked['urn']} does not exist.")
     stored = (node.aspect("browsePaths") or {}).get("paths")
-    delimiter = noted_delimiter(catalog.store.note, node.urn.platform)
+    delimiter = noted_delimiter(catalog.store, node.urn.platform)
     return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
 
 

@@ -193,7 +193,7 @@ class BrowsingRoutes(Routes):
         if store.existing([str(urn)]):
             stored = store.aspect(str(urn), "browsePaths")
             value = orjson.loads(stored.value) if stored else {}
-            delimiter = noted_delimiter(store.note, urn.platform)
+            delimiter = noted_delimiter(store, urn.platform)
             found = browse_paths(urn, value.get("paths"), delimiter)
         return ValueResponse(found)
 

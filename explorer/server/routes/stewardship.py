@@ -218,11 +218,11 @@ class _UseOf:
     """Gives the facts of a dataset with its use over another number of days than is kept."""
 
     def __init__(self, catalog: Catalog, days: int) -> None:
-        self._points = catalog.store.documents
+        self._store = catalog.store
         self._from_millis = use_from(days)
 
     def __call__(self, urn: str, facts: DatasetFacts) -> DatasetFacts:
-        use = read_use(urn, self._points, self._from_millis)
+        use = read_use(urn, self._store, self._from_millis)
         return with_use(facts, lambda path: use.of_column(path) if path else use.of_table())
 
 
