@@ -1,5 +1,5 @@
-"""The rows of the folders: which are unfolded, which of their pages are at hand, and where each
-entry stands.
+"""The rows of the folders: which folders are open, which pages of them were read, and the row of
+each entry.
 """
 
 from collections.abc import Iterator
@@ -46,14 +46,14 @@ class Branch:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry is at hand."""
+        """Return whether every entry was read."""
         if self.total is None or self.note or self.stale:
             return False
         return all(number in self.pages for number in range(self.page_of(self.total - 1) + 1))
 
     @property
     def attached(self) -> bool:
-        """Whether it has rows: it, and all that hold it, are unfolded where they stand."""
+        """Return whether it has rows: whether it and all folders above it are open."""
         if not self.unfolded:
             return False
         if self.above is None:
@@ -61,7 +61,7 @@ class Branch:
         return self.above.below.get(self.index) is self and self.above.attached
 
     def entry_at(self, index: int) -> FolderEntry | None:
-        """An entry, where its page is at hand; what was unfolded is known in any case."""
+        """Return an entry; None where its page was not read and it was never opened."""
         held = self.below.get(index)
         if held is not None:
             return held.entry
@@ -72,23 +72,23 @@ class Branch:
         return page[at] if at < len(page) else None
 
     def page_of(self, index: int) -> int:
-        """The page on which an entry stands; the head comes with the first."""
+        """Return the number of the page that holds an entry; the head is part of the first."""
         last = max(0, (self.total or 0) - 1)
         return max(0, min(index, last) - len(self.head)) // PAGE
 
     def known(self) -> Iterator[tuple[int, FolderEntry]]:
-        """What is at hand, with its index, from the first on."""
+        """Yield the entries that were read, each with its index, in order."""
         yield from enumerate(self.head)
         for number in sorted(self.pages):
             yield from enumerate(self.pages[number], len(self.head) + number * PAGE)
 
     def lacks(self, number: int) -> bool:
-        """Whether a page is to be asked for when it is looked at."""
+        """Return whether a page has to be read when it comes into view."""
         there = number in self.pages and number not in self.stale
         return not (there or number in self.asked or number in self.failed)
 
     def take(self, number: int, portion: EntryPage) -> None:
-        """Keep a page that came."""
+        """Take a page that was read."""
         if portion.instead is not None:
             self.source = portion.instead
         if number == 0:
@@ -109,13 +109,13 @@ class Branch:
         self.regrow()
 
     def fail(self, number: int, why: str) -> None:
-        """Say why a page is not there."""
+        """Note why a page could not be read."""
         self.pages.pop(number, None)
         self.stale.discard(number)
         self.failed[number] = why
 
     def unfold(self, index: int, entry: FolderEntry) -> "Branch | None":
-        """Unfold what an entry holds; None where it holds nothing."""
+        """Open an entry and return its branch; None where it holds nothing."""
         if entry.below is None:
             return None
         branch = self.below.get(index)
@@ -126,12 +126,12 @@ class Branch:
         return branch
 
     def fold(self) -> None:
-        """Fold it; what is unfolded below stays so for the next time."""
+        """Close it; what is open below stays open for the next time."""
         self.unfolded = False
         self.regrow()
 
     def reload(self) -> None:
-        """Everything is read again when it is looked at, and until then shown as it was."""
+        """Mark everything as stale: it is read again when it comes into view."""
         self.turn += 1
         self.stale = set(self.pages)
         self.failed.clear()
@@ -140,7 +140,7 @@ class Branch:
             branch.reload()
 
     def narrow(self, text: str) -> None:
-        """Show only what has a text in its name; everything again without one."""
+        """Show only entries that have a text in their names; all again for an empty text."""
         if text == self.text:
             return
         if self._whole is None:
@@ -157,7 +157,7 @@ class Branch:
         self.regrow()
 
     def regrow(self) -> None:
-        """Count its rows again, and those of all that hold it."""
+        """Count its rows and those of all folders above it again."""
         branch: Branch | None = self
         while branch is not None:
             branch.opened = sorted(at for at, one in branch.below.items() if one.unfolded)
@@ -166,7 +166,7 @@ class Branch:
             branch = branch.above
 
     def _hang(self, first: int, entries: tuple[FolderEntry, ...]) -> None:
-        """Put what is unfolded where its entry stands now."""
+        """Move open folders to the places that their entries have now."""
         here = {entry.key: at for at, entry in enumerate(entries, first)}
         moved = [at for at in range(first, first + len(entries)) if at in self.below]
         self._take_off([at for at in moved if here.get(self.below[at].entry.key) != at])
@@ -185,7 +185,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """A folder before it was narrowed."""
+    """A folder as it was before it was narrowed."""
 
     source: EntrySource
     unfolded: dict[object, Branch]
@@ -199,7 +199,8 @@ class _Whole:
         return cls(branch.source, branch.waiting | below, known, branch.complete)
 
     def narrowed(self, text: str) -> EntrySource:
-        """What is all at hand needs no server, unless there are folders to look into."""
+        """Return the source of the narrowed entries: those that were read, where these are all and
+        none is a folder, else the server."""
         folders = any(one.urn is None and one.below and not one.heading for one in self.known)
         if self.complete and not folders:
             return FixedSource(self.known).narrowed(text, ())
@@ -211,8 +212,8 @@ _PAGES_KEPT = 12
 
 @dataclass(frozen=True, slots=True)
 class OutlineRow:
-    """A row: the entry `index` of a folder, `depth` folders deep. At -1 stands what is to be said
-    of a folder without entries, behind the last entry its note."""
+    """A row: the entry `index` of a folder, `depth` folders deep. The index is -1 for the row of a
+    folder without entries, and the number of entries for the row of its note."""
 
     branch: Branch
     index: int
@@ -220,23 +221,23 @@ class OutlineRow:
 
     @property
     def entry(self) -> FolderEntry | None:
-        """What stands there, where it is known."""
+        """Return the entry, None where it was not read."""
         return None if self.index < 0 else self.branch.entry_at(self.index)
 
     @property
     def unfolded(self) -> Branch | None:
-        """What is unfolded below it."""
+        """Return the open folder below it, None for none."""
         held = self.branch.below.get(self.index)
         return held if held is not None and held.unfolded else None
 
     @property
     def why(self) -> str | None:
-        """Why nothing is known of it, where that failed."""
+        """Return why its page could not be read, None where nothing failed."""
         return self.branch.failed.get(self.branch.page_of(self.index))
 
 
 class Outline:
-    """All rows, from a folder that has no row itself."""
+    """All rows below a root that has no row itself."""
 
     def __init__(self, source: EntrySource) -> None:
         self.root = Branch(FolderEntry("", below=source), source)
@@ -244,11 +245,11 @@ class Outline:
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self.root.height
 
     def locate(self, row: int) -> OutlineRow:
-        """What stands in a row."""
+        """Return what is in a row."""
         branch, depth = self.root, 0
         while True:
             before, into = 0, None
@@ -266,7 +267,7 @@ class Outline:
             branch, depth = into, depth + 1
 
     def row_of(self, branch: Branch, index: int) -> int:
-        """The row of an entry of a folder that is unfolded."""
+        """Return the row of an entry of an open folder."""
         row = max(0, index)
         for at in branch.opened:
             if at >= index:
@@ -277,8 +278,8 @@ class Outline:
         return self.row_of(branch.above, branch.index) + 1 + row
 
     def pages(self, first: int, last: int) -> Iterator[tuple[Branch, int]]:
-        """The pages that rows stand on, each once, from the top; rows that there are not are left
-        out."""
+        """Yield the pages that hold the rows, each once, from the top; rows past the end hold
+        none."""
         found: dict[tuple[Branch, int], None] = {}
         for row in range(max(0, first), min(last, self.height - 1) + 1):
             spot = self.locate(row)
@@ -286,11 +287,11 @@ class Outline:
         yield from found
 
     def narrowed(self) -> Iterator[Branch]:
-        """Folders that a filter narrows."""
+        """Yield the folders that are narrowed."""
         yield from _narrowed(self.root)
 
     def forget(self, looked_at: list[tuple[Branch, int]]) -> None:
-        """Let go of the pages that were looked at longest ago, when there are many."""
+        """Drop the pages that were visible longest ago, beyond a limit."""
         for page in looked_at:
             self._seen.pop(page, None)
             self._seen[page] = None

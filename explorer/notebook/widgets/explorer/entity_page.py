@@ -12,7 +12,6 @@ from explorer.notebook.entity import role_of
 from explorer.notebook.search import EDITED
 from explorer.notebook.view import Say
 from explorer.notebook.widgets.explorer.markup import marked, marked_line, parts_of
-from explorer.notebook.widgets.explorer.search import kind_of
 from explorer.views.columns import ColumnRow, column_row, parse_column_filter
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def tabs_of(entity: "Entity") -> tuple[Tab, ...]:
 
 def head_of(entity: "Entity", why_not: str) -> Told:
     """What stands above the tabs; `why_not` says why nothing can be written."""
-    facts = [kind_of(entity), entity.platform, entity.urn.origin]
+    facts = [singular(entity.kind), entity.platform, entity.urn.origin]
     states = []
     if not entity.exists:
         states.append("not in this catalog, or only named by others")

@@ -1,4 +1,4 @@
-"""The explorer's results, filters and folders: what is asked, and what the page is told."""
+"""The results, facets and folders of the explorer widget, and what its page draws of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,6 @@ from explorer.views.search import (
 )
 
 if TYPE_CHECKING:
-    from explorer.client.entity import Entity
     from explorer.client.records import Measures
     from explorer.notebook.catalog import Catalog
     from explorer.notebook.search import Results
@@ -186,8 +185,8 @@ _SHORT = 200
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A question: words, a filter as people type it, values of facets that were taken on, an order
-    and where the page begins."""
+    """A search: words, a filter as people type it, the taken values of facets by field, a sort
+    order, and the start of the page."""
 
     words: str = ""
     filter: str = ""
@@ -196,7 +195,7 @@ class Search:
     start: int = 0
 
     def toggled(self, name: str, value: str) -> "Search":
-        """The same with a value of a facet taken on, or off where it was on."""
+        """Return the search with a value of a facet taken, or given up where it was taken."""
         before = self.chosen.get(name, ())
         after = tuple(one for one in before if one != value)
         if len(after) == len(before):
@@ -205,8 +204,8 @@ class Search:
         return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
 
     def narrowing(self, catalog: "Catalog", beyond: str = "") -> Filter:
-        """The filter as a whole; `beyond` is a facet whose chosen values are left out instead.
-        Raises `FilterSyntax` for one that cannot be read."""
+        """Return the whole filter; the taken values of the facet `beyond` are excluded instead.
+        Raises `FilterSyntax` for a filter that cannot be read."""
         from explorer.query import read_filter
 
         typed = read_filter(self.filter, catalog.registry) if self.filter.strip() else Filter()
@@ -218,18 +217,18 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What the server said to a search, and what the URNs among the facets are called."""
+    """The answer to a search, with the names of the URNs among the facets."""
 
     search: Search
     page: "Results"
     names: Mapping[str, str]
     adding: Mapping[str, Facet]
-    """The facets some of whose values are taken on, counted over what is not found yet."""
+    """The facets that have taken values, by field, counted over results not found yet."""
     limit: int | None = PAGING_LIMIT
     """How far the server lets a client page through a result."""
 
     def told(self, ticked: Iterable[str]) -> dict[str, Any]:
-        """What the page draws."""
+        """Return what the page draws; `ticked` are the URNs of ticked results."""
         page, search, marked = self.page, self.search, frozenset(ticked)
         groups = facet_groups(page.facets, self.names, search.chosen, self.adding)
         return {
@@ -315,9 +314,8 @@ def _shown_label(label: str) -> str:
 
 
 def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
-    """Ask the catalog. One request, one for each hundred hits, one for each facet some of whose
-    values are taken on, and one for the names of what the facets count. Rows and use are asked for
-    later, with `measured`."""
+    """Search. One request, one for each hundred hits, one for each facet that has taken values, and
+    one for the names of URNs among the facets. Rows and use are read later, by `measured`."""
     words = search.words.strip() or "*"
     page = catalog.search(
         words,
@@ -342,13 +340,13 @@ def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
 
 
 def measured(catalog: "Catalog", answer: SearchAnswer) -> SearchAnswer:
-    """The same with rows, use and last change of the datasets found. One request."""
+    """Return the answer with rows, use and last change of its datasets. One request."""
     page = answer.page
     return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))
 
 
 def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
-    """Completions, as the page draws them."""
+    """Return completions as the page draws them."""
     return [
         {
             "text": line(one.text, _SHORT),
@@ -360,13 +358,8 @@ def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
     ]
 
 
-def kind_of(entity: "Entity") -> str:
-    """What the platform calls it, else its type in a word."""
-    return entity.kind if entity.kind != entity.entity_type else singular(entity.entity_type)
-
-
 def _measured(known: "Measures | None") -> str:
-    """Rows, use and last change in a few words; "" for nothing."""
+    """Return rows, use and last change in a few words; empty where none is known."""
     if known is None:
         return ""
     rows, queries, changed = known.rows, known.queries, known.changed

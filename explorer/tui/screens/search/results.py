@@ -75,11 +75,11 @@ _WIDE = 84
 
 
 class ResultKeys(Protocol):
-    """What the keys of the results do, done by what is around them. Called at once and not told
-    by messages: the next key is on its way already."""
+    """What the view around the results does for them. It is called rather than sent messages,
+    because the next key may be in the queue already."""
 
     def open_result(self, index: int) -> None:
-        """Open what is in a row."""
+        """Open the result in a row."""
         ...
 
     def need_page(self, start: int) -> None:
@@ -91,17 +91,17 @@ class ResultKeys(Protocol):
         ...
 
     def keeps(self, event: events.Key) -> bool:
-        """Whether a key is kept for the page that is about to open."""
+        """Return whether a key is kept for the page that is about to open."""
         ...
 
     def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Look at what was pasted."""
+        """Take a pasted text; return whether it was used."""
         ...
 
 
 class Results(Rows):
-    """What was found, in its order. It is as long as the whole result; pages that were not read
-    yet are asked for as they come into view."""
+    """The results in order. The list is as long as the whole result; pages are read as they come
+    into view."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("results")
 
@@ -111,7 +111,7 @@ class Results(Rows):
         self.total = 0
         self.known: dict[Urn, Entity] = {}
         self.drafts: frozenset[str] = frozenset()
-        """The URNs of entities of which there are drafts."""
+        """The URNs of entities that have drafts."""
         self.stopped_at: int | None = None
         self._marked: dict[Urn, None] = {}
         self._unreadable: dict[int, str] = {}
@@ -139,35 +139,35 @@ class Results(Rows):
         self.show(self.stopped_at or page.total, self._draw_hit, cursor=cursor, empty=empty)
 
     def add_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"]) -> None:
-        """Show a further page in its place."""
+        """Add a further page."""
         self.known.update(known)
         self._keep(page)
         if page.end < min(page.start + PAGE, self.count):
-            # The server gives no more, whatever it counted.
+            # The server returns fewer results than it counted.
             self.stopped_at = page.end
             self.grow(page.end)
             self.move_to(min(self.cursor, page.end - 1))
         self.refresh()
 
     def update_known(self, known: Mapping[Urn, "Entity"]) -> None:
-        """Say what entities among the results are now; rows stay where they are."""
+        """Replace what is known of entities; rows stay where they are."""
         self.known.update(known)
         self.refresh()
 
     @property
     def marked(self) -> tuple[Urn, ...]:
-        """The results that are marked, in the order in which they were."""
+        """Return the marked results, in the order of marking."""
         return tuple(self._marked)
 
     def unmark(self) -> None:
-        """Mark nothing any more."""
+        """Remove all marks."""
         if self._marked:
             self._marked.clear()
             self.refresh()
             self.refresh_bindings()
 
     def action_mark(self) -> None:
-        """Mark the row under the cursor, or take its mark off, and go on to the next."""
+        """Mark or unmark the row under the cursor, and move to the next."""
         urn = self.urn_at(self.cursor)
         if urn is None:
             return
@@ -184,25 +184,25 @@ class Results(Rows):
         self._does.results_key("seen")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Marks can be taken off where there are any."""
+        """Allow unmarking while there are marks."""
         if action == "unmark":
             return bool(self._marked)
         return super().check_action(action, parameters)
 
     def urn_at(self, index: int) -> Urn | None:
-        """The URN of a row; nothing for one that was not read yet."""
+        """Return the URN in a row; None for one that was not read yet."""
         hit = self.hits.get(index)
         return hit.urn if hit else None
 
     @property
     def in_view(self) -> tuple[int, int]:
-        """The first and the last row that are seen as a whole, counted from 0."""
+        """Return the first and the last row that are wholly visible, counted from 0."""
         first = -(-int(self.scroll_offset.y) // self.row_height)
         height = max(self.scrollable_content_region.height // self.row_height, 1)
         return first, min(first + height, self.count) - 1
 
     def missing(self) -> int | None:
-        """Where the first page begins that is in view and was not read."""
+        """Return the start of the first visible page that was not read, None for none."""
         first, last = self.in_view
         for row in range(max(first - 1, 0), min(last + 2, self.count)):
             if row not in self.hits and row not in self._unreadable:
@@ -210,17 +210,17 @@ class Results(Rows):
         return None
 
     def tell_moved(self) -> None:
-        """Nothing around the list follows its cursor."""
+        """Send no message: `move_to` calls the view itself."""
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Read what has come into view, and tell which rows these are."""
+        """Read the rows that came into view."""
         super().watch_scroll_y(old_value, new_value)
         self._look()
 
     def on_resize(self, event: events.Resize | None = None) -> None:
-        """As much is in view as there is room for."""
+        """Read the rows that came into view."""
         del event
-        # Textual has the list's own part done too, and that brings the cursor into view.
+        # Textual also calls the handler of the base class, which scrolls to the cursor.
         self.call_next(self._look)
 
     def _look(self) -> None:
@@ -230,33 +230,33 @@ class Results(Rows):
         self._does.results_key("seen")
 
     def move_to(self, index: int) -> None:
-        """Move the cursor; what is told of the row follows it."""
+        """Move the cursor, and have the explanation follow it."""
         before = self.cursor
         super().move_to(index)
         if self.cursor != before:
             self._does.results_key("moved")
 
     def jump_to(self, index: int) -> None:
-        """Put the cursor on a row, as far up on the screen as it goes."""
+        """Move the cursor to a row, and scroll it to the top."""
         self.move_to(index)
         self.scroll_to(y=self.cursor * self.row_height, animate=False, immediate=True)
 
     def action_choose(self) -> None:
-        """Open what is under the cursor; before the answer is there, what comes first in it."""
+        """Open the result under the cursor; while a search runs, its first when it is there."""
         self._does.open_result(self.cursor)
 
     def action_next_page(self) -> None:
-        """To the next fifty."""
+        """Move to the next page."""
         following = (self.cursor // PAGE + 1) * PAGE
         if following < self.count:
             self.jump_to(following)
 
     def action_previous_page(self) -> None:
-        """To the fifty before."""
+        """Move to the previous page."""
         self.jump_to(max(self.cursor // PAGE - 1, 0) * PAGE)
 
     def action_do(self, what: str) -> None:
-        """Something that the view around the list does."""
+        """Do what the view around the list does for a key."""
         self._does.results_key(what)
 
     def action_facet(self, number: int) -> None:
@@ -264,20 +264,20 @@ class Results(Rows):
         self._does.results_key(str(number))
 
     def on_key(self, event: events.Key) -> None:
-        """A key for the page that is about to open is not for this list."""
+        """Leave keys alone that are kept for the page that is about to open."""
         if self._does.keeps(event):
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """The URN of an entity, pasted, is gone to."""
+        """Open the entity whose URN is pasted."""
         event.stop()
         self._does.pasted(event.text[:_PASTED], is_cut=False, into_empty=True)
 
     def _keep(self, page: "SearchPage") -> None:
         for at, hit in enumerate(page.hits, page.start):
             self.hits[at] = hit
-        # Nothing says where among the others the server had them.
+        # The server does not say where among the others they stood.
         for at, text in enumerate(page.unreadable, page.start + len(page.hits)):
             self._unreadable[at] = text
 
@@ -338,8 +338,11 @@ _SHOWN = 30
 
 @dataclass(frozen=True, slots=True)
 class ResultCount:
-    """What the results are: how many there are, and which rows are in view, the first and the last,
-    counted from 0; None while something else is shown in their place. `marked` are marked."""
+    """The numbers of the line above the results.
+
+    `seen` are the first and the last visible row, counted from 0, None while the results are
+    hidden. `marked` is the number of marked results.
+    """
 
     total: int
     seen: tuple[int, int] | None
@@ -348,12 +351,12 @@ class ResultCount:
     has_filter: bool
     stopped_at: int | None = None
     corrected: tuple[str, str] | None = None
-    """What was typed and nothing has, and what was searched for instead."""
+    """The words that were typed and not found, and those that were searched for instead."""
     marked: int = 0
 
 
 def count_line(found: ResultCount, width: int) -> Text:
-    """How much was found, and what of it is seen."""
+    """Return the line above the results: their number, the visible ones, and the order."""
     if found.total == 0:
         hint = "; x clears the conditions" if found.has_filter else ""
         return Text.assemble(("No results", "bold"), hint)
@@ -378,7 +381,7 @@ def count_line(found: ResultCount, width: int) -> Text:
 
 
 def _page_in_view(seen: tuple[int, int], found: ResultCount) -> str:
-    """Which of the results are in view, and on which page."""
+    """Return which results are visible, and on which page."""
     first, last = seen
     place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < found.total else ""
     if found.total > PAGE:
@@ -388,8 +391,8 @@ def _page_in_view(seen: tuple[int, int], found: ResultCount) -> str:
 
 
 def fault_line(fault: FilterSyntax, width: int) -> Text:
-    """What is wrong with a filter, and where: the place between »«, with what stands before it
-    where there is room. What is only not typed yet is no mistake."""
+    """Return what is wrong with a filter, and the place between »«, after the text before it where
+    there is room. A filter that is not finished is marked with …, any other with ✗."""
     place, end = fault.position, fault.position + fault.length
     is_unfinished = place >= len(fault.text.rstrip())
     text = Text.assemble(("… " if is_unfinished else "✗ ", "bold"), line(fault.message), "   ")

@@ -59,7 +59,7 @@ __all__ = ["SearchView"]
 
 
 class SearchMemory:
-    """Keeps the searches of the server that the session is at. Files are read and written in a
+    """The saved and the recent searches of the session's server. Files are read and written in a
     thread."""
 
     def __init__(self, view: Widget, session: Session, run: Callable[[str, str], None]) -> None:
@@ -68,17 +68,17 @@ class SearchMemory:
         self._session = session
 
     async def read(self) -> SearchFile:
-        """What is kept. Raises `Unusable`."""
+        """Return the saved and the recent searches. Raises `Unusable`."""
         searches = await self._searches()
         return await asyncio.to_thread(searches.read)
 
     def remember(self, text: str) -> None:
-        """Remember a search that somebody went on from."""
+        """Add a text to the recent searches."""
         if text:
             self._do("keeping the search", lambda searches: searches.asked(text))
 
     def save(self, text: str, order: str) -> None:
-        """Ask for a name, and keep a search under it."""
+        """Ask for a name, and save a search under it."""
         from explorer.tui.widgets.dialogs import PromptScreen
 
         if not text:
@@ -97,7 +97,7 @@ class SearchMemory:
         self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), keep)
 
     def show(self) -> None:
-        """List what is kept."""
+        """List the saved and the recent searches."""
         self._view.run_worker(self._show(), group="keeping")
 
     async def _searches(self) -> SearchStore:
@@ -156,14 +156,14 @@ class SearchMemory:
 
 
 TYPING_PAUSE_SECONDS = 0.03
-# What takes longer is said to be under way.
+# A search that takes longer is shown to be running.
 _PATIENCE_SECONDS = 0.2
 _WHY_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One question to the server."""
+    """A search as it is sent to the server."""
 
     question: Query
     narrowed_by: Filter
@@ -171,13 +171,13 @@ class _Search:
 
     @property
     def words(self) -> str:
-        """What is looked for; everything, where there are no words."""
+        """Return the words, `*` for none."""
         return self.question.words or "*"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the server said to it."""
+    """The answer to a search, with the entities that it names."""
 
     search: _Search
     page: "SearchPage"
@@ -187,15 +187,15 @@ class _Answer:
 
     @property
     def words(self) -> str:
-        """The words that were found: those typed, or what they were corrected to."""
+        """Return the words that were found: those typed, or what they were corrected to."""
         return self.page.corrected or self.search.question.words
 
 
 async def _adding(
     catalog: "AsyncCatalog", search: _Search, registry: "Registry"
 ) -> "dict[str, Facet]":
-    """The facets some of whose values are taken on, counted over what a further value would add to
-    the result. One request for each."""
+    """Return the facets that have taken values, by field, counted over the results that a further
+    value would add. One request for each."""
     fields = tuple(search.question.chosen(registry))
 
     async def counted(field: str) -> "tuple[Facet, ...]":
@@ -207,13 +207,12 @@ async def _adding(
 
 
 class SearchBase(Vertical, SizeAware):
-    """A box, facets and results, and the questions between them. The last question wins: an answer
-    to an older one is never shown."""
+    """A box, facets and results. The last search wins: the answer to an older one is not shown."""
 
     @dataclass
     class LedOn(Message):
-        """The result that was wished for before the answer came is to be opened, if there is one;
-        then comes what was typed for it meanwhile, which `take` gives."""
+        """The result that was chosen before the answer came is to be opened, None where there is
+        none. `take` returns the keys that were pressed since, which are for its page."""
 
         urn: Urn | None
         take: Callable[[], list[events.Key]]
@@ -239,34 +238,34 @@ class SearchBase(Vertical, SizeAware):
 
     @property
     def box(self) -> SearchBox:
-        """The line that is typed into."""
+        """Return the search box."""
         return self.query_one(SearchBox)
 
     @property
     def results(self) -> Results:
-        """What was found."""
+        """Return the list of results."""
         return self.query_one(Results)
 
     @property
     def text(self) -> str:
-        """What stands in the box."""
+        """Return the text of the box."""
         return self.box.value.strip()
 
     @property
     def order(self) -> str:
-        """How results are ordered, as the client reads it; nothing for the best first."""
+        """Return the sort order as the client reads it; empty for the best first."""
         return self._order
 
     def start(self, text: str = "") -> None:
-        """Ask for `text`; with none for everything. What somebody was quick enough to type into
-        the box before stays, and is asked for."""
+        """Search for `text`, for everything without one; for the text of the box where something
+        was typed already."""
         with self.prevent(Input.Changed):
             self.box.value = self.box.value or text
         self._ask()
 
     def keeps(self, event: events.Key) -> bool:
-        """Whether a key is kept for the result that is opened when the answer comes; escape gives
-        that up."""
+        """Return whether a key is kept for the page of the result that opens when the answer comes.
+        Escape cancels the opening."""
         if not self._opens_first and not self._is_leading_on:
             return False
         if event.key == "escape" and self._opens_first:
@@ -276,23 +275,23 @@ class SearchBase(Vertical, SizeAware):
         return True
 
     def _take_ahead(self) -> list[events.Key]:
-        """What was kept; from now on nothing is."""
+        """Return the keys that were kept, and keep no more."""
         self._is_leading_on = False
         ahead, self._ahead = self._ahead, []
         return ahead
 
     def _give_up_opening(self) -> None:
-        """Nothing is to be opened when the answer comes; what is on its way stays on it."""
+        """Cancel the opening of a result when the answer comes; an opening under way continues."""
         self._opens_first = False
         if not self._is_leading_on:
             self._ahead = []
 
     def choose_result(self, index: int) -> Urn | None:
-        """The result that somebody chose, if there is one."""
+        """Return the result in a row, None where there is none."""
         raise NotImplementedError
 
     def table(self) -> "Table | None":
-        """The results, for a file."""
+        """Return the results as a table; None while there is no answer."""
         from explorer.tui.tables import SearchAsked, results_table
 
         if self._shown is None or self._is_pending:
@@ -302,7 +301,7 @@ class SearchBase(Vertical, SizeAware):
         return results_table(self._session, asked, hits, self.results.known, self.results.total)
 
     def _put(self, text: str) -> None:
-        """Put a text into the box, and ask for it."""
+        """Put a text into the box, and search for it."""
         with self.prevent(Input.Changed):
             self.box.value = text
             self.box.cursor_position = len(text)
@@ -310,7 +309,8 @@ class SearchBase(Vertical, SizeAware):
         self._ask()
 
     def _is_readable(self) -> bool:
-        """Whether the filter can be read, as far as that is known; told where it cannot."""
+        """Return whether the filter can be read, and show what is wrong where it cannot. Until the
+        fields of the server are known every filter counts as readable."""
         if self._registry is None:
             return True
         try:
@@ -328,7 +328,7 @@ class SearchBase(Vertical, SizeAware):
         self.query_one(DropDown).offer(())
 
     def _ask(self) -> None:
-        """Ask for what stands in the box."""
+        """Search for the text of the box."""
         self._asked = self.text
         self._is_pending, self._held = True, None
         self._give_up_opening()
@@ -374,13 +374,13 @@ class SearchBase(Vertical, SizeAware):
                 self._tell_words(Text("… No match yet (previous results below)"))
 
     def _is_typing_condition(self, question: Query) -> bool:
-        """Whether a condition is being typed, which for that alone takes no results away."""
+        """Return whether a condition is being typed: then an empty answer leaves the results."""
         box = self.box
         is_here = self.screen.focused is box and self._shown is not None
         return is_here and question.run_at(box.cursor_position) is not None
 
     def _show(self, answer: "_Answer") -> None:
-        """Show an answer; whoever pressed enter before it came is led on."""
+        """Show an answer, and open its first result where one was to be opened."""
         self._held = None
         search, page, question = answer.search, answer.page, answer.search.question
         again = self._shown is not None and self._shown == search
@@ -417,7 +417,7 @@ class SearchBase(Vertical, SizeAware):
             self._give_up_opening()
 
     def need_page(self, start: int) -> None:
-        """Read a page of the result that has come into view."""
+        """Read a page of results that has come into view."""
         if self._shown is not None and self._reading != start and not self._is_pending:
             self._reading = start
             self._read_page(self._shown, start)
@@ -444,13 +444,12 @@ class SearchBase(Vertical, SizeAware):
                 self.need_page(further)
 
     def refresh_results(self) -> None:
-        """Read the rows that were read again, each in its place: anything may have changed."""
+        """Read the entities of all known rows again."""
         self.hear({urn for results in self.query(Results) for urn in results.known})
 
     def hear(self, urns: Iterable[Urn]) -> None:
-        """Entities were changed by somebody: those among the results say what they are now, each
-        in its row."""
-        # On leaving, the results may be gone before the last change is heard.
+        """Read those of the changed entities again that are among the results."""
+        # When the app closes, the results may be gone before the last change arrives.
         shown = {urn for results in self.query(Results) for urn in results.known}
         changed = [urn for urn in urns if urn in shown]
         if changed:
@@ -484,12 +483,12 @@ class SearchBase(Vertical, SizeAware):
         panel.update(Text("\n", no_wrap=True).join(lines[: _WHY_LINES + 1]))
 
     def on_resize(self, event: events.Resize) -> None:
-        """What is told fits the width."""
+        """Fit the line of the results into the width."""
         del event
         self._tell()
 
     def _refuse(self, fault: FilterSyntax) -> None:
-        """Tell what is wrong with the filter. What was found before stays."""
+        """Show what is wrong with the filter; earlier results stay."""
         self._fault = fault
         self._is_pending, was_wished = False, self._opens_first
         self._give_up_opening()
@@ -503,8 +502,8 @@ class SearchBase(Vertical, SizeAware):
         self.box.mark(None)
 
     def _show_failure(self, sentence: str) -> bool:
-        """Tell, in the place of the results, why there are none, or over those of an earlier
-        question; gives whether all of it is to be seen."""
+        """Show why a search failed: in place of the results, or above those of an earlier search.
+        Return whether the whole sentence is visible."""
         self._is_pending = False
         self._give_up_opening()
         if self._shown is None:
@@ -522,7 +521,7 @@ class SearchBase(Vertical, SizeAware):
 
     def _tell_words(self, text: Text) -> None:
         text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
-        # On leaving, nothing is there any more that could say it.
+        # When the app closes, the line may be gone already.
         if text != self._said and self.children:
             self._said = text
             # Its height stays, so that moving through the rows lays nothing out anew.
@@ -580,7 +579,7 @@ class SearchView(SearchBase):
         self._keeper = SearchMemory(self, session, self.run)
 
     def compose(self) -> ComposeResult:
-        """The box, what is told of the results, and below it facets beside results."""
+        """Yield the box, the line of the results, and facets beside results."""
         yield SearchBox(self)
         yield Static("", id="said", markup=False)
         with Horizontal():
@@ -594,19 +593,19 @@ class SearchView(SearchBase):
 
     @property
     def found(self) -> list[Urn]:
-        """What was found, as far as it was read, in its order."""
+        """Return the results that were read, in order."""
         hits = self.results.hits
         return [hits[at].urn for at in sorted(hits)]
 
     def show_drafts(self) -> None:
-        """Mark the results of which there are drafts."""
+        """Mark the results that have drafts."""
         drafts = frozenset(urn for urn, _ in self._session.drafts)
         if drafts != self.results.drafts:
             self.results.drafts = drafts
             self.results.refresh()
 
     def narrow(self, is_narrow: bool) -> None:
-        """Where there is little room, facets and results take turns."""
+        """Show facets and results in turns where `is_narrow`, else beside each other."""
         self._is_narrow = is_narrow
         self._take_turns()
 
@@ -618,21 +617,21 @@ class SearchView(SearchBase):
         self._tell()
 
     def focus_box(self) -> None:
-        """Type into the box, what stands there selected so that typing replaces it."""
+        """Focus the box with its text selected."""
         self._opens_first = False
         self._take_turns(at_facets=False)
-        # At once, not with the next turn: whoever types fast has typed on by then.
+        # At once: the next key may be in the queue already.
         self.screen.set_focus(self.box)
         self.box.action_select_all()
 
     def focus_results(self) -> None:
-        """On to the results."""
+        """Focus the results."""
         self._fold()
         self._take_turns(at_facets=False)
         self.screen.set_focus(self.results)
 
     def run(self, text: str, order: str = "") -> None:
-        """Put a text into the box, ask for it, and go on to its results."""
+        """Search for a text in a sort order, and focus the results."""
         self._order = order
         self._put(text)
         self.focus_results()
@@ -650,7 +649,7 @@ class SearchView(SearchBase):
             self._suggest(event.value, self.box.cursor_position)
 
     def enter(self) -> None:
-        """Search, or open what is chosen."""
+        """Take the chosen completion, open the pasted URN, or search."""
         offer = self.query_one(DropDown).chosen
         urn = offer.urn if offer else pasted_urn(self.text)
         if urn is not None:
@@ -667,14 +666,14 @@ class SearchView(SearchBase):
             self.focus_results()
 
     def take(self) -> None:
-        """Take the completion chosen, or the first."""
+        """Take the chosen completion, else the first."""
         drop = self.query_one(DropDown)
         offer = drop.chosen or next(iter(drop.offers), None)
         if offer is not None:
             self._take(offer)
 
     def choose(self, rows: int) -> None:
-        """Through the completions; without any down to the results, or up to what was asked."""
+        """Move in the completions; without any, down to the results or up to recent searches."""
         drop = self.query_one(DropDown)
         if drop.offers:
             drop.move(rows)
@@ -684,35 +683,36 @@ class SearchView(SearchBase):
             self._suggest_recent()
 
     def leave_box(self) -> None:
-        """Fold the completions up; once more, leave."""
+        """Close the completions; without any, focus the results."""
         if self.query_one(DropDown).offers:
             self._fold()
         else:
             self.focus_results()
 
     def explain_syntax(self) -> None:
-        """What can be typed."""
+        """Show the syntax."""
         from explorer.tui.screens.search.dialogs import SyntaxScreen
 
         self._fold()
         self.app.push_screen(SyntaxScreen())
 
     def save_search(self) -> None:
-        """Keep the search under a name."""
+        """Save the search under a name."""
         self._fold()
         self._keeper.save(self.text, self._order)
 
     async def searches(self) -> "SearchFile":
-        """The searches that are kept. Raises `Unusable`."""
+        """Return the saved and the recent searches. Raises `Unusable`."""
         return await self._keeper.read()
 
     def show_searches(self) -> None:
-        """The searches that are kept."""
+        """List the saved and the recent searches."""
         self._fold()
         self._keeper.show()
 
     def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Go to the entity that was pasted; anything else belongs into the box."""
+        """Open the entity whose URN was pasted; put any other text into the box. Return whether
+        that was done here."""
         urn = pasted_urn(text) if into_empty else None
         if urn is not None:
             self._fold()
@@ -742,7 +742,7 @@ class SearchView(SearchBase):
         self.post_message(self.Opened(urn))
 
     def open_result(self, index: int) -> None:
-        """Open a result; before the answer is there, the first of it when it comes."""
+        """Open a result; while a search runs, its first result when the answer comes."""
         if self._is_pending:
             self._opens_first = True
             return
@@ -751,14 +751,14 @@ class SearchView(SearchBase):
             self.open(urn)
 
     def choose_result(self, index: int) -> Urn | None:
-        """The result that somebody chose, if there is one; what led to it is remembered."""
+        """Return the result in a row, None where there is none; its search becomes a recent one."""
         urn = self.results.urn_at(index)
         if urn is not None:
             self._keeper.remember(self.text)
         return urn
 
     def results_key(self, what: str) -> None:
-        """What a key of the results stands for, or what came of moving in them."""
+        """Do what a key of the results stands for, or follow a move of their cursor."""
         if what == "seen":
             self._tell()
             return
